@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from foreknow.auditing.scope import Scope
     from foreknow.auditing.skyline import SkylineReport, skyline, skyline_report
     from foreknow.auditing.survey import LatticeSurvey, SurveyedNode, survey
+    from foreknow.comparison import Candidate, Comparison, compare
     from foreknow.criteria.diversity import AlphaK, LDiversity
     from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
     from foreknow.criteria.population import DeltaPresence, KMap
@@ -116,6 +117,7 @@ _ROOMS = {
     "auditing.scope": ["Scope"],
     "auditing.skyline": ["SkylineReport", "skyline", "skyline_report"],
     "auditing.survey": ["LatticeSurvey", "SurveyedNode", "survey"],
+    "comparison": ["Candidate", "Comparison", "compare"],
     "criteria.diversity": ["AlphaK", "LDiversity"],
     "criteria.likeness": ["BetaLikeness", "DeltaDisclosure", "TCloseness"],
     "criteria.population": ["DeltaPresence", "KMap"],
@@ -175,8 +177,10 @@ __all__ = [
     "Audit",
     "BetaLikeness",
     "BeyondReach",
+    "Candidate",
     "Certificate",
     "ColumnSuggestion",
+    "Comparison",
     "DateLevels",
     "Decoy",
     "DeltaDisclosure",
@@ -248,6 +252,7 @@ __all__ = [
     "__version__",
     "attack",
     "audit",
+    "compare",
     "counts_at",
     "disclosure_curves",
     "evidence_report",

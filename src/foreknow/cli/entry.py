@@ -14,6 +14,7 @@ from foreknow._version import __version__
 from foreknow.cli.analyses import audit, curves, risk, skyline, survey, utility
 from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
+from foreknow.cli.compare import compare
 from foreknow.cli.evidence import evidence
 from foreknow.cli.init import init
 from foreknow.cli.learned import learned
@@ -59,6 +60,7 @@ _COMMANDS = (
     attack,
     learned,
     utility,
+    compare,
     priors,
     publish,
     verify,
@@ -66,7 +68,7 @@ _COMMANDS = (
     demo,
 )
 for command in _COMMANDS:
-    app.command(cls=WithMethods if command in (attack, publish) else None)(command)
+    app.command(cls=WithMethods if command in (attack, compare, publish) else None)(command)
 
 
 @dataclass

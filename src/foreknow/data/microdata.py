@@ -27,7 +27,7 @@ from foreknow.data.engines.columns import (
     settle_missing,
 )
 from foreknow.data.engines.group_counts import People, read_held, refuse_repeats, require_person
-from foreknow.data.engines.table import require, settled
+from foreknow.data.engines.table import Snapshot, require, settled
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
 from foreknow.data.labels import JointLabels, Labels
@@ -162,6 +162,12 @@ class Microdata:
             require_person(
                 self._table, schema.sensitive, schema.person, schema.semantics, listed=listed
             )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Go into another process with what was read, and nothing that is open."""
+        people = [] if self.schema.person is None else [self.schema.person]
+        names = [*(c for c in self.schema.columns if c != self.schema.group), *people]
+        return {**self.__dict__, "_table": Snapshot(self._table, names)}
 
     @property
     def name(self) -> str:

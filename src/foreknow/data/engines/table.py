@@ -107,6 +107,11 @@ class Snapshot:
         require(self._table, self._held)
         return self._table.arrow(self._held)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Only what was read goes into another process."""
+        kept = {"name": self.name, "columns": self._held, "untyped": self.untyped}
+        return {**kept, "_held": self._held, "_rows": self._rows, "_table": None}
+
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Give columns that were read."""
         for column in columns:

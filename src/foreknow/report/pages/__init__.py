@@ -7,6 +7,7 @@ To add one: write a file with a `Page`, bind it to the name PAGE, and add a line
 PAGES: tuple[tuple[str, str], ...] = (
     ("Audit", "foreknow.report.pages.audit"),
     ("Attack", "foreknow.report.pages.attack"),
+    ("Comparison", "foreknow.report.pages.comparison"),
     ("DisclosureCurves", "foreknow.report.pages.curves"),
     ("LearnedReport", "foreknow.report.pages.learned"),
     ("EvidenceReport", "foreknow.report.pages.evidence"),

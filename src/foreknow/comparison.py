@@ -1,0 +1,534 @@
+"""Comparison: methods at several limits, what each release would keep and how safe it would be."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal, TypeAlias
+
+from foreknow.auditing.audit import Audit, audit
+from foreknow.data.engines import frame_of
+from foreknow.data.microdata import Microdata
+from foreknow.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, hinted
+from foreknow.methods.registry import METHODS, key_of
+from foreknow.numbers import Number, as_fraction, as_threshold, shown, whole_number
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Point, Requirement
+from foreknow.publishing.priors import marked
+from foreknow.publishing.publish import Publication, publish
+from foreknow.result import Result
+from foreknow.utility.query_error import query_error
+from foreknow.workers import Failure, cores, side_by_side
+
+_log = logging.getLogger(__name__)
+
+Status: TypeAlias = Literal[
+    "safe", "unsafe", "no safe release", "refused", "out of time", "failed", "stopped"
+]
+
+# Those that try functions in order foresee who knows them; they take few kinds of knowledge, and
+# long: they are compared where they are asked for.
+_USUAL = tuple(key for key, _ in METHODS if key not in ("jump", "safe", "naive"))
+# The policy's own limit, and these times it.
+_AROUND = tuple(Fraction(share, 4) for share in (2, 3, 4, 5, 6))
+SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method at a limit: the release that it makes, measured; or why there is none.
+
+    Attributes
+    ----------
+    method : str
+    limit : Fraction or None
+        Of the strictest requirement, the others in proportion; None where no requirement has one.
+    amounts : mapping of str to int
+        What the adversaries know, where that is not as in the policy.
+    status : str
+        "safe"; "no safe release"; "refused" (the method does not serve such a policy), "out of
+        time", "failed" or "stopped" (before it was done). Or "unsafe", which no release of
+        `publish` is.
+    why : str
+        Of what is not safe, a sentence.
+    form : "generalized" or "bucketized", or None
+    holds : bool or None
+        Whether the release is also safe by the policy as it was given.
+    loss : float or None
+        The NCP, averaged over quasi-identifiers; None where they are exact.
+    query_error, average_query_error : float or None
+        The median and the average relative error of count queries about all quasi-identifiers.
+    people, groups : int or None
+    over : int or None
+        People over the limits of the policy as it was given: of the requirement with the most.
+        None where that cannot be counted.
+    at_most : bool
+        Whether `over` is only an upper bound.
+    risk : float or None
+        How sure an adversary of the policy as it was given can become, at worst: of the
+        requirement whose limit varies.
+    exact : str or None
+        The same as a fraction, where it is known.
+    method_known : str or None
+        What came of an adversary who knows the method; see `Scope`.
+    seconds : float or None
+        That `publish` took, with other processes beside it.
+    """
+
+    method: str
+    limit: Fraction | None
+    amounts: Mapping[str, int] = field(default_factory=dict)
+    status: Status = "stopped"
+    why: str = ""
+    form: str | None = None
+    holds: bool | None = None
+    loss: float | None = None
+    query_error: float | None = None
+    average_query_error: float | None = None
+    people: int | None = None
+    groups: int | None = None
+    over: int | None = None
+    at_most: bool = False
+    risk: float | None = None
+    exact: str | None = None
+    method_known: str | None = None
+    seconds: float | None = None
+
+    @property
+    def safe(self) -> bool:
+        """Whether there is a release that is safe at the limit."""
+        return self.status == "safe"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        own = {name.name: getattr(self, name.name) for name in fields(self)}
+        limit = None if self.limit is None else str(self.limit)
+        return {**own, "limit": limit, "amounts": dict(self.amounts), "safe": self.safe}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
+    """What methods make of one table at several limits, side by side; for the owner only.
+
+    Attributes
+    ----------
+    name : str
+        What the table is called.
+    policy : Policy
+        As it was given.
+    limit : Fraction or None
+        The policy's own limit of the strictest requirement.
+    candidates : tuple of Candidate
+        The methods in the order of the call, each at all limits and amounts.
+    queries, seed : int
+        How many queries were asked of each release; the seed of the queries and the methods.
+    seconds : float or None
+        After which a run was ended.
+    processes : int
+        How many ran at once; 0: one after the other in the caller's.
+    complete : bool
+        Whether all runs came to their end; else it was stopped before.
+    """
+
+    format = "foreknow comparison"
+
+    name: str
+    policy: Policy
+    limit: Fraction | None
+    candidates: tuple[Candidate, ...]
+    queries: int
+    seed: int
+    seconds: float | None
+    processes: int
+    complete: bool = True
+
+    @property
+    def safe(self) -> tuple[Candidate, ...]:
+        """Those with a release that is safe at its limit."""
+        return tuple(each for each in self.candidates if each.safe)
+
+    @property
+    def frontier(self) -> tuple[Candidate, ...]:
+        """Of these, those that no other one beats in risk and in query error; the safest first."""
+        measured = [(each.risk, each.query_error, each) for each in self.safe]
+        found = [
+            (risk, error, own)
+            for risk, error, own in measured
+            if risk is not None
+            and error is not None
+            and not any(
+                other is not own
+                and a is not None
+                and b is not None
+                and a <= risk
+                and b <= error
+                and (a, b) != (risk, error)
+                for a, b, other in measured
+            )
+        ]
+        return tuple(own for *_, own in sorted(found, key=lambda each: each[:2]))
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "table": self.name,
+            "policy": self.policy.to_dict(),
+            "limit": None if self.limit is None else str(self.limit),
+            "queries": self.queries,
+            "seed": self.seed,
+            "seconds": self.seconds,
+            "processes": self.processes,
+            "complete": self.complete,
+            "candidates": [each.to_dict() for each in self.candidates],
+            "frontier": [self.candidates.index(each) for each in self.frontier],
+        }
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """The candidates as a frame of "pandas", "polars" or "arrow", a row each."""
+        rows = []
+        for each in self.candidates:
+            row = each.to_dict()
+            amounts = row.pop("amounts")
+            row["limit"] = None if each.limit is None else float(each.limit)
+            rows.append({"method": row.pop("method"), "limit": row.pop("limit"), **amounts, **row})
+        return frame_of(rows, library)
+
+    def __repr__(self) -> str:
+        many, safe = len(self.candidates), len(self.safe)
+        stopped = "" if self.complete else ", stopped before its end"
+        return f"Comparison({safe} of {many} safe, {len(self.frontier)} on the frontier{stopped})"
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A run: a method, and the policy with its limits and amounts."""
+
+    method: str
+    limit: Fraction | None
+    amounts: dict[str, int]
+    policy: Policy | None  # None where it contradicts itself, which `why` says
+    own: bool = False  # whether it is the policy as it was given
+    why: str = ""
+
+    def candidate(self, **found: Any) -> Candidate:
+        return Candidate(self.method, self.limit, self.amounts, **found)
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What all runs are about."""
+
+    microdata: Microdata
+    policy: Policy
+    queries: int
+    seed: int
+
+
+@hinted
+def compare(
+    table: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    methods: Sequence[str] | str | None = None,
+    limits: Sequence[Number] | Number | None = None,
+    amounts: Mapping[str, Sequence[int] | int] | None = None,
+    seconds: float | None = SECONDS,
+    queries: int = 1000,
+    seed: int = 0,
+    processes: int | None = None,
+) -> Comparison:
+    """Publish a table by several methods at several limits, measure each release, keep none.
+
+    Every run does what `publish` does with that method, the policy with that limit, and that seed;
+    every release is asked the same queries as by `query_error`. Nothing is written. Ctrl-C ends
+    the runs, and what was finished is returned.
+
+    Parameters
+    ----------
+    table : Microdata, path or frame
+    policy : Policy, path or mapping
+    methods : sequence of str, optional
+        As policy files call them; default: all but jump, safe and naive, and the policy's own.
+    limits : sequence of numbers, optional
+        Of the strictest requirement with a limit; the limits of all others change in proportion,
+        up to 1. A limit that is so many times the prior stays. Default: the policy's own, and 1/2,
+        3/4, 5/4 and 3/2 times it, where these are at most 1.
+    amounts : mapping of str to whole numbers, optional
+        What adversaries know: ``{"k": [1, 3]}`` tries every k with each limit, for all adversaries
+        of the policy that have a k. Default: as in the policy.
+    seconds : float, optional
+        After which a run is ended; None: never.
+    queries : int
+    seed : int
+        For queries and methods.
+    processes : int, optional
+        How many runs go on at once; default: as many as there are cores. 0: in this process, one
+        after the other and without a time limit; for policies with classes of your own script.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError
+        If the table, the policy, a method or a limit cannot be used at all. What one method does
+        not serve is a candidate with the sentence why.
+
+    Examples
+    --------
+    >>> from foreknow import sample
+    >>> rules = sample.policy_path()
+    >>> found = compare(
+    ...     sample.table_path(), rules, methods=["fulldomain"], limits=["1/5", "1/4"], processes=0
+    ... )
+    >>> [(each.method, str(each.limit), each.status, each.groups) for each in found.candidates]
+    [('fulldomain', '1/5', 'safe', 32), ('fulldomain', '1/4', 'safe', 20)]
+    """
+    whole_number(seed, "seed", 0)
+    whole_number(queries, "queries", 1)
+    many = cores() if processes is None else whole_number(processes, "processes", 0)
+    if seconds is not None and not (_is_real(seconds) and seconds > 0):
+        raise InputError(f"seconds must be above 0, or None, not {seconds!r}")
+    rules = Policy.of(policy)
+    microdata = table if isinstance(table, Microdata) else Microdata(table, rules.needed_schema)
+    rules = marked(replace(rules, schema=microdata.schema), microdata)  # also reads the table
+    microdata.n_people  # noqa: B018 - a table that cannot be read is refused here
+    lead = _lead(rules)
+    jobs = list(_jobs(rules, lead, _methods(methods, rules), _limits(limits, lead), amounts))
+    shared = _Shared(microdata, rules, queries, seed)
+    found: dict[int, Candidate] = {}
+    complete = True
+    # What differs least from the policy comes first, for those who stop it.
+    order = sorted(range(len(jobs)), key=lambda place: _distance(jobs[place], lead))
+    many = min(many, len(jobs))
+    try:
+        for place, one in _run(shared, [jobs[place] for place in order], many, seconds):
+            own = jobs[order[place]]
+            found[order[place]] = _settled(own, one, seconds)
+            _log.info("%d of %d done, %s%s", len(found), len(jobs), own.method, _at(own.limit))
+    except KeyboardInterrupt:
+        complete = False
+    stopped = "it was stopped before it was done"
+    candidates = tuple(found.get(i) or job.candidate(why=stopped) for i, job in enumerate(jobs))
+    limit = None if lead is None else lead.below
+    span = None if many == 0 else seconds
+    return Comparison(microdata.name, rules, limit, candidates, queries, seed, span, many, complete)
+
+
+def _run(
+    shared: _Shared, jobs: Sequence[_Job], many: int, seconds: float | None
+) -> Iterator[tuple[int, Any]]:
+    if many:
+        yield from side_by_side(measured, shared, jobs, many, seconds)
+    else:
+        for place, job in enumerate(jobs):
+            yield place, measured(shared, job)
+
+
+def _settled(job: _Job, found: Any, seconds: float | None) -> Candidate:
+    if not isinstance(found, Failure):
+        own: Candidate = found
+        return own
+    if found.late:
+        return job.candidate(status="out of time", why=f"it was ended after {seconds:g} seconds")
+    return job.candidate(status="failed", why=found.why)
+
+
+def measured(shared: _Shared, job: _Job) -> Candidate:
+    """Publish and measure; whatever goes wrong is an answer."""
+    microdata, seed = shared.microdata, shared.seed
+    if job.policy is None:
+        return job.candidate(status="refused", why=job.why)
+    microdata.attributes  # noqa: B018 - to read the table is no work of the method
+    begun = perf_counter()
+    try:
+        made = publish(microdata, job.policy, method=job.method, seed=seed)
+        seconds = perf_counter() - begun
+        error = query_error(made, microdata, queries=shared.queries, seed=seed)
+        judged = _judged(made, shared, job)
+    except NoSafeRelease as none:
+        return job.candidate(
+            status="no safe release", why=str(none), seconds=perf_counter() - begun
+        )
+    except InputError as refused:
+        return job.candidate(status="refused", why=str(refused))
+    except Exception as failed:
+        return job.candidate(status="failed", why=f"{type(failed).__name__}: {failed}")
+    over, at_most = _over(judged)
+    lead = _lead(shared.policy)
+    top = None if lead is None else judged.verdicts[shared.policy.points.index(lead)].disclosure
+    exact = None if top is None or top.exact is None else str(top.exact)
+    return job.candidate(
+        status="safe" if made.audit.safe else "unsafe",
+        form=made.certificate.form,
+        holds=judged.safe,
+        loss=made.utility.average_ncp,
+        query_error=error.median,
+        average_query_error=error.average,
+        people=made.counts.n_people,
+        groups=made.counts.n_groups,
+        over=over,
+        at_most=at_most,
+        risk=None if top is None else top.probability,
+        exact=exact,
+        method_known=made.audit.scope.method,
+        seconds=seconds,
+    )
+
+
+def _judged(made: Publication, shared: _Shared, job: _Job) -> Audit:
+    """The release judged by the policy as it was given."""
+    if job.own:
+        return made.audit
+    return audit(made.release, replace(shared.policy, options=made.audit.policy.options))
+
+
+def _over(judged: Audit) -> tuple[int | None, bool]:
+    """People over the limits of a policy, of the requirement with the most; whether at most."""
+    verdicts: Iterator[Any] = iter(judged.verdicts)
+    criteria: Iterator[Any] = iter(judged.criteria)
+    most, bound = 0, False
+    for each in judged.exposed:
+        verdict = next(criteria if each.point is None else verdicts)
+        if verdict.safe:
+            continue
+        if each.over is None:
+            return None, False
+        most, bound = max(most, each.over.people), bound or each.over.at_most
+    return most, bound
+
+
+# ---- what is compared ----------------------------------------------------------------------
+
+
+def _lead(policy: Policy) -> Point | None:
+    """The point with the lowest limit that is a probability."""
+    points = [point for point in policy.points if not point.relative]
+    return min(points, key=lambda point: point.below, default=None)
+
+
+def _methods(given: Sequence[str] | str | None, policy: Policy) -> list[str]:
+    if given is None:
+        return list(dict.fromkeys((*_USUAL, key_of(policy.options.method))))
+    named = [given] if isinstance(given, str) else list(given)
+    if not named or not all(isinstance(name, str) for name in named):
+        known = ", ".join(key for key, _ in METHODS)
+        raise InputError(f"methods must be names such as {known}, not {given!r}")
+    return list(dict.fromkeys(map(key_of, named)))
+
+
+def _limits(given: Any, lead: Point | None) -> Sequence[Fraction | None]:
+    if lead is None:
+        if given is not None:
+            raise InputError("no requirement of the policy has a limit that could be another")
+        return [None]
+    if given is None:
+        return [lead.below * share for share in _AROUND if lead.below * share <= 1]
+    named = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
+    if not named:
+        raise InputError("limits is empty; leave it out for those around the policy's own")
+    return sorted({as_threshold(number) for number in named})
+
+
+def _jobs(
+    policy: Policy,
+    lead: Point | None,
+    methods: Sequence[str],
+    limits: Sequence[Fraction | None],
+    amounts: Mapping[str, Sequence[int] | int] | None,
+) -> Iterator[_Job]:
+    varied = _amounts(policy, amounts)
+    settings: list[tuple[Fraction | None, dict[str, int], Policy | None, str]] = []
+    for values in product(*varied.values()):
+        known = dict(zip(varied, values, strict=True))
+        for limit in limits:
+            try:
+                settings.append((limit, known, _changed(policy, lead, limit, known), ""))
+            except PolicyError as error:
+                settings.append((limit, known, None, str(error)))
+    for method in methods:
+        for limit, known, rules, why in settings:
+            yield _Job(method, limit, known, rules, rules is policy, why)
+
+
+def _amounts(
+    policy: Policy, given: Mapping[str, Sequence[int] | int] | None
+) -> dict[str, list[int]]:
+    known = {name for point in policy.points for name in _known_amounts(point.adversary)}
+    found = {}
+    for name, numbers in (given or {}).items():
+        if name not in known:
+            raise InputError(
+                f"amounts: no adversary of the policy has {name!r}"
+                f"{did_you_mean(name, sorted(known))}"
+            )
+        each = (
+            [numbers] if isinstance(numbers, int) or not isinstance(numbers, Sequence) else numbers
+        )
+        found[name] = sorted({whole_number(number, f"amounts: {name}", 0) for number in each})
+        if not found[name]:
+            raise InputError(f"amounts: {name} is empty; give whole numbers, such as [1, 3]")
+    return found
+
+
+def _known_amounts(adversary: Any) -> dict[str, int]:
+    """Whole numbers that say how much an adversary knows."""
+    if not is_dataclass(adversary):
+        return {}
+    own = {each.name: getattr(adversary, each.name) for each in fields(adversary) if each.init}
+    return {name: x for name, x in own.items() if isinstance(x, int) and not isinstance(x, bool)}
+
+
+def _changed(
+    policy: Policy, lead: Point | None, limit: Fraction | None, amounts: Mapping[str, int]
+) -> Policy:
+    """The policy with other limits and amounts; itself, where these are its own."""
+    times = Fraction(1) if lead is None or limit is None else limit / lead.below
+    requirements = [_other(each, times, amounts) for each in policy.requirements]
+    if [each.points for each in requirements] == [each.points for each in policy.requirements]:
+        return policy
+    return replace(policy, requirements=requirements)
+
+
+def _other(requirement: Requirement, times: Fraction, amounts: Mapping[str, int]) -> Requirement:
+    points = [
+        point._replace(
+            adversary=_knowing(point.adversary, amounts),
+            below=point.below if point.relative else min(Fraction(1), point.below * times),
+        )
+        for point in requirement.points
+    ]
+    if not points or points == list(requirement.points):
+        return requirement
+    if isinstance(requirement.adversary, Sequence):
+        pairs = [(point.adversary, point.below) for point in points]
+        return replace(requirement, adversary=pairs)
+    (point,) = points
+    limits: dict[str, Any] = dict.fromkeys(("below", "at_most", "at_most_times"))
+    limits[point.key] = point.below
+    return replace(requirement, adversary=point.adversary, **limits)
+
+
+def _knowing(adversary: Any, amounts: Mapping[str, int]) -> Any:
+    own = {name: x for name, x in amounts.items() if name in _known_amounts(adversary)}
+    return replace(adversary, **own) if own else adversary
+
+
+def _distance(job: _Job, lead: Point | None) -> Fraction:
+    return Fraction(0) if lead is None or job.limit is None else abs(job.limit - lead.below)
+
+
+def _at(limit: Fraction | None) -> str:
+    return "" if limit is None else f" at {shown(limit)}"
+
+
+def _is_real(given: Any) -> bool:
+    try:
+        return not isinstance(given, str) and as_fraction(given) is not None
+    except InputError:
+        return False

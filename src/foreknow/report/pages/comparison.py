@@ -1,0 +1,282 @@
+"""Comparison: methods at several limits, as a table, and as a frontier of risk against utility."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.comparison import Candidate, Comparison
+from foreknow.numbers import percentage
+from foreknow.report.figures import LIMIT, STYLES, base_layout, escape, scatter
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document, script_json
+from foreknow.report.words import listing, number, percent, some, visible
+
+_NOTHING = "–"
+_LONGEST = 160
+_ALL = Fraction(1)
+_STARRED = "* No other one is better in both error and how sure somebody can become."
+_WORDS = {"no safe release": "none", "out of time": "time up"}
+
+
+class ComparisonPage(Page[Comparison]):
+    """What each method keeps at each limit."""
+
+    serves = Comparison
+    kept = "it measures releases that are not published, and says how far each is off the raw table"
+
+    @property
+    def headline(self) -> str:
+        """Say how many releases are compared."""
+        many = self.result.candidates
+        return (
+            f"{some(len(self.result.safe), 'safe release', 'safe releases')} of {len(many)} tried"
+        )
+
+    def html(self) -> str:
+        """Write the page: the frontier, every run, and why some made no release."""
+        found = self.result
+        drawn = [each for each in found.safe if each.risk is not None]
+        return document(
+            "comparison.html.j2",
+            kept=self.kept,
+            heading=self.headline,
+            name=found.name,
+            scope=self._scope(),
+            sentences=[*self._said()],
+            explanation=_explanation(found),
+            figure=script_json(frontier_figure(found)) if drawn else None,
+            caption=_CAPTION,
+            table=self.table(),
+            reasons=self.reasons(),
+        )
+
+    def brief(self) -> Iterator[Block]:
+        """The table, why some runs made no release, and what the figures are."""
+        yield Sentence(self._scope())
+        yield self.table()
+        nearest: dict[str, tuple[str, str]] = {}
+        for method, at, why in self.reasons().rows:  # of several reasons, that of the last limit
+            known = f"{nearest[str(method)][0]}, {at}" if str(method) in nearest else str(at)
+            nearest[str(method)] = known, str(why)
+        for method, (at, why) in nearest.items():
+            yield Sentence(f"No release by {method} ({at}): {why}", "aside")
+        for said in self._said():
+            yield Sentence(said, "strong")
+        yield Sentence(_explanation(self.result), "aside")
+
+    def table(self) -> Grid:
+        """A row for each run, the best marked."""
+        found = self.result
+        varied = list(dict.fromkeys(name for each in found.candidates for name in each.amounts))
+        best = found.frontier
+        rows: list[Row] = []
+        for each in found.candidates:
+            star = " *" if any(each is own for own in best) else ""
+            rows.append(
+                (
+                    each.method,
+                    _limit_text(each.limit),
+                    *(number(each.amounts[name]) for name in varied),
+                    Cell(f"{_WORDS.get(each.status, each.status)}{star}", _mood(each)),
+                    _loss_text(each),
+                    _share_text(each.query_error),
+                    risk_text(each),
+                    _NOTHING if each.groups is None else number(each.groups),
+                    _over_text(each),
+                    _seconds_text(each.seconds),
+                )
+            )
+        head = ("method", "limit", *map(visible, varied), "release", "NCP", "error", "sure")
+        note = "* No other one is better in both error and how sure somebody can become." * bool(
+            best
+        )
+        return Grid((*head, "groups", "over", "sec"), rows, (0, 2 + len(varied)), note)
+
+    def reasons(self) -> Grid:
+        """Each sentence why there is no release, with the runs that it is about."""
+        runs: dict[tuple[str, str], list[Candidate]] = {}
+        for each in self.result.candidates:
+            if each.why:
+                runs.setdefault((each.method, each.why), []).append(each)
+        rows = [
+            (method, listing([_setting(each) for each in own], most=8), visible(why))
+            for (method, why), own in runs.items()
+        ]
+        return Grid(("method", "limit", "why"), rows, left=(0, 1, 2))
+
+    def _scope(self) -> str:
+        """Say of whom, and how it was run."""
+        found = self.result
+        people = next((each.people for each in found.candidates if each.people is not None), None)
+        said = "" if people is None else f"{some(people, 'person', 'people')}; "
+        if found.processes:
+            said += f"{some(found.processes, 'run', 'runs')} at once"
+        else:
+            said += "one run after the other"
+        if found.seconds is not None:
+            said += f", each for at most {found.seconds:g} seconds"
+        return f"{said}; seed {found.seed}"
+
+    def _said(self) -> Iterator[str]:
+        found = self.result
+        done = sum(each.status != "stopped" for each in found.candidates)
+        if not found.complete:
+            yield f"It was stopped after {done} of {len(found.candidates)} runs."
+        best = min(
+            (each for each in found.safe if each.holds and each.query_error is not None),
+            key=lambda each: (each.query_error, each.risk or 0),
+            default=None,
+        )
+        if best is None:
+            yield "No release of these holds the policy as it is."
+            return
+        yield (
+            f"Of those that hold the policy as it is, {_run(best)} answers queries best: typically "
+            f"off by {_share_text(best.query_error)}."
+        )
+
+
+PAGE = ComparisonPage
+
+_CAPTION = (
+    "Each mark is a release that is safe at its limit; the lower and the further to the left, the "
+    "better. The line goes through those that no other one beats in both. Point at a mark to read "
+    "what it is."
+)
+
+
+def _explanation(found: Comparison) -> str:
+    """Say what the columns are."""
+    limits = (
+        "The limit is that of the strictest requirement; the others change in proportion, up to "
+        "100%. "
+        if found.limit is not None and len(found.policy.points) > 1
+        else ""
+    )
+    own = "" if found.limit is None else f" (limit {_limit_text(found.limit)})"
+    return (
+        f"{limits}NCP: 0% is exact, 100% suppressed. Error: the median error of "
+        f"{some(found.queries, 'count', 'counts')} by all quasi-identifiers. Sure: how sure an "
+        f"adversary of the policy as it is can become at worst, by its strictest requirement{own}. "
+        "Over: people over a limit of that policy, of the requirement with the most. Sec: seconds "
+        "of publishing, with the other runs beside it. No release was kept. Safe is by the policy; "
+        "an adversary who knows the method may learn more, which foreknow attack tests."
+    )
+
+
+def _mood(each: Candidate) -> str:
+    return "safe" if each.safe else "unsafe" if each.status == "unsafe" else "warning"
+
+
+def _run(each: Candidate) -> str:
+    return each.method if each.limit is None else f"{each.method} at {_setting(each)}"
+
+
+def _setting(each: Candidate) -> str:
+    """Limit and amounts of a run, in few characters."""
+    amounts = ", ".join(f"{name} = {amount}" for name, amount in each.amounts.items())
+    limit = "" if each.limit is None else _limit_text(each.limit)
+    return " with ".join(part for part in (limit, amounts) if part) or "the policy"
+
+
+def _limit_text(limit: Fraction | None) -> str:
+    """Write a limit so that it is that limit: as a percentage where that is short.
+
+    >>> _limit_text(Fraction(3, 8)), _limit_text(Fraction(1, 3))
+    ('37.5%', '1/3')
+    """
+    if limit is None:
+        return _NOTHING
+    for digits in range(4):
+        if (limit * 100 * 10**digits).denominator == 1:
+            return percentage(limit, digits)
+    return str(limit)
+
+
+def _loss_text(each: Candidate) -> str:
+    if each.groups is None:
+        return _NOTHING
+    return "exact" if each.loss is None else _share_text(each.loss)
+
+
+def _share_text(share: float | None) -> str:
+    if share is None:
+        return _NOTHING
+    return "below 0.1%" if 0 < share < 0.0005 else percentage(share, 1)
+
+
+def _over_text(each: Candidate) -> str:
+    if each.groups is None:
+        return _NOTHING
+    if each.over is None:
+        return "not counted"
+    return f"at most {number(each.over)}" if each.at_most else number(each.over)
+
+
+def risk_text(each: Candidate) -> str:
+    """How sure somebody could be; as a percentage on the right side of its limit."""
+    if each.risk is None:
+        return _NOTHING
+    exact = None if each.exact is None else Fraction(each.exact)
+    found = Disclosure(None, each.risk, lambda: exact)
+    return percent(found, each.limit or _ALL, 0, "up")
+
+
+def _seconds_text(seconds: float | None) -> str:
+    return _NOTHING if seconds is None else f"{seconds:,.1f}"
+
+
+# ---- the figure -----------------------------------------------------------------------------
+
+
+def frontier_figure(found: Comparison) -> dict[str, Any]:
+    """Draw every safe release by its query error and its risk, a symbol for each method."""
+    best = found.frontier
+    line = {"mode": "lines", "line": {"color": LIMIT, "width": 1.5, "dash": "dash"}}
+    data = [
+        {
+            **scatter(
+                (each.query_error or 0.0 for each in best),
+                (each.risk or 0.0 for each in best),
+                (escape(_run(each)) for each in best),
+                name="not beaten in both",
+                **line,
+            ),
+            "hoverinfo": "skip",
+        }
+    ]
+    methods = list(dict.fromkeys(each.method for each in found.safe))
+    for place, method in enumerate(methods):
+        color, symbol, _ = STYLES[place % len(STYLES)]
+        own = [each for each in found.safe if each.method == method and each.risk is not None]
+        data.append(
+            scatter(
+                (each.query_error or 0.0 for each in own),
+                (each.risk or 0.0 for each in own),
+                map(_hover, own),
+                name=escape(method),
+                marker={"color": color, "symbol": symbol, "size": 11},
+            )
+        )
+    layout = base_layout(
+        "median error of count queries",
+        "how sure somebody can become, at worst",
+        height=480,
+        percent=True,
+        top_first=False,
+    )
+    layout["xaxis"]["tickformat"] = ".0%"
+    return {"data": data, "layout": layout}
+
+
+def _hover(each: Candidate) -> str:
+    lines = [
+        _run(each),
+        f"how sure: {risk_text(each)}; query error: {_share_text(each.query_error)}",
+        f"{some(each.groups or 0, 'group', 'groups')}, NCP {_loss_text(each)}",
+        f"over the policy's limits: {_over_text(each)}",
+        f"an adversary who knows the method: {each.method_known or 'not judged'}",
+    ]
+    return "<br>".join(escape(line, _LONGEST) for line in lines)
