@@ -397,3 +397,11 @@ def test_a_population_beside_several_sensitive_columns(method):
     whole = made.release.counts.n_groups == 1
     least = made.audit.criteria[0].attained.amount
     assert least == (sum(tens) if whole else min(tens))
+
+
+def test_a_code_with_a_leading_zero_is_no_number():
+    table = pa.table({"zip": ["2139"] * 2, "ill": ["flu", "gout"]})
+    everybody = pa.table({"zip": ["2139"] * 2 + ["02139"] * 5})
+    release = fk.Release.from_generalized(table, quasi_identifiers=["zip"], sensitive="ill")
+    assert fk.KMap(3, everybody).measure(release) == 2
+    assert not fk.KMap(3, everybody).holds(release)

@@ -252,6 +252,7 @@ def test_a_method_may_be_given_by_name_as_an_object_or_by_the_policy():
         assert publication.certificate.method == {
             "name": "Mondrian",
             "cuts": 3 if method == fk.Mondrian(3) else fk.Mondrian().cuts,
+            "suppression": 0.0,
         }
 
 

@@ -92,7 +92,7 @@ class Falling:
         same[self._places.get(text, [])] = True
         number = None if text is None else _number(text)
         if number is not None and not _is_code(text or ""):
-            same |= self._between(self._numbers, number, number)
+            same |= self._between(self._numbers, number, number) & ~self._codes
         return same
 
     def _in_several(self, text: str) -> Mask:
@@ -141,6 +141,10 @@ class Falling:
         for i, text in enumerate(self.texts):
             found.setdefault(text, []).append(i)
         return found
+
+    @cached_property
+    def _codes(self) -> Mask:
+        return np.array([text is not None and _is_code(text) for text in self.texts], dtype=bool)
 
     @cached_property
     def _numbers(self) -> tuple[list[Decimal], list[int]]:

@@ -441,8 +441,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
             getattr(each, "of_people", False) and getattr(required, each.key) is not None
             for each in criteria.CRITERIA
         )
-        several = len(schema.sensitives) + len(schema.other) > 1
-        if several and read.version >= 6 and required.knowing is None and not of_people:
+        beside = len(schema.sensitives) + len(schema.other) > 1
+        if beside and read.version >= 6 and required.knowing is None and not of_people:
             return "a requirement does not say by knowing which columns are known of everybody"
         for name in required.knowing or ():
             if name not in (*schema.sensitives, *schema.other):

@@ -191,7 +191,8 @@ def _decimal(text: str) -> Decimal | None:
 
 def _same(label: str, value: str) -> bool:
     """Whether two texts are the same, or the same number; digits after a 0 are a code."""
-    if label == value or (label.isdigit() and len(label) > 1 and label.startswith("0")):
+    codes = [text.isdigit() and len(text) > 1 and text[0] == "0" for text in (label, value)]
+    if label == value or any(codes):
         return label == value
     number = _decimal(label)
     return number is not None and number == _decimal(value)

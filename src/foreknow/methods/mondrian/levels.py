@@ -63,7 +63,7 @@ class Level:
 
     def counts_of(self, child: IntArray, n_children: int) -> GroupCounts:
         """Count children, by the child of each point; points of child -1 are left out."""
-        return self._tally(child, n_children).part(0, n_children)
+        return self._labelled(self._tally(child, n_children).part(0, n_children), child)
 
     def safe_alone(
         self, ledger: PolicyLedger, child: IntArray, n_children: int
