@@ -78,7 +78,7 @@ MARITAL = (
 )
 # fmt: on
 
-# Wards and what a stay was charged, in dollars: how usual each is for a light and a grave diagnosis.
+# Wards and what a stay was charged, in dollars: how usual each is for a light and a grave case.
 WARDS = (("North", 5, 3), ("South", 4, 4), ("West", 3, 5))
 CHARGES = (("1000", 6, 2), ("2000", 7, 3), ("4000", 6, 5), ("8000", 4, 6), ("16000", 2, 5))
 GRAVE = (
