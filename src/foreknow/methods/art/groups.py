@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,13 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.signature_groups import FloatArray
 from foreknow.data.sparse import IntArray
-from foreknow.methods.art.judge import guess_of_each, guess_of_one, safe_bags, safe_lists
+from foreknow.methods.art.judge import (
+    guess_of_each,
+    guess_of_groups,
+    guess_of_one,
+    safe_bags,
+    safe_lists,
+)
 from foreknow.methods.art.problem import ArtProblem
 
 _log = logging.getLogger(__name__)
@@ -289,6 +296,8 @@ _NEIGHBOURS, _VALUES = 16, 12
 _TIMES, _BESIDES, _LARGEST = 3, 4, 30
 # What distance, and a profile's excess, weigh against a posterior that reaches its limit.
 _DISTANCE, _PRESSURE = 0.03, 0.02
+# How far above its limit a posterior is guessed to be that is not worth working out.
+_FAR = 1.1
 # Targets in a row without a recipe before it gives up.
 _PATIENCE = 12
 
@@ -312,11 +321,20 @@ class Mixer:
         self.problem, self.wanted, self.thrift = problem, wanted, thrift
         self.table = problem.table.copy()  # who is without a group
         self.free = np.ones(problem.n_people, dtype=bool)
+        # Posteriors are guessed too low under `joint`; of values that are repeated, too high under
+        # `binary`.
+        self._hopeful = 1.0 if all(own.reading == "joint" for own in problem.known) else _FAR
         self._odd = ~problem.allowed | (problem.sizes == 0)
         largest = int(problem.sizes[problem.table > 0].max(initial=1))
         self._weight = float(largest * problem.n_people + 1)
         self._near: dict[int, tuple[IntArray, FloatArray]] = {}
         self._changes: dict[tuple[int, bytes, bool], list[tuple[int, float]]] = {}
+
+    def again(self, thrift: float) -> Mixer:
+        """The same, to go on from here in another way."""
+        other = copy(self)
+        other.table, other.free, other.thrift = self.table.copy(), self.free.copy(), thrift
+        return other
 
     def excess(self, rows: IntArray, profiles: IntArray) -> FloatArray:
         """What stands in the way, by row: 0 if and only if a profile can be grouped by itself.
@@ -396,7 +414,7 @@ class Mixer:
             cost = worst + _DISTANCE * distance[options[:, 0]]
             best = int(np.argmin(cost + _PRESSURE * needed / problem.least * change))
             pairs.append((int(options[best, 0]), int(options[best, 1])))
-            if len(pairs) >= problem.least and worst[best] < 1.1:
+            if len(pairs) >= problem.least and worst[best] < self._hopeful:
                 bag = tuple(sorted(s * problem.n_values + x for s, x in pairs))
                 if safe_bags(problem, [bag])[0]:
                     recipe = Counter(sorted(pairs))
@@ -579,8 +597,8 @@ class _Cells:
 LARGEST = 700
 # How near to its limit a posterior of many may come, to be divided at all.
 _DIVISIBLE = 0.99
-# Parts that are judged before all others; and the share of parts that may be too few.
-_SAMPLE, _COARSE = 8, 16
+# Parts that are judged before all others, the worst of so many; and the share that may be too few.
+_SAMPLE, _GUESSED, _COARSE = 8, 512, 16
 
 
 def like_parts(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
@@ -611,20 +629,22 @@ def like_parts(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
         at = np.argsort(part, kind="stable")
         return np.split(people[at], np.cumsum(np.bincount(part))[:-1])
 
-    def hopeful(n_parts: int) -> bool:
-        return bool(safe_lists(problem, divided(n_parts)[:_SAMPLE]).all())
+    def hopeful(parts: list[IntArray]) -> bool:
+        near = guess_of_groups(problem, parts)
+        worst = np.argsort(-near, kind="stable")[:_SAMPLE].tolist()
+        return bool(near.max() < _FAR and safe_lists(problem, [parts[at] for at in worst]).all())
 
     # Small parts are judged faster, so their number falls; then it rises again, nearly to the most.
     high = max(len(people) // problem.least, fewest) + 1
     low = max(high // 2, fewest)
-    while low > fewest and not hopeful(low):
+    while low > fewest and not hopeful(divided(low)[:_SAMPLE]):
         high, low = low, max(low // 2, fewest)
     while high - low > 1 + low // _COARSE:
         middle = (low + high) // 2
-        low, high = (middle, high) if hopeful(middle) else (low, middle)
+        low, high = (middle, high) if hopeful(divided(middle)[:_SAMPLE]) else (low, middle)
     while low >= fewest:
         made = divided(low)
-        if safe_lists(problem, made).all():
+        if (low == fewest or hopeful(made[:_GUESSED])) and safe_lists(problem, made).all():
             return made
         low -= 1 + low // _COARSE
     return None
