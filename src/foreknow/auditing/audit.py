@@ -489,12 +489,13 @@ def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:
     """Count a release, and what requirements see of it, with one reading where one sees most."""
     if not isinstance(release, Release):
         return counts_of(release)
-    sights = [
+    sights: list[set[str]] = [
         {*requirement.known(release), requirement.sensitive or release.sensitive}
         for requirement in policy.requirements
         if requirement.sensitive in (None, *release.sensitives)
     ]
-    with release.reading(sorted(max(sights, key=len, default=set()))):
+    widest = max(sights, key=lambda sight: len(sight), default=set())
+    with release.reading(sorted(widest)):
         counts = release.counts
         for requirement in policy.requirements:
             counts_of(requirement.seen(release))

@@ -27,7 +27,8 @@ def count_pairs(
     stays in proportion to the number of pairs.
     """
     cells_in_all = n_rows * n_columns
-    keys = rows.astype(np.int32 if weights is None and cells_in_all < 2**31 else np.int64)
+    small = weights is None and cells_in_all < 2**31
+    keys: NDArray[Any] = rows.astype(np.int32 if small else np.int64)
     keys *= n_columns
     keys += columns.astype(keys.dtype, copy=False)
     most = len(keys) // 4 if weights is None else 4 * len(keys)
@@ -43,7 +44,7 @@ def count_pairs(
     return offsets, cells - row_of * n_columns, counts
 
 
-def _tally(keys: IntArray, weights: NDArray[Any] | None) -> tuple[IntArray, IntArray]:
+def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, IntArray]:
     """Distinct keys in order, and how often each occurs; `keys` is consumed."""
     if weights is None:
         keys.sort()
@@ -103,7 +104,7 @@ def combine(
         keys += codes.astype(keys.dtype, copy=False)
         span *= size
     if span <= max(2 * len(keys), _DENSE_LIMIT):
-        row_of = np.full(span, -1, dtype=kept)
+        row_of: NDArray[Any] = np.full(span, -1, dtype=kept)
         row_of[keys] = np.arange(len(keys), dtype=kept)
         present = np.flatnonzero(row_of >= 0)
         place = np.empty(span, dtype=np.int64)
