@@ -7,8 +7,10 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import foreknow as fk
+from foreknow.cli.entry import app
 from foreknow.errors import DataError, OutputError
 
 SEMANTICS = ["single", "set", "multiset"]
@@ -163,3 +165,28 @@ def test_a_report_is_only_about_its_values():
     report = fk.skyline_report(WORST, ["Boss"], confidence=1)
     with pytest.raises(fk.InputError, match="not about 'Cook'"):
         report.corners("Cook")
+
+
+def test_of_very_many_values_those_that_withstand_least_are_listed(tmp_path):
+    pairs = [(group, f"v{2 * group + half}") for group in range(500) for half in range(2)]
+    strong = [(500, name) for name in ("s1", "s2", "s3", "s4", "s5")]
+    path = tmp_path / "release.csv"
+    path.write_text("gid,ill\n" + "".join(f"{g},{v}\n" for g, v in [*strong, *pairs]))
+    asked = ["skyline", str(path), "--group", "gid", "--sensitive", "ill", "-c", "0.9"]
+    said = CliRunner().invoke(app, asked)
+    assert said.exit_code == 0
+    lines = {line.split()[0]: line.split()[1:] for line in said.output.splitlines() if line.strip()}
+    report = fk.skyline(path_release(path), confidence="0.9")
+    assert len(report.values) == 1005
+    for value in report.values:
+        assert (value in lines) == value.startswith("v")
+        points = report.points(value)
+        assert points == tuple(report.skylines[value])
+        if value in lines:
+            most = [max(column) for column in zip(*points, strict=True)]
+            assert lines[value] == [str(each) for each in (*most, len(points))]
+    assert "5 more values are left out" in " ".join(said.output.split())
+
+
+def path_release(path):
+    return fk.Release.from_groups(path, group="gid", sensitive="ill")

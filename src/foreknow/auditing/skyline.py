@@ -101,9 +101,16 @@ class SkylineReport(Result):
         """The points of each value, sorted; none where not even l = k = m = 0 is withstood."""
         return dict(zip(self.values, map(list, self._points), strict=True))
 
+    def points(self, value: Label) -> tuple[Point, ...]:
+        """The points of one value, sorted."""
+        try:
+            return self._points[self._place[value]]
+        except (KeyError, TypeError):
+            raise InputError(f"this report is not about {value!r}") from None
+
     def corners(self, value: Label) -> tuple[Corner, ...]:
         """The points of a value with what is reached there, and with one fact more of each kind."""
-        points = self._of(value)
+        points = self.points(value)
         beyond = [((l + 1, k, m), (l, k + 1, m), (l, k, m + 1)) for l, k, m in points]  # noqa: E741
         found = self._disclosures(value, [*points, *chain.from_iterable(beyond)])
         return tuple(
@@ -120,7 +127,7 @@ class SkylineReport(Result):
 
         Of several, those of the fewest kinds; then those with the most known people.
         """
-        points = np.array([(-1, -1, -1), *self._of(value)], dtype=np.int64)
+        points = np.array([(-1, -1, -1), *self.points(value)], dtype=np.int64)
         options = []
         for l in sorted({0, *(points[:, 0] + 1).tolist()}):  # noqa: E741
             if l > self._most_l:
@@ -148,7 +155,8 @@ class SkylineReport(Result):
         facts = Facts(*_three(point))
         amounts = min(facts.l, self._most_l), facts.k, facts.m
         return any(
-            all(a <= b for a, b in zip(amounts, corner, strict=True)) for corner in self._of(value)
+            all(a <= b for a, b in zip(amounts, corner, strict=True))
+            for corner in self.points(value)
         )
 
     def _content(self) -> dict[str, Any]:
@@ -177,12 +185,6 @@ class SkylineReport(Result):
             f"SkylineReport({self.name}: {what}, {points} point{'' if points == 1 else 's'} below "
             f"{float(self.confidence):.4g})"
         )
-
-    def _of(self, value: Label) -> tuple[Point, ...]:
-        try:
-            return self._points[self._place[value]]
-        except (KeyError, TypeError):
-            raise InputError(f"this report is not about {value!r}") from None
 
     @cached_property
     def _place(self) -> dict[Label, int]:

@@ -39,7 +39,7 @@ from foreknow.report.words import (
     visible,
 )
 
-_MOST_VALUES, _MOST_ROWS = 60, 400
+_MOST_VALUES, _MOST_ROWS, _MOST_LISTED = 60, 400, 1_000
 _SHOWN, _NOTABLE = 20, 12
 _LONGEST = 10**30
 
@@ -100,16 +100,24 @@ class SkylinePage(Page[SkylineReport]):
         else:
             limit = limit_text(report.confidence)
             yield Sentence(f"The most of one kind of knowledge alone that stays below {limit}")
-            rows = [
+            most = {value: _most_alone(report, value) for value in report.values}
+            left_out = len(most) - _MOST_LISTED
+            shown = most if left_out <= 0 else _least(most)
+            rows: list[tuple[str | Cell, ...]] = [
                 (
                     visible(value),
-                    *_alone(report, value),
-                    Cell(number(many := len(report.skylines[value])), "" if many else "unsafe"),
+                    *_texts(most[value]),
+                    Cell(number(many := len(report.points(value))), "" if many else "unsafe"),
                 )
-                for value in report.values
+                for value in shown
             ]
             yield Grid(("value", *terms.axes, "points of the skyline"), rows)
-            if not all(report.skylines.values()):
+            if left_out > 0:
+                yield Sentence(
+                    f"These withstand least, all three together; {number(left_out)} more values "
+                    "are left out. Name those you ask about, or keep all as JSON."
+                )
+            if not all(most.values()):
                 yield Sentence(
                     "Where there is no point, not even knowing nothing else is withstood."
                 )
@@ -243,13 +251,22 @@ def _chance(found: Disclosure, limit: Fraction) -> str:
     return "certain" if is_certain(found, limit) else percent(found, limit, 1)
 
 
-def _alone(report: SkylineReport, value: Label) -> tuple[str, str, str]:
-    """The most of l, of k and of m that is withstood when nothing else is known; dashes if none."""
-    points = report.skylines[value]
-    if not points:
-        return "–", "–", "–"
-    l, k, m = (number(max(point[axis] for point in points)) for axis in range(3))  # noqa: E741
-    return l, k, m
+def _most_alone(report: SkylineReport, value: Label) -> tuple[int, ...]:
+    """The most of l, of k and of m that is withstood when nothing else is known, if anything is."""
+    points = report.points(value)
+    return tuple(map(max, zip(*points, strict=True)))
+
+
+def _texts(most: tuple[int, ...]) -> tuple[str, ...]:
+    """Such amounts for a table; dashes if not even knowing nothing is withstood."""
+    return tuple(map(number, most)) if most else ("–",) * 3
+
+
+def _least(most: dict[Label, tuple[int, ...]]) -> list[Label]:
+    """As many values as are listed, in their order, that withstand least."""
+    order = sorted(range(len(most)), key=[sum(each or (-1,)) for each in most.values()].__getitem__)
+    kept = set(order[:_MOST_LISTED])
+    return [value for place, value in enumerate(most) if place in kept]
 
 
 def notable_points(corners: Sequence[Corner], most: int = _NOTABLE) -> list[Corner]:
@@ -277,7 +294,7 @@ def _section(report: SkylineReport, value: Label) -> dict[str, Any]:
         "value": visible(value),
         "holders": number(report.occurrences(value)),
         "points": some(len(corners), "point", "points"),
-        "alone": _alone(report, value),
+        "alone": _texts(_most_alone(report, value)),
         "least": least_sentence(report, value),
         "rows": [_row(report, value, corner) for corner in notable],
         "all_rows": [] if few else [_row(report, value, each) for each in corners[:_MOST_ROWS]],
