@@ -13,7 +13,7 @@ from foreknow.numbers import percentage, significant
 from foreknow.publishing import CERTIFICATE, REPORT
 from foreknow.report.exposed import MEANING, exposed_figure, exposed_grid
 from foreknow.report.knowledge import describe
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document, script_json
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
 from foreknow.report.pages.audit import (
     by_requirement,
     criterion_sentence,
@@ -98,7 +98,7 @@ class EvidencePage(Page[EvidenceReport]):
         for place, (title, found) in enumerate(titled_exposed(audit), 1):
             drawn = None if self._withheld(found.requirement) else exposed_figure(found)
             if drawn is not None:
-                figures.append((f"people-{place}", title, script_json(drawn[0]), drawn[1]))
+                figures.append((f"people-{place}", title, drawn[0], drawn[1]))
         return document(
             "evidence.html.j2",
             kept=self.kept,
