@@ -197,7 +197,13 @@ def skyline(
         one = None if not any_of else named_set(opened.counts, any_of, policy)
         rules = None if policy is None else Policy.load(policy)
         report = skyline_report(
-            opened, wanted, confidence=confidence, any_of=one, policy=rules, within=within
+            opened,
+            wanted,
+            confidence=confidence,
+            any_of=one,
+            policy=rules,
+            within=within,
+            knowing=[],  # nor any but those with which it was opened
         )
         wanted = wanted or (None if one is None else list(report.values))
     by_itself = bool(wanted) or point is not None
