@@ -15,6 +15,7 @@ from foreknow.cli.inputs import (
     open_by,
     open_own,
     open_raw,
+    open_whole,
     open_release,
     open_table_by,
     say_index,
@@ -430,7 +431,7 @@ def risk(
         names = [name.strip() for name in quasi_identifiers.split(",")]
     with progress("Counting the table", quiet):
         if names is None:
-            opened = open_by(table, policy, Columns(group, quasi_identifiers), reading)
+            opened = open_whole(table, policy, Columns(group, quasi_identifiers), reading)
         found = risk_report(
             table if opened is None else opened,
             population,
