@@ -117,6 +117,11 @@ def noun_of(column: str) -> str:
     return text.replace("_", " ").lower() if _COMMON_NOUN.fullmatch(text) else text
 
 
+def nouns_of(columns: Sequence[str], last: str = "or") -> str:
+    """Write the names of columns as nouns: "diagnosis or income"."""
+    return listing([*map(noun_of, columns)], last, most=len(columns))
+
+
 def plural(noun: str) -> str:
     """Write a noun in the plural; what is no common English noun as "values of" it.
 

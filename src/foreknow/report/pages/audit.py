@@ -54,6 +54,7 @@ from foreknow.report.words import (
     listing,
     named,
     noun_of,
+    nouns_of,
     number,
     percent,
     point_limit,
@@ -115,10 +116,12 @@ class AuditPage(Page[Audit]):
 
     def _notes(self, *, published: bool) -> list[str]:
         audit, noun = self.result, sensitive_noun(self.result.policy)
+        schema = audit.policy.schema
+        any_of = noun if schema is None else nouns_of(schema.sensitives)
         # Of a generalized release, it is by columns that are not published exactly.
         kept = published and audit.policy.options.written == "generalized"
         learnt = [] if kept else learnt_sentences(audit.learnt, noun)
-        return [*learnt, *sentences(audit.scope, noun, audit.counts.semantics)]
+        return [*learnt, *sentences(audit.scope, any_of, audit.counts.semantics)]
 
     def html(self, *, published: bool = False) -> str:
         """Write the page; one that is published does not show what learned priors disclose."""

@@ -32,7 +32,7 @@ from foreknow.report.scope import sentences
 from foreknow.report.words import (
     average_text,
     listing,
-    noun_of,
+    nouns_of,
     number,
     percent,
     setting_text,
@@ -150,7 +150,12 @@ class EvidencePage(Page[EvidenceReport]):
     @cached_property
     def _nouns(self) -> str:
         schema = self.result.audit.policy.schema
-        return self._noun if schema is None else listing([*map(noun_of, schema.sensitives)])
+        return self._noun if schema is None else nouns_of(schema.sensitives, "and")
+
+    @property
+    def _any_noun(self) -> str:
+        schema = self.result.audit.policy.schema
+        return self._noun if schema is None else nouns_of(schema.sensitives)
 
     @property
     def _generalized(self) -> bool:
@@ -168,7 +173,7 @@ class EvidencePage(Page[EvidenceReport]):
     @property
     def _beside(self) -> list[str]:
         audit = self.result.audit
-        said = sentences(audit.scope, self._noun, audit.counts.semantics)
+        said = sentences(audit.scope, self._any_noun, audit.counts.semantics)
         return [*said, *(f"{visible(note)}." for note in self.result.certificate.notes)]
 
     def _withheld(self, requirement: Any) -> bool:
@@ -352,7 +357,7 @@ class EvidencePage(Page[EvidenceReport]):
         over = [own.over for _, own in self._exposed()]
         if over and all(tally is not None and not tally.people for tally in over):
             said.append("Nobody could be found out at a limit; everybody was looked at in turn.")
-        said += sentences(scope, self._noun, self.result.audit.counts.semantics)[:_ALL]
+        said += sentences(scope, self._any_noun, self.result.audit.counts.semantics)[:_ALL]
         return tuple(said)
 
     @property
