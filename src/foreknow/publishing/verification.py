@@ -240,6 +240,8 @@ def judge(
     problems = [*_uncertified(folder, others), *_changed(known, paths, release)]
     if known.report is not None and REPORT in others:
         problems += _not_as_certified(folder / REPORT, known.report)
+    elif known.report is not None and not release.is_file():
+        problems.append(f"{REPORT} is missing, which was certified; it belongs to the release")
     if policy is not None:
         policy = _as_published(known, policy)
         known = replace(known, policy=policy.published())
