@@ -130,8 +130,8 @@ class Scope:
             beside = [name for name in table.linked_sensitives if sights and name not in looked]
         lacking = {
             name: rows
-            for name in (table.sensitives if several and table is not None else ())
-            if (rows := table.seen(name, []).left_out)
+            for name in (() if table is None or not several else table.sensitives)
+            if table is not None and (rows := table.seen(name, []).left_out)
         }
         schema = None if policy is None else policy.schema
         roles = None if schema is None else schema.quasi_identifiers

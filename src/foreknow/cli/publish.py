@@ -240,13 +240,14 @@ def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
     from foreknow.publishing.certificate import exact_text
     from foreknow.report.scope import HEADING, sentences
-    from foreknow.report.words import listing, named, nouns_of, setting_text
+    from foreknow.report.words import listing, named, nouns_of, setting_text, some
     from foreknow.verifier.verify import Reached
 
     of_whom = "of your policy " if found.own_policy else ""
     columns = listing(list(found.sensitives), most=len(found.sensitives))
     lines = [
-        f"Verified: {found.people:,} people in {found.n_groups:,} groups by "
+        f"Verified: {some(found.people, 'person', 'people')} in "
+        f"{some(found.n_groups, 'group', 'groups')} by "
         f"{', '.join(found.groups)}; every requirement {of_whom}on {columns} holds:"
     ]
     for finding in found.findings:

@@ -42,6 +42,7 @@ from foreknow.publishing.certificate_file import is_kept, parts_of_sensitive
 from foreknow.publishing.learned import TOLERANCE, in_files, same
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.signature import check_signature
+from foreknow.text import people_text, some
 from foreknow.verifier.verify import (
     GAUGES,
     OF_PEOPLE,
@@ -301,7 +302,8 @@ def judge(
         problems += _differences(known, findings, certified, kept)
         if (people, n_groups) != (known.people, known.n_groups):
             problems.append(
-                f"the release has {people} people in {n_groups} groups; certified are "
+                f"the release has {people_text(people)} in "
+                f"{some(n_groups, 'group', 'groups')}; certified are "
                 f"{known.people} in {known.n_groups}"
             )
         problems += [] if problems else _lies(known, scope)

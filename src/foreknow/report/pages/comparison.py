@@ -121,7 +121,7 @@ class ComparisonPage(Page[Comparison]):
         found = self.result
         done = sum(each.status != "stopped" for each in found.candidates)
         if not found.complete:
-            yield f"It was stopped after {done} of {len(found.candidates)} runs."
+            yield f"It was stopped after {done} of {some(len(found.candidates), 'run', 'runs')}."
         best = min(
             (each for each in found.safe if each.holds and each.query_error is not None),
             key=lambda each: (each.query_error, each.risk or 0),

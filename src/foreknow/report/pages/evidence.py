@@ -39,6 +39,7 @@ from foreknow.report.words import (
     some,
     visible,
 )
+from foreknow.text import people_text
 
 _NO_CONCLUSION = (
     "This page states what was published, what was measured and what was assumed. It draws no "
@@ -313,7 +314,7 @@ class EvidencePage(Page[EvidenceReport]):
     def _singling_out(self) -> tuple[str, ...]:
         scope, worth = self.result.audit.scope, self.result.audit.utility
         identifiers = self.result.certificate.policy["schema"].get("identifiers", ())
-        least = number(worth.smallest_group)
+        least = some(worth.smallest_group, "person", "people")
         said = []
         if identifiers:
             these = listing([visible(column) for column in identifiers], most=_ALL)
@@ -326,20 +327,21 @@ class EvidencePage(Page[EvidenceReport]):
                 )
             else:
                 said.append(
-                    f"Every published combination of {self._columns} is shared by at least {least} "
-                    "people, so none of these rows can be told to be that of one person by them."
+                    f"Every published combination of {self._columns} is shared by at least "
+                    f"{least}, so none of these rows can be told to be that of one person by them."
                 )
         else:
             said.append(
                 f"{self._columns} are published as they are: who knows them of somebody may "
                 f"isolate their row. It has no {self._noun}, but the number of a group of at "
-                f"least {least} people."
+                f"least {least}."
             )
         if self.result.before is not None:
             alone = self.result.before.scope.groups_of_one
+            were = "was" if alone == 1 else "were"
             said.append(
                 f"In the table as it was, {number(alone)} of "
-                f"{number(self.result.before.utility.people)} people were alone with their exact "
+                f"{number(self.result.before.utility.people)} people {were} alone with their exact "
                 f"{self._columns}."
             )
         if self.result.certificate.beside:
@@ -490,8 +492,8 @@ class EvidencePage(Page[EvidenceReport]):
         }[self._generalized]
         verified = (
             f"The files ({listing([*map(visible, self.result.verification.files)], most=_ALL)}) "
-            "were judged afresh, by themselves: every requirement holds, for all "
-            f"{number(self._people)} people."
+            "were judged afresh, by themselves: every requirement holds, for "
+            f"{people_text(self._people, 'all')}."
         )
         return [
             Answer("Goals and intended uses of the release are identified.", (), ("Which.",)),
@@ -575,7 +577,7 @@ class EvidencePage(Page[EvidenceReport]):
             said.append(f"The signature of {CERTIFICATE} was checked with the public key given.")
         else:
             said.append(f"No signature of {CERTIFICATE} was checked for this page.")
-        rows = f"The table had {number(int(source['rows']))} rows"
+        rows = f"The table had {some(int(source['rows']), 'row', 'rows')}"
         digest = f"{visible(source['digest'])} ({visible(source.get('digest_kind', 'digest'))})"
         if found.same_source:
             said.append(f"{rows}; that it is the table of this page was checked: {digest}.")

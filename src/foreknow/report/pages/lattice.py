@@ -191,7 +191,7 @@ def _hover(found: LatticeResult, node: Node) -> str:
         said += ", judged" if found.was_judged(node) else ", follows from another"
     lines.append(said)
     if node in found.suppressed:
-        lines.append(f"{number(found.suppressed[node])} people suppressed")
+        lines.append(f"{some(found.suppressed[node], 'person', 'people')} suppressed")
     loss = found.loss_of(node)
     if loss is not None:
         lines.append(f"{found.objective}: {loss:.4g}")
