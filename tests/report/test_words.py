@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -231,4 +232,6 @@ def test_one_person_and_one_value_are_in_the_singular():
         with pytest.raises(fk.NoSafeRelease, match="one group of the only person is safe"):
             fk.publish(pa.table({"age": [3], "ill": ["Flu"]}), policy, method=method)
     with pytest.raises(fk.InputError, match="has one person but 2 values"):
-        fk.GroupCounts.from_pairs([0, 0], [0, 1], values=["a", "b"], n_groups=1, sizes=[1])
+        fk.GroupCounts.from_pairs(
+            np.array([0, 0]), np.array([0, 1]), values=["a", "b"], n_groups=1, sizes=np.array([1])
+        )
