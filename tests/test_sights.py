@@ -77,7 +77,7 @@ def test_worlds_of_rows_are_those_of_the_groups_that_are_counted(groups, sight):
     order = sorted(range(len(key)), key=lambda i: key[i])
     counted = [label if isinstance(label, tuple) else (label,) for label in counts.groups]
     columns = list(
-        fk.Release.known(opened(groups, apart), secret, None if knowing is None else known)
+        opened(groups, apart).layout.seen(secret, None if knowing is None else known).known
     )
     place = [0, *(1 + columns.index(name) for name in divide)]
     sizes = {tuple(label[i] for i in place): counts.sizes[g] for g, label in enumerate(counted)}

@@ -20,6 +20,8 @@ from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
 from foreknow.data.labels import Label
+from foreknow.data.layout import Layout
+from foreknow.data.release import Release
 from foreknow.data.sights import Sight, seen_with
 from foreknow.errors import DataError, InputError, UnsupportedError, hinted, memory_for
 from foreknow.methods.fulldomain.lattice import LatticeResult
@@ -449,11 +451,12 @@ def audit(
     if not counts.n_groups:
         raise DataError("the release has no groups")
     seen = _seen(release, policy, people)
+    layout = release.layout if isinstance(release, Release) else Layout()
     known: dict[Any, Any] = {}
     verdicts, criteria, judged = [], [], []
     estimates: list[Estimate] = []
     for requirement in policy.requirements:
-        beside = requirement.known(release)
+        beside = requirement.sight(layout).known
         judged.append(requirement.counted_each(release))
         if requirement.criterion is not None:
             counted = requirement.counted(release)

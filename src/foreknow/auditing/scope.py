@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from unicodedata import ucd_3_2_0 as ucd
@@ -12,7 +12,6 @@ import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import known_beside
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray
 from foreknow.policy.policy import Policy
@@ -119,11 +118,13 @@ class Scope:
                 label = str(seen.values[code])
                 free[f"{column} {label}" if several else label] += int(seen.totals[code])
         beside: list[str] = []
+        assumed: dict[str, tuple[str, ...]] = {}
         if policy is not None and table is not None:
-            sights = [of for of in policy.requirements if not of.of_people]
-            looked = looked_at(sights, table.beside, table.sensitive)
+            sights = [of.sight(table.layout) for of in policy.requirements if not of.of_people]
+            looked, assumed = table.layout.looked_at(sights), table.layout.assumed(sights)
             known += looked
-            beside = [name for name in table.linked_sensitives if sights and name not in looked]
+            stand = [name for name in table.sensitives if name in table.beside]
+            beside = [n for n in stand if stand[1:] and sights and n not in looked]
         schema = None if policy is None else policy.schema
         roles = None if schema is None else schema.quasi_identifiers
         unseen = [] if table is None else table.unseen(known, roles)
@@ -139,7 +140,7 @@ class Scope:
             method=None if policy is None else NOT_JUDGED,
             linked=table is not None and table.linked,
             unrequired=tuple(unrequired),
-            assumed={} if table is None or policy is None else _assumed(policy, table),
+            assumed=assumed,
             shuffled=() if table is None else table.unlinked,
             known=() if table is None else table.knows,
             identifiers=tuple(names),
@@ -215,43 +216,6 @@ def _plain(text: str) -> str:
     parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
     # Marks above and below letters; in many scripts, other marks are vowels.
     return " ".join("".join(c for c in parts if ucd.combining(c) < _MARKS).split())
-
-
-def _assumed(policy: Policy, release: Release) -> dict[str, tuple[str, ...]]:
-    """What stands beside each sensitive column, and some requirement takes nobody to know."""
-    sights = [
-        (
-            required.sensitive or release.sensitive,
-            {*release.known(required.sensitive, required.knowing), *required.attributes},
-        )
-        for required in policy.requirements
-        if not required.of_people
-    ]
-    return assumptions(sights, {name: release.known(name) for name, _ in sights})
-
-
-def assumptions(
-    sights: Iterable[tuple[str, Collection[str]]], beside: Mapping[str, Sequence[str]]
-) -> dict[str, tuple[str, ...]]:
-    """Of each sensitive column, what stands `beside` it and some of its requirements do not know.
-
-    >>> assumptions([("ill", {"job"}), ("ill", ())], {"ill": ("job", "pay")})
-    {'ill': ('job', 'pay')}
-    """
-    found: dict[str, set[str]] = {}
-    for name, known in sights:
-        found.setdefault(name, set()).update(set(beside[name]) - set(known))
-    return {name: tuple(c for c in beside[name] if c in of) for name, of in found.items() if of}
-
-
-def looked_at(requirements: Iterable[Requirement], beside: Sequence[str], first: str) -> list[str]:
-    """Columns that stand beside each other, and that each requirement looks at."""
-    sights = []
-    for required in requirements:
-        sensitive = required.sensitive or first
-        if sensitive in beside:  # of what is published apart, nothing beside it tells
-            sights.append({sensitive, *known_beside(beside, sensitive, required.knowing)})
-    return [name for name in beside if sights and all(name in seen for seen in sights)]
 
 
 def requirements_of(

@@ -270,7 +270,7 @@ class GroupCounts:
                     "beside; give the release itself"
                 )
             return self
-        columns, sensitive = self.values.columns, sensitive or self.values.main
+        columns, sensitive = self.values.columns, sensitive or self.values.layout.main
         key = ("seen", sensitive, tuple(known))
         if key not in self.memory:
             for name in (sensitive, *known):

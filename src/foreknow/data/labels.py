@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.layout import Layout
 from foreknow.errors import DataError
 
 Label: TypeAlias = Hashable
@@ -58,40 +59,17 @@ class JointLabels(Labels):
     """
 
     columns: Mapping[str, tuple[NDArray[Any], Labels]]  # the code of each combination, and labels
-    linked: tuple[str, ...]  # columns that stand beside each other in the rows of a release
+    layout: Layout  # how these columns are published
 
     @classmethod
     def of(
-        cls, columns: Mapping[str, tuple[NDArray[Any], Labels]], linked: Iterable[str] = ()
+        cls, columns: Mapping[str, tuple[NDArray[Any], Labels]], layout: Layout | None = None
     ) -> JointLabels:
         """Take the codes of distinct combinations in each column."""
         first, _ = next(iter(columns.values()))
         made = cls(range(len(first)))
-        made.columns, made.linked = dict(columns), tuple(linked)
+        made.columns, made.layout = dict(columns), layout or Layout(next(iter(columns)))
         return made
-
-    @property
-    def main(self) -> str:
-        """The first column: the one that is counted where nothing else is asked for."""
-        return next(iter(self.columns))
-
-
-def known_beside(
-    linked: Sequence[str], sensitive: str | None, knowing: Sequence[str] | None = None
-) -> tuple[str, ...]:
-    """Which columns an adversary sees beside a sensitive one, of those that they know.
-
-    What is published apart from it tells nothing of it; `knowing` is every column where left out.
-    Without a sensitive one, which of them tell people apart.
-
-    >>> known_beside(["diagnosis", "job"], "diagnosis"), known_beside(["job"], "income", ["job"])
-    (('job',), ())
-    """
-    if sensitive is not None and sensitive not in linked:
-        return ()
-    return tuple(
-        name for name in linked if name != sensitive and (knowing is None or name in knowing)
-    )
 
 
 class GroupLabel(tuple[Any, ...]):

@@ -31,6 +31,7 @@ from foreknow.data.engines.table import Snapshot, require, settled
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
 from foreknow.data.labels import JointLabels, Labels
+from foreknow.data.layout import Layout
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, combine
@@ -381,7 +382,7 @@ class Microdata:
         """The sensitive columns, as codes of everybody (of each occurrence) and their values."""
         return (self._read.sensitive, *self._read.more)
 
-    def combined(self, columns: Sequence[str], linked: Sequence[str] = ()) -> Microdata:
+    def combined(self, columns: Sequence[str], layout: Layout | None = None) -> Microdata:
         """The same people, each with their combination of several columns as their one value.
 
         A search then counts combinations, and `GroupCounts.seen` what each requirement looks at.
@@ -390,8 +391,8 @@ class Microdata:
         ----------
         columns : sequence of str
             Sensitive and other columns; the first is what is counted by default.
-        linked : sequence of str
-            Those that are published beside each other in the same row.
+        layout : Layout, optional
+            How they are published.
         """
         found: dict[str, tuple[NDArray[Any], Labels]] = {}
         own = {column.name: column for column in self.sensitives}
@@ -404,7 +405,7 @@ class Microdata:
         sizes = [len(labels) for _, labels in found.values()]
         of_row, first = combine([codes for codes, _ in found.values()], sizes)
         of = {name: (codes[first], labels) for name, (codes, labels) in found.items()}
-        values = JointLabels.of(of, linked)
+        values = JointLabels.of(of, layout and replace(layout, main=columns[0]))
         other = copy(self)
         codes = of_row.astype(narrowest(len(values)), copy=False)
         joint = Column(" and ".join(columns), codes, list(values), "text")

@@ -23,7 +23,8 @@ from foreknow.data.engines.group_counts import (
 )
 from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.write import disarm_name, rearmed
-from foreknow.data.labels import Label, Labels, in_order, known_beside
+from foreknow.data.labels import Label, Labels, in_order
+from foreknow.data.layout import Layout
 from foreknow.data.people import Members, Signatures
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema, check_semantics
@@ -393,7 +394,7 @@ class Release:
             raise SchemaError(f"knowing must be a list of columns, such as [{knowing!r}]")
         for column in knowing or ():
             self._refuse_unknown(column, name)
-        known = self.known(sensitive, knowing, of_people=of_people)
+        known = self.layout.seen(sensitive, knowing, of_people=of_people).known
         tables = self._apart.get(name, self._tables)
         if name == self.sensitive and not known and len(self.sensitives) == 1:
             return self
@@ -416,28 +417,11 @@ class Release:
             self._seen[name, *known] = own
         return self._seen[name, *known]
 
-    def known(
-        self,
-        sensitive: str | None = None,
-        knowing: Sequence[str] | None = None,
-        *,
-        of_people: bool = False,
-    ) -> tuple[str, ...]:
-        """The columns that divide groups in such a sight; see `seen`."""
-        name, beside = self.sensitive if sensitive is None else sensitive, self.beside
-        of_rows = isinstance(self._tables, ValuesTable)
-        of_people = of_people and of_rows and knowing is not None
-        if knowing is not None and of_rows and (of_people or name not in self.unlinked):
-            # What is said to be known counts, whatever role the column was given.
-            beside = tuple(dict.fromkeys((*beside, name, *knowing)))
-            beside = tuple(column for column in beside if column not in self.unlinked)
-        return known_beside(beside, None if of_people else name, knowing)
-
     @property
-    def linked_sensitives(self) -> tuple[str, ...]:
-        """Sensitive columns that stand beside each other, if there are several."""
-        found = tuple(name for name in self.sensitives if name in self.beside)
-        return found if len(found) > 1 else ()
+    def layout(self) -> Layout:
+        """Which columns stand beside each other."""
+        of_people = isinstance(self._tables, ValuesTable)
+        return Layout(self.sensitive, self.beside, self.unlinked, of_people)
 
     def _written(self, name: str) -> str:
         return disarm_name(name) if self._escaped else name

@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from foreknow.adversaries.protocol import Gaining, HasCounts
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.generalization import STYLES
-from foreknow.data.labels import Labels, known_beside
+from foreknow.data.labels import Labels
+from foreknow.data.layout import Layout
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
@@ -248,35 +249,26 @@ class Policy:
         return "single" if self.schema is None else self.schema.semantics
 
     @property
-    def linked(self) -> tuple[str, ...]:
-        """Columns that are published beside each other, so that one may tell of another.
+    def layout(self) -> Layout:
+        """Which columns are published beside each other by this policy.
 
         The bucketized form has other columns in the table of people, apart from sensitive values.
         """
-        return own if len(own := self._in_rows) > 1 else ()
-
-    @property
-    def _in_rows(self) -> tuple[str, ...]:
-        schema = self.schema
+        schema, in_rows = self.schema, self.options.written == "generalized"
         if schema is None or schema.semantics != "single":
-            return ()
-        other = schema.other if self.options.written == "generalized" else ()
-        names = (*schema.sensitives, *other)
-        return tuple(name for name in names if name not in self.options.unlinked)
-
-    def known(self, requirement: Requirement) -> tuple[str, ...]:
-        """Columns that divide the groups of a requirement in what is published by this policy."""
-        sensitive = requirement.sensitive or self.needed_schema.sensitive
-        hidden = None if requirement.of_people else sensitive
-        return known_beside(self._in_rows, hidden, requirement.knowing)
+            return Layout("" if schema is None else schema.sensitive)
+        layout = Layout.of(
+            schema.sensitives, schema.other if in_rows else (), self.options.unlinked
+        )
+        return replace(layout, of_people=in_rows)
 
     @property
     def looked_at(self) -> tuple[str, ...]:
         """Sensitive columns that requirements are about, and all that they take for known."""
         first, found = self.needed_schema.sensitive, []
         for requirement in self.requirements:
-            sensitive = requirement.sensitive or first
-            found += [sensitive, *self.known(requirement)]
+            seen = requirement.sight(self.layout)
+            found += [seen.secret, *seen.known]
         return tuple(sorted(dict.fromkeys(found), key=lambda name: name != first))
 
     @property
@@ -291,7 +283,7 @@ class Policy:
             requirement.knowing for requirement in self.requirements
         ):
             return microdata
-        return microdata.combined(columns, self._in_rows)
+        return microdata.combined(columns, self.layout)
 
     @property
     def points(self) -> list[Point]:
@@ -349,11 +341,11 @@ class Policy:
             schema = self.schema
             if schema and requirement.of_people:
                 required.pop("knowing", None)
-                if known := self.known(requirement):
+                if known := requirement.sight(self.layout).known:
                     required["knowing"] = list(known)
             elif schema and len((*schema.sensitives, *schema.other)) > 1:
                 # Nobody need guess what was left out.
-                required["knowing"] = list(self.known(requirement))
+                required["knowing"] = list(requirement.sight(self.layout).known)
         table.get("schema", {}).pop("reading", None)
         hierarchies = table.get("schema", {}).get("hierarchies", {})
         for column, hierarchy in hierarchies.items():

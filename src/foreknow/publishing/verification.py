@@ -17,11 +17,12 @@ from types import NoneType
 from typing import Any
 
 from foreknow.adversaries import registry as adversaries
-from foreknow.auditing.scope import NOT_JUDGED, Scope, assumptions
+from foreknow.auditing.scope import NOT_JUDGED, Scope
 from foreknow.criteria import registry as criteria
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import disarm_name
-from foreknow.data.labels import Labels, known_beside
+from foreknow.data.labels import Labels
+from foreknow.data.layout import Layout
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema, check_semantics
 from foreknow.engine import Stamp
@@ -522,8 +523,16 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
     priors = [points for table in required for points in _each(table.get("priors", ()))]
     known_of = {name for of in priors for table in of["tables"] for name in table["attributes"]}
     found = scope_of(written, required, criterion)
-    sights = [of for of in required if not OF_PEOPLE & of.keys()]
-    looked_at = {*known_of, *_looked_at(known, sights)}
+    rows = known.beside if known.form == "generalized" else ()
+    layout = Layout.of(known.sensitives, rows, known.unlinked)
+    if known.semantics != "single":
+        layout = Layout(known.sensitive)
+    sights = [
+        layout.seen(of.get("sensitive"), of.get("knowing", ())).with_priors(_attributes(of))
+        for of in required
+        if not OF_PEOPLE & of.keys()
+    ]
+    looked_at = {*known_of, *layout.looked_at(sights)}
     linked = [name for name in known.sensitives if name not in known.unlinked]
     of_values = linked if len(linked) > 1 and sights else []
     others = known.unlinked if known.form == "generalized" and known.semantics == "single" else ()
@@ -535,23 +544,9 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
         **found,
         beside=beside,
         method=NOT_JUDGED,
-        assumed=_assumed(known, sights),
+        assumed=layout.assumed(sights),
         shuffled=tuple(others),
     )
-
-
-def _assumed(
-    known: Certificate, required: Sequence[Mapping[str, Any]]
-) -> dict[str, tuple[str, ...]]:
-    """What stands beside each sensitive column, and some requirement takes nobody to know."""
-    everywhere = known.beside if known.form == "generalized" else ()
-    columns = [name for name in (*known.sensitives, *everywhere) if name not in known.unlinked]
-    linked = columns if len(columns) > 1 and known.semantics == "single" else []
-    sights = [
-        (of.get("sensitive", known.sensitive), {*of.get("knowing", ()), *_attributes(of)})
-        for of in required
-    ]
-    return assumptions(sights, {name: known_beside(linked, name) for name, _ in sights})
 
 
 def _attributes(required: Mapping[str, Any]) -> set[str]:
@@ -564,13 +559,6 @@ def _attributes(required: Mapping[str, Any]) -> set[str]:
         for point in _each(required[kind])
     ]
     return set.intersection(*named) if named else set()
-
-
-def _looked_at(known: Certificate, required: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Columns that each requirement is about, or takes for known of everybody."""
-    about = [(of.get("sensitive", known.sensitive), of.get("knowing", ())) for of in required]
-    seen = [{name, *knowing} for name, knowing in about if name not in known.unlinked]
-    return set.intersection(*seen) if seen else set()
 
 
 def _each(points: Any) -> Sequence[Any]:

@@ -20,7 +20,6 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
 from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import known_beside
 from foreknow.data.schema import Schema
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
@@ -590,13 +589,11 @@ def _sight_lines(
     policy: Policy, requirement: Requirement, judged: Sequence[str] | None
 ) -> list[str]:
     """Say what an adversary is taken to know of everybody, where columns stand beside a value."""
-    sensitive = requirement.sensitive or (policy.schema.sensitive if policy.schema else "")
-    if judged is None:
-        judged = known_beside(policy.linked, sensitive, requirement.knowing)
-    known = [visible(name) for name in judged]
-    others = [visible(n) for n in policy.linked if n != sensitive and visible(n) not in known]
+    seen = requirement.sight(policy.layout)
+    known = [visible(name) for name in (seen.known if judged is None else judged)]
+    others = [visible(n) for n in (*seen.known, *seen.assumed) if visible(n) not in known]
     said = [f"They also know the {listing(known, most=_EVERY)} of everybody."] if known else []
-    if others and sensitive in policy.linked:
+    if others:
         columns = listing(others, "or", most=_EVERY)
         said.append(f"It is assumed that nobody knows the {columns} of anybody.")
     return said
