@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow.errors import SchemaError, UnsupportedError
+from foreknow.errors import UnsupportedError
 from foreknow.result import page_of
 
 COLUMNS = ("ill", "pay", "job")
@@ -374,11 +374,6 @@ def test_methods_that_look_at_one_column_name_those_that_serve_several(method):
 def test_an_attack_refuses_columns_beside():
     with pytest.raises(UnsupportedError, match="knowing = \\[\\]"):
         fk.attack(fk.Microdata(people(), schema()), fk.Mondrian(), policy())
-
-
-def test_several_columns_under_sets_are_refused():
-    with pytest.raises(SchemaError, match="one value in each"):
-        schema(semantics="set", person="id")
 
 
 @pytest.mark.parametrize(("knowing", "known"), [(None, "not judged"), ([], "as required")])

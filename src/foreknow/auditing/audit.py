@@ -443,10 +443,11 @@ def audit(
     policy = Policy.of(policy)
     release = release_of(release, policy, group)
     counts = counts_of(release)
-    if policy.schema is not None and policy.schema.semantics != counts.semantics:
+    how = getattr(release, "semantics", counts.semantics)
+    if policy.schema is not None and policy.schema.semantics != how:
         raise UnsupportedError(
             f"the policy is for semantics {policy.schema.semantics!r}, but the release was counted "
-            f"under {counts.semantics!r}"
+            f"under {how!r}"
         )
     if not counts.n_groups:
         raise DataError("the release has no groups")

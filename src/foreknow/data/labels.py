@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -50,6 +51,17 @@ class Labels(tuple[Label, ...]):
         return next((code for code, label in enumerate(self) if is_missing(label)), None)
 
 
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """What people have who may have several values: distinct sets or bags, as compressed rows."""
+
+    offsets: NDArray[Any]
+    codes: NDArray[Any]
+    times: NDArray[Any]
+    values: Labels
+    semantics: Any
+
+
 class JointLabels(Labels):
     """Combinations of the values of several columns, by number; each column can be counted alone.
 
@@ -60,16 +72,25 @@ class JointLabels(Labels):
 
     columns: Mapping[str, tuple[NDArray[Any], Labels]]  # the code of each combination, and labels
     layout: Layout  # how these columns are published
+    bags: Mapping[str, Bags]  # of columns of which a person may have several values
 
     @classmethod
     def of(
-        cls, columns: Mapping[str, tuple[NDArray[Any], Labels]], layout: Layout | None = None
+        cls,
+        columns: Mapping[str, tuple[NDArray[Any], Labels]],
+        layout: Layout | None = None,
+        bags: Mapping[str, Bags] | None = None,
     ) -> JointLabels:
         """Take the codes of distinct combinations in each column."""
         first, _ = next(iter(columns.values()))
         made = cls(range(len(first)))
         made.columns, made.layout = dict(columns), layout or Layout(next(iter(columns)))
+        made.bags = bags or {}
         return made
+
+    def values_of(self, column: str) -> Labels:
+        """The values of one column."""
+        return self.bags[column].values if column in self.bags else self.columns[column][1]
 
 
 class GroupLabel(tuple[Any, ...]):

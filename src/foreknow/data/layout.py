@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Seen(NamedTuple):
@@ -27,6 +27,16 @@ class Seen(NamedTuple):
     def with_priors(self, by: Collection[str]) -> Seen:
         """The same for somebody who has priors by some columns."""
         return self._replace(assumed=tuple(name for name in self.assumed if name not in by))
+
+
+def several_of(semantics: Any, sensitives: Sequence[str]) -> dict[str, str]:
+    """The columns of which a person may have several values, and whether a set or a bag of them.
+
+    >>> several_of({"ill": "set", "pay": "single"}, ["ill", "pay"])
+    {'ill': 'set'}
+    """
+    each = semantics if isinstance(semantics, Mapping) else dict.fromkeys(sensitives, semantics)
+    return {name: str(each[name]) for name in sensitives if each.get(name, "single") != "single"}
 
 
 @dataclass(frozen=True)

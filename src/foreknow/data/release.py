@@ -21,13 +21,14 @@ from foreknow.data.engines.group_counts import (
     refuse_repeats,
     require_person,
 )
+from foreknow.data.engines.person_rows import PersonRows
 from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.write import disarm_name, rearmed
 from foreknow.data.labels import Label, Labels, in_order
-from foreknow.data.layout import Layout
+from foreknow.data.layout import Layout, several_of
 from foreknow.data.people import Members, Signatures
 from foreknow.data.reading import Reading
-from foreknow.data.schema import Schema, check_semantics
+from foreknow.data.schema import Schema, check_semantics, semantics_of_each
 from foreknow.errors import SchemaError, UnsupportedError, did_you_mean, hinted
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized
@@ -42,6 +43,7 @@ class Release:
     Attributes
     ----------
     semantics : {"single", "set", "multiset"}
+        Where sensitive columns differ, a mapping of each of them.
     group_columns : tuple of str
     sensitives : tuple of str
         All sensitive columns; the first is the one of `counts`.
@@ -89,8 +91,11 @@ class Release:
         self.beside = tuple(map(self._bare, beside))
         self.unlinked = tuple(map(self._bare, unlinked))
         self.group_columns = tuple(tables.groups)
-        self.semantics: Semantics = tables.semantics
-        self.linked = isinstance(tables, ValuesTable) and tables.semantics != "single"
+        self.semantics: Any = tables.semantics
+        if self._apart:
+            each = {name: self._apart.get(name, tables).semantics for name in self.sensitives}
+            self.semantics = semantics_of_each(each, self.sensitives)
+        self.linked = isinstance(tables, ValuesTable) and self.semantics != "single"
 
     @classmethod
     @hinted
@@ -101,7 +106,7 @@ class Release:
         group: str,
         sensitive: str | Sequence[str],
         person: str | None = None,
-        semantics: Semantics = "single",
+        semantics: Semantics | Mapping[str, Semantics] = "single",
         missing: Missing | Mapping[str, str] = "error",
         reading: Reading | None = None,
         other: Sequence[str] = (),
@@ -118,13 +123,14 @@ class Release:
         group : str
             The column with the group of each row; a null in it is an error.
         sensitive : str or sequence of str
-            The column of sensitive values, or several. Under ``set`` and ``multiset`` it is one,
-            and a null in it adds no value.
+            The column of sensitive values, or several. Under ``set`` and ``multiset`` a null in it
+            adds no value.
         person : str, optional
             The column that names people; needed for `members`, and under ``set`` and ``multiset``
             where `sensitive` holds no lists. Under ``single`` nobody may stand in two rows.
-        semantics : {"single", "set", "multiset"}
-            Whether a person has one value, a set, or a bag of values.
+        semantics : {"single", "set", "multiset"}, or mapping of column to one of these
+            Whether a person has one value, a set, or a bag of values. Of several columns, those
+            that are not named have one value, in which all rows of a person agree.
         missing : "error", "drop" or {"label": ...}
             What to do with null sensitive values under ``single``.
         reading : Reading, optional
@@ -160,7 +166,7 @@ class Release:
         quasi_identifiers: Sequence[str],
         sensitive: str | Sequence[str],
         person: str | None = None,
-        semantics: Semantics = "single",
+        semantics: Semantics | Mapping[str, Semantics] = "single",
         missing: Missing | Mapping[str, str] = "error",
         reading: Reading | None = None,
         other: Sequence[str] = (),
@@ -279,7 +285,7 @@ class Release:
         """
         table = open_table(frame, cast("Reading", schema.reading))
         person, group = schema.person, group or schema.group
-        if schema.semantics == "single" and person not in table.columns:
+        if not schema.several and person not in table.columns:
             person = None  # a release need not have it any more
         names = list(schema.quasi_identifiers) if group is None else [group]
         if COUNT not in (roles := {*names, schema.sensitive}) and {*roles, COUNT} == {
@@ -301,7 +307,7 @@ class Release:
         groups: Sequence[str],
         sensitive: str | Sequence[str],
         person: str | None,
-        semantics: Semantics,
+        semantics: Any,
         missing: Any,
         other: Sequence[str],
         unlinked: Sequence[str],
@@ -311,7 +317,8 @@ class Release:
         people = [] if person is None else [person]
         if isinstance(other, str):
             raise SchemaError(f"other must be a list of columns, such as [{other!r}]")
-        sensitives, other = _sensitives(sensitive, semantics), list(other)
+        sensitives, other = _sensitives(sensitive), list(other)
+        semantics = semantics_of_each(semantics, sensitives)
         require(table, [*groups, *sensitives, *people, *other])
         for name in sensitives:
             if name in groups:
@@ -322,21 +329,34 @@ class Release:
             if name not in (*sensitives, *other):
                 hint = did_you_mean(str(name), [*sensitives, *other])
                 raise SchemaError(f"unlinked: {name!r} is no sensitive or other column{hint}")
-        sensitive = sensitives[0]
         beside = [name for name in (*sensitives, *other) if name not in unlinked]
-        check_semantics(semantics)
-        how = as_missing(missing)
+        how, several = as_missing(missing), several_of(semantics, sensitives)
         refuse_missing(how, semantics)
-        if semantics != "single":
-            require_person(table, sensitive, person, semantics, listed=not table.untyped)
+        for name, own in several.items():
+            require_person(table, name, person, own, listed=not table.untyped)
         if person is not None:
-            table = settled(table, [*groups, sensitive, person])
-            if semantics == "single":
+            table = settled(table, list(dict.fromkeys([*groups, *sensitives, *other, person])))
+            if not several:
                 refuse_repeats(table, person)
-        tables = ValuesTable(table, groups, null_groups, person, sensitive, semantics, how)
-        linked = len(beside) > 1 and semantics == "single"
-        own = beside if linked else ()
-        return cls(tables, sensitives=sensitives, beside=own, unlinked=unlinked)
+        apart = {
+            name: ValuesTable(
+                PersonRows(table, person, several, name) if several and len(beside) > 1 else table,
+                groups,
+                null_groups,
+                person,
+                name,
+                cast("Semantics", several.get(name, "single")),
+                how,
+            )
+            for name in sensitives
+        }
+        return cls(
+            apart[sensitives[0]],
+            sensitives=sensitives,
+            beside=beside if len(beside) > 1 else (),
+            unlinked=unlinked,
+            apart=apart if several else None,
+        )
 
     def joined(self, others: Sequence[Release], names: Sequence[str]) -> Release:
         """The same with tables of other sensitive columns, of the same groups.
@@ -620,15 +640,16 @@ class Release:
         return f"Release({self.name}: {counts.n_groups} groups, {counts.n_people} people)"
 
 
-def _sensitives(given: str | Sequence[str], semantics: str) -> list[str]:
-    """The sensitive columns; several are for people with one value in each."""
+def _sensitives(given: str | Sequence[str], semantics: str = "single") -> list[str]:
+    """The sensitive columns; in one table of counts people have one value in each."""
     names = [given] if isinstance(given, str) else list(given)
     if not names or not all(isinstance(name, str) for name in names):
         raise SchemaError(f"sensitive must be the name of a column, or of several, not {given!r}")
     if len(names) > 1 and semantics != "single":
         raise SchemaError(
-            f"several sensitive columns are for people with one value in each, not for semantics "
-            f"{semantics!r}; open the release once for each of them"
+            f"several sensitive columns in one table of counts are for people with one value in "
+            f"each, not for semantics {semantics!r}; each such column has a table of its own: open "
+            "them one by one"
         )
     return names
 

@@ -221,7 +221,7 @@ class Policy:
             Part(secret.counted, ledger)
             for requirement in self.requirements
             for secret in requirement.secrets(values)
-            for ledger in secret.ledgers(values, self.semantics, everyone)
+            for ledger in secret.ledgers(values, self.semantics_of(requirement), everyone)
         ]
         return PolicyLedger(parts, self.monotone())
 
@@ -243,10 +243,10 @@ class Policy:
             )
         return self.schema
 
-    @property
-    def semantics(self) -> Semantics:
-        """How many sensitive values a person has; one where the policy has no schema."""
-        return "single" if self.schema is None else self.schema.semantics
+    def semantics_of(self, requirement: Requirement | None = None) -> Semantics:
+        """How many of the values a person has; one where the policy has no schema."""
+        column = None if requirement is None else requirement.sensitive
+        return "single" if self.schema is None else self.schema.semantics_of(column)
 
     @property
     def layout(self) -> Layout:
@@ -255,11 +255,11 @@ class Policy:
         The bucketized form has other columns in the table of people, apart from sensitive values.
         """
         schema, in_rows = self.schema, self.options.written == "generalized"
-        if schema is None or schema.semantics != "single":
-            return Layout("" if schema is None else schema.sensitive)
-        layout = Layout.of(
-            schema.sensitives, schema.other if in_rows else (), self.options.unlinked
-        )
+        if schema is None:
+            return Layout()
+        in_rows &= not schema.several  # who may have several values has them in another table
+        apart = (*self.options.unlinked, *schema.several)
+        layout = Layout.of(schema.sensitives, schema.other if in_rows else (), apart)
         return replace(layout, of_people=in_rows)
 
     @property
@@ -328,7 +328,7 @@ class Policy:
 
     def monotone(self) -> bool:
         """Whether merging groups can never make a safe release unsafe."""
-        return all(required.monotone(self.semantics) for required in self.requirements)
+        return all(of.monotone(self.semantics_of(of)) for of in self.requirements)
 
     def published(self, values: Any = None) -> dict[str, Any]:
         """As `to_dict`, without what is about the owner's files: of hierarchies, only their names.

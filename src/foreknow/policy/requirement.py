@@ -466,7 +466,7 @@ class Requirement:
     def _own(self, values: Any) -> Labels:
         """The values of its own column, of several."""
         if isinstance(values, JointLabels):
-            return values.columns[self.sensitive or values.layout.main][1]
+            return values.values_of(self.sensitive or values.layout.main)
         if isinstance(values, Mapping):
             own: Labels = values[self.sensitive or next(iter(values))]
             return own

@@ -6,7 +6,7 @@ person and value, or one row per person with a list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -204,6 +204,38 @@ def read_held(
         people = People.named(table.name, person, rows.column(person))
     read = _lists if is_listed(given.type) else _long
     return Held(people, rows, *read(people, sensitive, given))
+
+
+def held_beside(
+    table: Table,
+    columns: Sequence[str],
+    sensitive: str,
+    person: str | None,
+    every: Mapping[str, str],
+) -> tuple[Held, NDArray[Any], pa.Array]:
+    """Read who has what of one column, of which `every` one may have several values of a person.
+
+    Also the code of each occurrence, and what codes stand for. Rows then repeat values, so that of
+    sets each value counts once, and of bags nobody can tell.
+    """
+    held = read_held(table, columns, sensitive, person, every[sensitive])
+    rows = held.people.of_row
+    if len(every) > 1 and len(held.people) < len(rows):
+        if "multiset" in every.values():
+            raise SchemaError(
+                f"{table.name}: where rows repeat people, it cannot be told whether a value of "
+                f"{' or '.join(every)} stands in several rows since a person has it several times; "
+                'give lists, one row per person, or semantics "set" for each of them'
+            )
+        codes, _ = codes_of(held.values)
+        keys = held.holders.astype(np.int64) * (int(codes.max(initial=0)) + 1) + codes
+        once = np.sort(np.unique(keys, return_index=True)[1])
+        values = held.values.take(pa.array(once))
+        held = replace(held, values=values, holders=held.holders[once], sources=held.sources[once])
+    codes, found = codes_of(held.values)
+    if every[sensitive] == "set":
+        held.refuse_twice(sensitive, codes, to_python(sensitive, found).__getitem__)
+    return held, codes, found
 
 
 def require_person(

@@ -411,7 +411,8 @@ def is_learned(adversary: Any) -> bool:
 def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     """What is said of a requirement, whatever came of it."""
     noun, point = sensitive_noun(audit.policy, verdict.requirement), verdict.point
-    allowed = describe(point.adversary, None, noun, audit.counts.semantics)
+    semantics = (verdict.counts or audit.counts).semantics
+    allowed = describe(point.adversary, None, noun, semantics)
     beside = [visible(name) for name in verdict.known]
     return {
         "about": values_phrase(verdict.requirement, noun),
@@ -538,8 +539,8 @@ def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
 # ---- the policy, for people who do not read TOML --------------------------------------------
 
 _SEVERAL = {
-    "set": ["A person may have several of its values, each once, or none (set)."],
-    "multiset": ["A person may have several of its values, also repeatedly, or none (multiset)."],
+    "set": "each once, or none (set)",
+    "multiset": "also repeatedly, or none (multiset)",
 }
 
 
@@ -562,8 +563,9 @@ def policy_rows(
             rows.append((requirement_title(requirement, place), [held]))
             continue
         about = values_phrase(requirement, noun, most=_EVERY)
+        own = semantics if policy.schema is None else policy.semantics_of(requirement)
         lines = [
-            f"Someone who {describe(point.adversary, None, noun, semantics).knows} must "
+            f"Someone who {describe(point.adversary, None, noun, own).knows} must "
             f"{_must(point)} that a particular person has it."
             for point in requirement.points
         ]
@@ -610,7 +612,9 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     sensitive = [visible(name) for name in schema.sensitives]
     known = [_column(schema, column) for column in schema.quasi_identifiers]
     noun = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
-    sensitive += _SEVERAL.get(schema.semantics, [])
+    for name, how in schema.several.items():
+        of = "its values" if len(schema.sensitives) == 1 else f"the values of {visible(name)}"
+        sensitive.append(f"A person may have several of {of}, {_SEVERAL[how]}.")
     named_sets = [name for name in schema.sensitives if name in schema.hierarchies]
     sensitive += [f"Sets of values have names, {_coarsened(schema, name)}" for name in named_sets]
     rows = [(noun, sensitive), ("Columns others may know", known)]
