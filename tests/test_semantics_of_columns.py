@@ -336,3 +336,22 @@ below = 0.9
     made.audit.to_html(tmp_path / "a.html")
     words = (tmp_path / "a.html").read_text()
     assert "several of the values of ill, each once, or none (set)" in words
+
+
+@pytest.mark.parametrize("name", ["ill", "pay"])
+def test_k_anonymity_counts_people_who_look_alike_by_all_that_is_known(name):
+    table = register()
+    asked = fk.Requirement(fk.KAnonymity(2), knowing=[name])
+    roles = {"quasi_identifiers": ["age"], "sensitive": ["ill", "pay"], "person": "pid"}
+    release = fk.Release.from_generalized(table, semantics={"ill": "set"}, **roles)
+    (found,) = fk.audit(release, fk.Policy([asked])).criteria
+    persons = defaultdict(set)
+    for row in table.to_pylist():
+        persons[row["pid"], row["age"], row["pay"]].add(row["ill"])
+    alike = Counter((p[1], p[2] if name == "pay" else frozenset(has)) for p, has in persons.items())
+    assert found.attained.amount == min(alike.values())
+    one = fk.Release.from_generalized(
+        table, quasi_identifiers=["age"], sensitive="ill", person="pid", semantics="set"
+    )
+    if name == "ill":
+        assert fk.audit(one, fk.Policy([asked])).criteria[0].attained == found.attained

@@ -387,3 +387,67 @@ def test_what_is_proved_of_a_method_is_not_claimed_with_columns_beside(knowing, 
     asked = fk.Requirement(fk.Facts(), below="9/10", knowing=knowing)
     made = fk.publish(pa.table(table), fk.Policy([asked], roles), method="safe")
     assert made.audit.scope.method == known
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("apart", [[], ["ill"], ["pay"]])
+@pytest.mark.parametrize("known", [["ill"], ["pay"], ["ill", "pay"]])
+def test_k_anonymity_may_know_any_column(form, apart, known, tmp_path):
+    rules = fk.Policy(
+        [fk.Requirement(fk.KAnonymity(2), knowing=known)],
+        schema(other=[]),
+        fk.PublishOptions(form=form, unlinked=apart),
+    )
+    made = fk.publish(people(200), rules, seed=1)
+    made.write(tmp_path / "out")
+    fk.verify(tmp_path / "out")
+    linked = [name for name in ("ill", "pay") if name not in apart]
+    divide = [name for name in known if name in linked]
+    divide = divide if form == "generalized" or len(linked) > 1 else []
+    groups, part = (["age", "sex"], "release") if form == "generalized" else (["group"], "people")
+    part = "sensitive" if divide and form == "bucketized" else part
+    sizes = Counter()
+    with (tmp_path / "out" / f"{part}.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            sizes[tuple(row[name] for name in (*groups, *divide))] += int(row.get("count", 1))
+    (found,) = made.audit.criteria
+    assert found.known == tuple(divide)
+    assert found.attained.amount == min(sizes.values()) >= 2
+
+
+def test_what_makes_a_verdict_empty_is_said_of_each_sensitive_column(tmp_path):
+    table = {
+        "age": [30] * 40,
+        "ill": ["flu", "gout"] * 20,
+        "pay": [str(1000 + i) for i in range(40)],
+        "job": ["HIV", "hiv"] * 20,
+    }
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay", "job"])
+    asked = [
+        fk.Requirement(fk.Facts(0), below="9/10", sensitive=name, knowing=[])
+        for name in ("ill", "pay", "job")
+    ]
+    rules = fk.Policy(asked, roles, fk.PublishOptions(unlinked=["pay"]))
+    fk.publish(pa.table(table), rules, seed=1).write(tmp_path / "out")
+    for said in (fk.audit(pa.table(table), rules), fk.verify(tmp_path / "out")):
+        assert {name: tuple(of) for name, of in said.scope.crowded.items()} == {"pay": (40, 40)}
+        assert said.scope.alike == (("HIV", "hiv"),)
+    shown = " ".join(fk.audit(pa.table(table), rules).notes)
+    assert "40 values of pay for 40 people: a requirement about single values says little" in shown
+    run = CliRunner().invoke(app, ["verify", str(tmp_path / "out")])
+    assert "40 values of pay for 40 people" in " ".join(run.output.split())
+    place = tmp_path / "out" / "certificate.json"
+    lie = json.loads(place.read_text())
+    del lie["scope"]["crowded"]
+    place.write_text(json.dumps(lie))
+    with pytest.raises(CertificateError, match="crowded"):
+        fk.verify(tmp_path / "out")
+
+
+def test_rows_without_any_of_several_values_are_said_to_be_left_out():
+    table = {"age": [30] * 6, "ill": ["flu", "gout"] * 3, "pay": ["1", None, "2", None, "1", None]}
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"], missing="drop")
+    asked = fk.Requirement(fk.Facts(0), below="9/10", sensitive="pay", knowing=[])
+    found = fk.audit(pa.table(table), fk.Policy([asked], roles))
+    assert found.scope.left_out == 3
+    assert "3 rows have no sensitive value and were left out" in " ".join(found.notes)

@@ -23,6 +23,7 @@ AT_MOST = "at most "
 # Values that are listed; people of whom one each is no surprise; marks from this class on are
 # diacritics.
 _LISTED, _FEW, _MARKS = 5, 20, 200
+_CROWDED = "values_and_people"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class Scope:
     values_and_people : (int, int) or None
         How many sensitive values and people there are, where a requirement is about single values
         and these are nearly as many as people.
+    crowded : mapping of str to (int, int)
+        The same of each of several sensitive columns.
     alike : tuple of tuples of str
         Sensitive values that differ only by case, spaces, Unicode form or diacritics.
     apart : tuple of str
@@ -84,6 +87,7 @@ class Scope:
     method: str | None = None
     linked: bool = False
     values_and_people: tuple[int, int] | None = None
+    crowded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     alike: tuple[tuple[str, ...], ...] = ()
     apart: tuple[str, ...] = ()
     more_apart: int = 0
@@ -108,15 +112,20 @@ class Scope:
         free: Counter[str] = Counter()
         unrequired: list[str] = []
         several = table is not None and len(table.sensitives) > 1
-        for column in (None,) if table is None or policy is None else table.sensitives:
-            own = None if policy is None else requirements_of(policy, column, table)
-            if not own and table is not None and len(table.sensitives) > 1:
-                unrequired.append(column or "")
-                continue
+        crowded: dict[str, tuple[int, int]] = {}
+        look_alike: set[tuple[str, ...]] = set()
+        for column in (None,) if table is None else table.sensitives:
             seen = counts if table is None else table.seen(column, []).counts
-            for code in [] if own is None else unprotected_codes(seen, own).tolist():
+            look_alike |= {*alike(str(seen.values[code]) for code in np.flatnonzero(seen.totals))}
+            own = [] if policy is None else requirements_of(policy, column, table)
+            if several and not own:
+                unrequired += [] if policy is None else [column or ""]
+                continue
+            for code in [] if policy is None else unprotected_codes(seen, own).tolist():
                 label = str(seen.values[code])
                 free[f"{column} {label}" if several else label] += int(seen.totals[code])
+            if several and (found := _single_values(seen, own).get(_CROWDED)):
+                crowded[column or ""] = found
         beside: list[str] = []
         assumed: dict[str, tuple[str, ...]] = {}
         if policy is not None and table is not None:
@@ -144,8 +153,9 @@ class Scope:
             shuffled=() if table is None else table.unlinked,
             known=() if table is None else table.knows,
             identifiers=tuple(names),
-            alike=tuple(alike(str(counts.values[code]) for code in np.flatnonzero(counts.totals))),
-            **({} if policy is None or several else _single_values(counts, policy)),
+            alike=tuple(sorted(look_alike)),
+            crowded=crowded,
+            **({} if policy is None or several else _single_values(counts, policy.requirements)),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,7 +163,7 @@ class Scope:
         some = (
             *("linked", "values_and_people", "alike", "apart", "more_apart"),
             *(lists := ("unrequired", "shuffled", "known", "identifiers")),
-            *("assumed", "people_suppressed"),
+            *("assumed", "people_suppressed", "crowded"),
         )
         plain = {key: given for key, given in vars(self).items() if key not in some}
         for key in lists:
@@ -170,6 +180,8 @@ class Scope:
             plain["linked"] = True
         if self.values_and_people is not None:
             plain["values_and_people"] = list(self.values_and_people)
+        if self.crowded:
+            plain["crowded"] = {name: list(of) for name, of in sorted(self.crowded.items())}
         if self.alike:
             plain["alike"] = [list(values) for values in self.alike]
         if self.apart:
@@ -177,9 +189,9 @@ class Scope:
         return plain
 
 
-def _single_values(counts: GroupCounts, policy: Policy) -> dict[str, Any]:
+def _single_values(counts: GroupCounts, every: Iterable[Requirement]) -> dict[str, Any]:
     """What is said of values that are judged each by itself."""
-    asked = [required for required in policy.requirements if required.points]
+    asked = [required for required in every if required.points]
     single = [r for r in asked if not r.about_sets and getattr(r, "within", None) is None]
     about = np.zeros(counts.n_values, dtype=bool)
     for required in single:
@@ -190,7 +202,7 @@ def _single_values(counts: GroupCounts, policy: Policy) -> dict[str, Any]:
     found: dict[str, Any] = {}
     there, people = int(np.count_nonzero(counts.totals)), int(counts.totals.sum())
     if single and len(single) == len(asked) and people >= _FEW and there * 10 >= people * 8:
-        found["values_and_people"] = there, people
+        found[_CROWDED] = there, people
     often = {str(counts.values[c]): int(counts.totals[c]) for c in np.flatnonzero(about).tolist()}
     ranked = sorted((value for value, n in often.items() if n), key=lambda v: (-often[v], v))
     if len(ranked) > 1:

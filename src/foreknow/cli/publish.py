@@ -239,6 +239,7 @@ def _listed(labels: Iterable[Any], most: int = 6, joined: str = "and") -> str:
 def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
     from foreknow.publishing.certificate import exact_text
+    from foreknow.report.knowledge import NOUN
     from foreknow.report.scope import HEADING, sentences
     from foreknow.report.words import listing, named, noun_of, setting_text
     from foreknow.verifier.verify import Reached
@@ -282,7 +283,8 @@ def _say_verified(found: Verification) -> None:
             f"{'not above' if estimate.inclusive else 'below'} {float(estimate.below):.4g}"
         )
     lines.append(f"Judged: {', '.join(found.files)}.")
-    beside = sentences(found.scope, noun_of(found.sensitive), found.semantics)
+    noun = noun_of(found.sensitive) if len(found.sensitives) == 1 else NOUN
+    beside = sentences(found.scope, noun, found.semantics)
     lines += [HEADING, *(f"  – {said}" for said in beside)]
     rest = [name for name in found.not_judged if name not in found.to_keep]
     if rest:
@@ -292,7 +294,7 @@ def _say_verified(found: Verification) -> None:
             f"Keep {_listed(found.to_keep)} to yourself: not to be published. Do not send the "
             "folder whole; move what is for you elsewhere, as to its name with .owner after it."
         )
-    notes = sentences(found.claimed_scope, noun_of(found.sensitive), found.semantics)
+    notes = sentences(found.claimed_scope, noun, found.semantics)
     notes += [f"{note}." for note in found.claimed]
     lines += [f"The publisher notes, which is not verified: {note}" for note in notes]
     for line in lines:

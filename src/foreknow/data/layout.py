@@ -58,6 +58,10 @@ class Layout:
     apart: tuple[str, ...] = ()
     of_people: bool = False
 
+    def __post_init__(self) -> None:
+        if len(self.linked) < 2:  # nothing stands beside it
+            object.__setattr__(self, "linked", ())
+
     @classmethod
     def of(
         cls, sensitives: Sequence[str], other: Iterable[str] = (), apart: Sequence[str] = ()
@@ -82,7 +86,7 @@ class Layout:
         Seen(secret='ill', known=(), assumed=('job',))
         """
         secret, linked = secret or self.main, self.linked
-        of_people = of_people and self.of_people and knowing is not None
+        of_people = of_people and knowing is not None
         if self.of_people and knowing is not None and (of_people or secret not in self.apart):
             # What is said to be known counts, whatever role the column was given.
             linked = tuple(dict.fromkeys((*linked, secret, *knowing)))
@@ -91,6 +95,8 @@ class Layout:
             return Seen(secret)
         beside = [name for name in linked if of_people or name != secret]
         known = tuple(name for name in beside if knowing is None or name in knowing)
+        if not self.of_people and known and secret not in linked:
+            secret = known[0]  # whose table is another
         open_to = [name for name in self.linked if name not in (secret, *known)]
         return Seen(secret, known, tuple(open_to) if secret in self.linked else ())
 

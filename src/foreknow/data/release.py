@@ -413,14 +413,17 @@ class Release:
         if isinstance(knowing, str):
             raise SchemaError(f"knowing must be a list of columns, such as [{knowing!r}]")
         for column in knowing or ():
-            self._refuse_unknown(column, name)
-        known = self.layout.seen(sensitive, knowing, of_people=of_people).known
+            self._refuse_unknown(column, None if of_people else name)
+        name, known, _ = self.layout.seen(sensitive, knowing, of_people=of_people)
         tables = self._apart.get(name, self._tables)
         if name == self.sensitive and not known and len(self.sensitives) == 1:
             return self
         if (name, *known) not in self._seen:
             if known and not tables.null_groups:
                 self._counted  # noqa: B018  # which refuses a row without a group
+            if name in known and isinstance(tables, ValuesTable) and tables.semantics != "single":
+                rows = PersonRows.of_texts(tables.table, tables.person, name, tables.semantics)
+                tables = replace(tables, table=rows, semantics="single")  # people are counted
             of, *beside = map(self._written, (name, *known))
             if known or of != tables.sensitive:
                 tables = tables.seen_as(of, beside)
@@ -446,7 +449,7 @@ class Release:
     def _written(self, name: str) -> str:
         return disarm_name(name) if self._escaped else name
 
-    def _refuse_unknown(self, column: str, sensitive: str) -> None:
+    def _refuse_unknown(self, column: str, sensitive: str | None) -> None:
         if column == sensitive:
             raise SchemaError(
                 f"{self.name}: {column!r} cannot be both known and what must stay hidden"
@@ -460,7 +463,8 @@ class Release:
         if column not in known:
             hint = did_you_mean(column, known)
             raise SchemaError(
-                f"{self.name}: {column!r} is not published beside {sensitive!r}{hint}"
+                f"{self.name}: {column!r} is not published beside "
+                f"{sensitive or self.sensitive!r}{hint}"
             )
 
     @property
@@ -596,7 +600,9 @@ class Release:
 
     @property
     def left_out(self) -> int:
-        """How many rows were not counted, since their sensitive value is missing."""
+        """How many rows lack a sensitive value, so that this was not counted."""
+        if len(self.sensitives) > 1 and isinstance(self._tables, ValuesTable):
+            return self._tables.lacking([self._written(name) for name in self.sensitives])
         return self._tables.left_out
 
     @property

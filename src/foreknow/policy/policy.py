@@ -341,8 +341,11 @@ class Policy:
             schema = self.schema
             if schema and requirement.of_people:
                 required.pop("knowing", None)
-                if known := requirement.sight(self.layout).known:
-                    required["knowing"] = list(known)
+                seen = requirement.sight(self.layout)
+                if seen.known:
+                    required["knowing"] = list(seen.known)
+                if seen.known and seen.secret != schema.sensitive:
+                    required["sensitive"] = seen.secret  # whose table has what is known
             elif schema and len((*schema.sensitives, *schema.other)) > 1:
                 # Nobody need guess what was left out.
                 required["knowing"] = list(requirement.sight(self.layout).known)

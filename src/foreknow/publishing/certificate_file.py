@@ -308,6 +308,7 @@ class _Scope(Settings):
     beside: _Names
     suppressed: _Names
     values_and_people: Annotated[tuple[_Amount, _Amount], Strict(False)] | None = None
+    crowded: dict[str, Annotated[tuple[_Amount, _Amount], Strict(False)]] = Field(default={})
     alike: list[Annotated[list[str], Field(min_length=2)]] = Field(default=[])
     apart: _Names = Field(default=[])
     more_apart: _Amount = 0
@@ -513,6 +514,7 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         if read.version < 5:
             return "a scope is certified from version 5 on"
         late = {"values_and_people", "alike", "apart", "more_apart", "people_suppressed"}
+        late |= {"crowded"}
         if read.version < 6 and late & (read.scope.model_fields_set):
             return (
                 "what makes a verdict empty, and suppressed people, are certified from version 6 on"

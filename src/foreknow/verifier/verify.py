@@ -483,7 +483,7 @@ def scope_of(
     held, columns = written.held, tuple(written.parts or (written.sensitive,))
     sizes = [people for people, _ in held.values()]
     free: dict[str, int] = {}
-    unrequired, more = [], {}
+    unrequired, more, crowded = [], {}, {}
     for column in columns:
         of_column = [t for t in requirements if t.get("sensitive", written.sensitive) == column]
         if len(columns) > 1 and all(OF_PEOPLE & table.keys() for table in of_column):
@@ -493,17 +493,20 @@ def scope_of(
         for _, bag in written.held_by(column, ()).values():
             for value, times in bag.items():
                 own[value] = own.get(value, 0) + times
+        about = written.about(column)
+        asked = [table for table in of_column if not criteria & table.keys()]
+        singly = _singly(about, asked, dict(own))
         if len(columns) == 1:
-            asked = [table for table in of_column if not criteria & table.keys()]
-            more = _singly(written, asked, dict(own))
-        for table in of_column:
-            for one in (
-                [] if criteria & table.keys() else _counted(written.about(column), table, False)
-            ):
+            more = singly
+        elif "values_and_people" in singly:
+            crowded[column] = list(singly["values_and_people"])
+        for table in asked:
+            for one in _counted(about, table, False):
                 for value in one.members or one.about:
                     own.pop(value, None)
         free |= {f"{column} {v}" if len(columns) > 1 else v: n for v, n in own.items()}
-    every = {value for _, bag in held.values() for value in bag}
+    each = [written.held_by(column, ()) for column in columns]
+    same = {pair for of in each for pair in _alike({v for _, bag in of.values() for v in bag})}
     labelled = written.groups if written.form == "generalized" else ()
     return {
         "smallest_group": min(sizes, default=0),
@@ -511,7 +514,8 @@ def scope_of(
         "without_value": sum(people for people, bag in held.values() if not bag),
         "unprotected": free,
         "unrequired": unrequired,
-        "alike": _alike(every),
+        "alike": tuple(sorted(same)),
+        **({"crowded": crowded} if crowded else {}),
         **more,
         "suppressed": [
             column

@@ -393,6 +393,16 @@ class ValuesTable(PeopleTable):
         """How many rows were not counted, since their sensitive value is missing."""
         return self._found[1]
 
+    def lacking(self, sensitives: Sequence[str]) -> int:
+        """How many rows are left out since one of several sensitive values is missing."""
+        if self.needed is None:
+            return 0
+        rows, weights = tallied(self.table, sensitives)
+        lacks = np.zeros(len(rows), dtype=bool)
+        for name in sensitives:
+            lacks |= pc.is_null(rows.column(name)).to_numpy()
+        return int((lacks if weights is None else weights[lacks]).sum())
+
     @cached_property
     def _found(self) -> tuple[GroupCounts, int]:
         return self._count_rows() if self.semantics == "single" else (self._count_held(), 0)
@@ -503,7 +513,7 @@ class TallyTable:
     @property
     def seen(self) -> list[str]:
         """Columns that are judged."""
-        return [*self.groups, self.sensitive, self.amount]
+        return list(dict.fromkeys([*self.groups, self.sensitive, self.amount]))
 
     def seen_as(self, sensitive: str, known: Sequence[str]) -> TallyTable:
         """The same for one sensitive column, in groups that known columns divide."""

@@ -31,6 +31,13 @@ class PersonRows:
         self.two_empties = getattr(table, "two_empties", ())
         self._table, self._person, self._several, self._lists = table, person, several, lists
 
+    @classmethod
+    def of_texts(cls, table: Table, person: str | None, name: str, semantics: str) -> PersonRows:
+        """A table in which all that a person has is one text; of one such column where not said."""
+        if isinstance(table, PersonRows):
+            return cls(table._table, table._person, table._several, "")
+        return cls(table, person, {name: semantics}, "")
+
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns, people in the order of their first rows."""
         own = [name for name in columns if name not in self._several]

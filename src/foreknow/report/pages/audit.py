@@ -311,7 +311,8 @@ def sensitive_noun(policy: Policy, requirement: Requirement | None = None) -> st
     """Name the sensitive attribute as a noun; "sensitive value" where the policy does not."""
     if requirement is not None and requirement.sensitive is not None:
         return noun_of(requirement.sensitive)
-    return NOUN if policy.schema is None else noun_of(policy.schema.sensitive)
+    one = policy.schema is not None and len(policy.schema.sensitives) == 1
+    return noun_of(policy.schema.sensitive) if one and policy.schema else NOUN
 
 
 def requirement_title(requirement: Requirement, place: int) -> str:
