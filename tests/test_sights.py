@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow.errors import UnsupportedError
+from foreknow.errors import CertificateError, UnsupportedError
 from foreknow.result import page_of
 
 COLUMNS = ("ill", "pay", "job")
