@@ -45,7 +45,7 @@ class Level:
         self.styles = styles
         self.attributes = microdata.attributes
         self.labels = microdata.values
-        self.semantics = microdata.schema.semantics
+        self.semantics = microdata.semantics
         self.cuts = cuts
         self.final = np.empty(len(points), dtype=np.int64)
         self.n_final = 0
