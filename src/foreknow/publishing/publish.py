@@ -67,6 +67,7 @@ from foreknow.publishing import (
     owners_folder,
 )
 from foreknow.publishing.certificate import (
+    CUT_OFF,
     NOT_MINIMAL,
     PERHAPS_LARGER,
     Certificate,
@@ -412,6 +413,9 @@ def publish(
     )
     if gate.factor != 1:
         notes = (*gate_notes(gate), *certificate.notes)
+        certificate = replace(certificate, notes=notes, minimal=False)
+    if found.lattice is not None and not found.lattice.complete:
+        notes = (*certificate.notes, CUT_OFF)
         certificate = replace(certificate, notes=notes, minimal=False)
     members = members_of(microdata, groups, called)
     return Publication(
