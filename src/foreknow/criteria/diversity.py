@@ -205,7 +205,8 @@ class LDiversity(_OfValues):
             return np.zeros(counts.n_groups, dtype=np.int64)
         most, rest = self._compared(counts)  # at best all who leave have the commonest value
         stay = np.ceil(rest * float(as_fraction(self.c)) * (1 + CLOSE))  # type: ignore[arg-type]
-        return np.maximum(most - stay, 0).astype(np.int64)
+        fewest: IntArray = np.maximum(most - stay, 0).astype(np.int64)
+        return fewest
 
     def _compared(self, counts: GroupCounts) -> tuple[Any, Any]:
         return counts.top_sums(1), counts.sizes - counts.top_sums(int(self.l) - 1)

@@ -375,6 +375,7 @@ def publish(
     release = as_release(opened, options.written, columns, schema, options.unlinked)
     _log.info("judging the release")
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
+    utility = replace(utility, weights=options.weights if ncp else {})
     seen = None
     plain = schema.semantics == "single" and len(schema.sensitives) == 1
     if options.written == "generalized" and plain:

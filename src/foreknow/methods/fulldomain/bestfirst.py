@@ -13,7 +13,6 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foreknow.methods.fulldomain.lattice import SAFE, UNSAFE, Node
 from foreknow.methods.fulldomain.losses import Loss

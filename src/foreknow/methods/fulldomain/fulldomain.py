@@ -191,7 +191,8 @@ class FullDomain:
             most,
             rollup.labelled if policy.by_labels else lambda view: view.counts,
         )
-        loss = loss_by(self.objective, rollup, lattice)
+        weights = policy.options.weights_of(attribute.name for attribute in rollup.attributes)
+        loss = loss_by(self.objective, rollup, lattice, weights)
         if lattice is None:
             return self._by_boxes(microdata, rollup, BestFirst(rollup, judge, loss, until), judge)
         search = LatticeSearch(lattice, rollup, judge, loss, until)
@@ -288,6 +289,7 @@ class FullDomain:
             symmetric=not callable(self.objective),
             minimal=self._is_minimal,
             grouping=self.grouping,
+            timed=self.seconds is not None,
         )
 
     def _is_minimal(self, policy: Policy) -> bool:

@@ -52,13 +52,21 @@ class Loss:
         return 0.0
 
 
-def loss_by(objective: str | Objective, rollup: Rollup, lattice: Lattice | None) -> Loss:
-    """The loss of a name, or of a function; without a lattice, nothing is kept of its nodes."""
+def loss_by(
+    objective: str | Objective,
+    rollup: Rollup,
+    lattice: Lattice | None,
+    weights: FloatArray | None = None,
+) -> Loss:
+    """The loss of a name, or of a function; without a lattice, nothing is kept of its nodes.
+
+    `weights`: what each quasi-identifier counts, where the loss is a sum over them.
+    """
     if not isinstance(objective, str):
         return GivenLoss(rollup, lattice, objective)
     if objective == "discernibility":
         return Discernibility(rollup, lattice)
-    return SummedLoss(rollup, lattice, objective)
+    return SummedLoss(rollup, lattice, objective, weights)
 
 
 class SummedLoss(Loss):
@@ -72,13 +80,20 @@ class SummedLoss(Loss):
 
     known = True
 
-    def __init__(self, rollup: Rollup, lattice: Lattice | None, kind: str) -> None:
+    def __init__(
+        self,
+        rollup: Rollup,
+        lattice: Lattice | None,
+        kind: str,
+        weights: FloatArray | None = None,
+    ) -> None:
         super().__init__(None)
         finest, totals, made = rollup.finest, [], []
-        for codes, levels in zip(finest.codes, rollup.levels, strict=True):
+        of_columns = np.ones(len(rollup.levels)) if weights is None else weights
+        for codes, levels, weight in zip(finest.codes, rollup.levels, of_columns, strict=True):
             people = np.bincount(codes, finest.people, len(levels[0])).astype(np.float64)
             # What one person loses at each node of each level; and all of them together.
-            costs = _COSTS[kind](levels, people)
+            costs = [weight * cost for cost in _COSTS[kind](levels, people)]
             total = [
                 float((people * c[nodes]).sum()) for c, nodes in zip(costs, levels, strict=True)
             ]
