@@ -203,9 +203,10 @@ class LDiversity(_OfValues):
             return np.where(self._fails(counts), counts.sizes, 0)
         if self.kind == "entropy":
             return np.zeros(counts.n_groups, dtype=np.int64)
-        most, rest = self._compared(counts)  # at best all who leave have the commonest value
-        stay = np.ceil(rest * float(as_fraction(self.c)) * (1 + CLOSE))  # type: ignore[arg-type]
-        fewest: IntArray = np.maximum(most - stay, 0).astype(np.int64)
+        # At best all who leave have the commonest value, which must stay below a limit.
+        (most, rest), times = self._compared(counts), as_fraction(self.c)  # type: ignore[arg-type]
+        stay = np.ceil(rest * float(times) * (1 + CLOSE)) - 1
+        fewest: IntArray = np.clip(most - stay, 0, most).astype(np.int64)
         return fewest
 
     def _compared(self, counts: GroupCounts) -> tuple[Any, Any]:

@@ -115,7 +115,7 @@ class FactsMeasure:
         if not self.least:
             stay = np.where(spare > 0, found.s, 0)
         else:
-            stay = np.minimum(np.ceil(spare / self.least * (1 + CLOSE)), found.s)
+            stay = np.clip(np.ceil(spare / self.least * (1 + CLOSE)) - 1, 0, found.s)
         fewest = np.zeros(counts.n_groups, dtype=np.int64)
         fewest[found.group] = found.s - stay.astype(np.int64)
         return fewest
