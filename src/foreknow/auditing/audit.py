@@ -21,7 +21,14 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
 from foreknow.data.labels import Label
 from foreknow.data.sights import Sight, seen_with
-from foreknow.errors import DataError, InputError, UnsupportedError, hinted, memory_for
+from foreknow.errors import (
+    DataError,
+    InputError,
+    PolicyError,
+    UnsupportedError,
+    hinted,
+    memory_for,
+)
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
 from foreknow.policy.policy import Policy
@@ -448,6 +455,8 @@ def audit(
         )
     if not counts.n_groups:
         raise DataError("the release has no groups")
+    if isinstance(release, GroupCounts):
+        _refuse_other_columns(policy)
     seen = _seen(release, policy, people)
     known: dict[Any, Any] = {}
     verdicts, criteria, judged = [], [], []
@@ -494,6 +503,18 @@ def _learnt(seen: HasCounts, policy: Policy) -> Learnt | None:
     free = set(unprotected_codes(counts, policy.requirements).tolist())
     about = [value for code, value in enumerate(counts.values) if code not in free]
     return learnt_beside(seen, policy.schema.quasi_identifiers, about or None)
+
+
+def _refuse_other_columns(policy: Policy) -> None:
+    """Raise `PolicyError` for a requirement on a column of which counts may not be."""
+    own = None if policy.schema is None else policy.schema.sensitive
+    for requirement in policy.requirements:
+        if requirement.sensitive not in (None, own):
+            of = "do not say of which column they are" if own is None else f"are taken for {own!r}"
+            raise PolicyError(
+                f"{requirement.name}: it is about {requirement.sensitive!r}, and bare counts {of}; "
+                "give the release itself, or leave sensitive out"
+            )
 
 
 def _seen(release: HasCounts, policy: Policy, people: Any) -> HasCounts:
