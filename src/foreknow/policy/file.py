@@ -74,7 +74,7 @@ class _PublishSettings(Settings):
     labels: dict[str, Literal["range", "exact", "hierarchy", "set"]] = Field(default={})
     escape_formulas: bool = False
     unlinked: list[str] = Field(default=[])
-    weights: dict[str, Any] = Field(default={})
+    weights: Any = Field(default={})  # read by PublishOptions
 
 
 @cache
