@@ -53,13 +53,13 @@ def test_what_counts_more_loses_less(method):
     losses = []
     for weights in ({}, {"zip": 20}, {"zip": "1/20"}):
         options = fk.PublishOptions(weights=weights)
-        made = fk.publish(table(), fk.Policy(FOUR, schema, options), method=method)
+        made = fk.publish(table(n=300), fk.Policy(FOUR, schema, options), method=method)
         losses.append(made.utility.ncp["zip"])
     assert losses[1] <= losses[0] <= losses[2]
     assert losses[1] < losses[2]
 
 
-@examples(80, deadline=None)
+@examples(60, deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES, one=st.sampled_from([0.25, 3, 10]))
 def test_fulldomain_finds_the_node_that_loses_least_by_its_weights(seed, objective, one):
     case = Table(seed)
@@ -149,5 +149,5 @@ def test_columns_are_checked_in_python_files_and_on_the_command_line(tmp_path):
     assert written["policy"]["publish"]["weights"] == {"zip": 3, "age": 0.5}
     for wrong, message in (("weights.agge=2", "did you mean"), ("weights.age=0", "above 0")):
         made = run.invoke(app, [*command, "--out", str(tmp_path / "no"), "--set", wrong])
-        assert made.exit_code == 2
-        assert message in made.output
+        assert isinstance(made.exception, PolicyError)
+        assert message in str(made.exception)

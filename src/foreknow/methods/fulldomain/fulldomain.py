@@ -337,7 +337,7 @@ class FullDomain:
         self, checked: int, n_nodes: int, rollup: Rollup, judge: Judge, complete: bool
     ) -> str:
         top = self._at_the_top(rollup, judge)
-        if complete and len(search.lattice) == 1:
+        if complete and n_nodes == 1:
             return f"{top}; the lattice has no other node"
         if complete:
             return f"{top}; nor is any other of the {n_nodes} nodes of the lattice"
