@@ -62,7 +62,7 @@ def seconds_of(given: Any) -> float | None:
     elif not isinstance(given, bool) and isinstance(given, (int, float, Decimal)):
         found = float(given)
     if found is None or not 0 < found < float("inf"):
-        raise ValueError(f'refine is a time above 0, such as "5 seconds", not {given!r}')
+        raise ValueError('refine is a time above 0, such as "5 seconds"')
     return found
 
 
@@ -146,7 +146,7 @@ class Mondrian:
         try:
             seconds_of(self.refine)
         except ValueError as error:
-            raise InputError(f"Mondrian: {error}") from None
+            raise InputError(f"Mondrian: {error}, not {self.refine!r}") from None
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
