@@ -445,3 +445,86 @@ def test_bare_counts_are_of_no_other_column():
         assert fk.audit(counts, fk.Policy([own], schema=schema)).safe
         with pytest.raises(PolicyError, match="do not say of which column they are"):
             fk.audit(counts, fk.Policy([own]))
+
+
+@pytest.mark.parametrize("source", ["arrow", "csv", "parquet", "relation"])
+def test_sights_that_are_read_at_once_are_counted_as_if_each_were_read_alone(source, tmp_path):
+    import duckdb
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    draw = random.Random(source)
+    connection = duckdb.connect()
+    for turn in range(12):
+        n = draw.randint(1, 40)
+        table = {
+            "group": [draw.choice([-1, 0, 2, 10]) for _ in range(n)],
+            "job": [draw.choice(["x", "y", None]) for _ in range(n)],
+            "rank": [draw.choice([0.5, 2.5, None]) for _ in range(n)],
+            "ill": ["c", *(draw.choice(["a", "b", "c", None]) for _ in range(n - 1))],
+            "pay": [draw.choice([10, 9, 2]) for _ in range(n)],
+        }
+        rows = pa.table(table)
+        given = tmp_path / f"{turn}.{source}"
+        if source == "csv":
+            pyarrow.csv.write_csv(rows, given)
+        elif source == "parquet":
+            pyarrow.parquet.write_table(rows, given)
+        elif source == "relation":
+            given = connection.from_arrow(rows)
+        else:
+            given = rows
+
+        def release(given=given):
+            return fk.Release.from_groups(
+                given,
+                group="group",
+                sensitive=["ill", "pay"],
+                other=["job", "rank"],
+                missing="drop",
+            )
+
+        requirements = [
+            fk.Requirement(fk.Facts(), below=1, sensitive=name, knowing=knowing)
+            for name, knowing in (
+                ("ill", ["job"]),
+                ("ill", ["job", "rank", "pay"]),
+                ("pay", ["rank"]),
+                ("pay", None),
+                ("ill", []),
+            )
+        ]
+        judged, alone = release(), release()
+        fk.audit(judged, fk.Policy(requirements))
+        for requirement in requirements:
+            at_once = counted_by_label(requirement.counted(judged).counts)
+            assert at_once == counted_by_label(requirement.counted(alone).counts)
+            known = requirement.known(judged)
+            held = as_texts(table) if source == "csv" else table
+            assert at_once == tallied_by_hand(held, requirement.sensitive, known)
+
+
+def counted_by_label(counts):
+    return {
+        (label, value): many
+        for place, label in enumerate(counts.groups)
+        for value, many in counts.bag(place).items()
+    }
+
+
+def as_texts(table):
+    return {
+        name: [None if value is None else str(value) for value in own]
+        for name, own in table.items()
+    }
+
+
+def tallied_by_hand(table, sensitive, known):
+    found = Counter()
+    for row in zip(*table.values(), strict=True):
+        own = dict(zip(table, row, strict=True))
+        if own[sensitive] is None:
+            continue
+        label = (own["group"], *(own[name] for name in known)) if known else own["group"]
+        found[label, own[sensitive]] += 1
+    return dict(found)

@@ -20,6 +20,7 @@ from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
 from foreknow.data.labels import Label
+from foreknow.data.release import Release
 from foreknow.data.sights import Sight, seen_with
 from foreknow.errors import (
     DataError,
@@ -447,7 +448,7 @@ def audit(
         raise InputError("the release comes first, then the policy: audit(release, policy)")
     policy = Policy.of(policy)
     release = release_of(release, policy, group)
-    counts = counts_of(release)
+    counts = _counted_at_once(release, policy)
     if policy.schema is not None and policy.schema.semantics != counts.semantics:
         raise UnsupportedError(
             f"the policy is for semantics {policy.schema.semantics!r}, but the release was counted "
@@ -491,6 +492,23 @@ def audit(
         learnt=_learnt(seen, policy) if learned else False,
         counted=tuple(judged),
     )
+
+
+def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:
+    """Count a release, and what requirements see of it, with one reading where one sees most."""
+    if not isinstance(release, Release):
+        return counts_of(release)
+    sights: list[set[str]] = [
+        {*requirement.known(release), requirement.sensitive or release.sensitive}
+        for requirement in policy.requirements
+        if requirement.sensitive in (None, *release.sensitives)
+    ]
+    widest = max(sights, key=lambda sight: len(sight), default=set())
+    with release.reading(sorted(widest)):
+        counts = release.counts
+        for requirement in policy.requirements:
+            counts_of(requirement.seen(release))
+    return counts
 
 
 def _learnt(seen: HasCounts, policy: Policy) -> Learnt | None:

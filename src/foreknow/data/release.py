@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -434,6 +435,21 @@ class Release:
             beside = tuple(dict.fromkeys((*beside, name, *knowing)))
             beside = tuple(column for column in beside if column not in self.unlinked)
         return known_beside(beside, None if of_people else name, knowing)
+
+    @contextmanager
+    def reading(self, columns: Iterable[str]) -> Iterator[None]:
+        """Read some columns once, beside those of its groups, for all sights that are counted."""
+        tables = self._tables
+        if not isinstance(tables, ValuesTable) or tables.semantics != "single":
+            yield
+            return
+        own = dict.fromkeys((*tables.groups, *map(self._written, columns)))
+        tables.ahead.columns = [name for name in own if name in tables.table.columns]
+        tables.ahead.groups = [name for name in own if name != tables.sensitive]
+        try:
+            yield
+        finally:
+            tables.ahead.columns, tables.ahead.groups, tables.ahead.read = (), (), None
 
     @property
     def linked_sensitives(self) -> tuple[str, ...]:
