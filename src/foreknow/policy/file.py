@@ -83,6 +83,7 @@ class _PublishSettings(Settings):
     labels: dict[str, Literal["range", "exact", "hierarchy", "set"]] = Field(default={})
     escape_formulas: bool = False
     unlinked: list[str] = Field(default=[])
+    weights: Any = Field(default={})  # read by PublishOptions
 
 
 @cache
@@ -171,6 +172,7 @@ def _options(read: Any) -> PublishOptions:
         read.escape_formulas,
         {key: own.given() for key, own in set_for.items() if own is not None},
         read.unlinked,
+        read.weights,
     )
 
 

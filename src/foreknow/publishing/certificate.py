@@ -37,6 +37,11 @@ PERHAPS_LARGER = (
     "on the safe side, so groups may be larger than necessary"
 )
 
+CUT_OFF = (
+    "the search was cut off: it did not look at all generalizations that might lose less, so "
+    "groups may be larger than necessary"
+)
+
 _OF_ALL_VERSIONS = ("policy", "method", "source", "seeded", "versions", "version")
 
 
