@@ -146,6 +146,26 @@ class Profiles:
         new[1:] = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
         return self.take(order[new])
 
+    def alike(self) -> tuple[IntArray, IntArray]:
+        """The first profile of each kind, and the kind of each: no fraction tells them apart."""
+        columns = (self.value, self.n, self.s, self.identity)
+        spans = [int(column.max(initial=0)) + 1 for column in columns]
+        most = int(np.prod(spans, dtype=float))
+        if most >= 2**62:
+            rows = np.stack(columns, axis=1)
+            _, first, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+            return first, kind.reshape(-1)
+        keys = np.ravel_multi_index(columns, spans)
+        if most > max(4 * len(self), 1 << 20):
+            _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
+            return first, kind.reshape(-1)
+        place = np.full(most, -1, dtype=np.int64)
+        place[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # what is written last stays
+        present = np.flatnonzero(place >= 0)
+        first = place[present]
+        place[present] = np.arange(len(present))
+        return first, place[keys]
+
     def undominated(self, effort: int | None = None) -> Profiles:
         """Drop profiles that another one of the same value is at least as bad as.
 

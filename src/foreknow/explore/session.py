@@ -1,0 +1,314 @@
+"""Session: what is loaded. A release is counted once; whatever is asked then, its counts answer."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.protocol import counts_of
+from foreknow.auditing.audit import Audit, audit
+from foreknow.auditing.opening import release_of
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label
+from foreknow.data.windows import Windows
+from foreknow.documents import from_toml, read_text
+from foreknow.errors import InputError, PolicyError
+from foreknow.evidence import certified_policy
+from foreknow.explore.kinds import Kinds
+from foreknow.explore.security import inside
+from foreknow.policy.file import policy_from
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Point, Requirement
+from foreknow.policy.suggestion import suggest_policy
+from foreknow.publishing import CERTIFICATE
+from foreknow.publishing.certificate import Certificate
+
+_TABLES = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx", ".sqlite", ".duckdb", ".sav", ".dta")
+_MOST_FILES, _DEEP = 300, 2
+_MOST_BYTES = 1 << 20
+_KEPT = 4  # releases, and kinds of each secret
+# Keys of a policy below which a text is the path of a file.
+_PATHS = frozenset({"file", "population"})
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something in the folder that can be opened."""
+
+    name: str
+    kind: str  # table, release or policy
+
+
+@dataclass(eq=False)
+class Secret:
+    """What a requirement is about, as it is counted."""
+
+    requirement: Requirement
+    counted: Any
+    _kinds: OrderedDict[int, Kinds] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @cached_property
+    def counts(self) -> GroupCounts:
+        """Its counts; of windows, of the single values."""
+        return counts_of(self.counted)
+
+    @property
+    def windows(self) -> Windows | None:
+        """The windows of numbers that are near each other, where it is about these."""
+        return self.counted if isinstance(self.counted, Windows) else None
+
+    def kinds(self, l: int) -> Kinds:  # noqa: E741
+        """Its kinds at one l; those of a few l are kept."""
+        with self._lock:
+            if l not in self._kinds:
+                self._kinds[l] = Kinds.of(self.counts, l)
+                if len(self._kinds) > 2 * _KEPT:
+                    self._kinds.popitem(last=False)
+            self._kinds.move_to_end(l)
+            return self._kinds[l]
+
+
+@dataclass(frozen=True, eq=False)
+class Dial:
+    """One requirement of the policy, whose amounts and limit can be turned."""
+
+    place: int
+    requirement: Requirement
+    known: tuple[str, ...]
+    secrets: tuple[Secret, ...]
+
+    def turned(self, amounts: tuple[int, int, int], limit: Fraction) -> Requirement:
+        """The requirement with other amounts and another limit."""
+        return replace(
+            self.requirement,
+            adversary=Facts(*amounts),
+            below=limit,
+            at_most=None,
+            at_most_times=None,
+        )
+
+    @property
+    def start(self) -> Point:
+        """Where it stands at first: at its own amounts, if they are of facts."""
+        points = [p for p in self.requirement.points if isinstance(p.adversary, Facts)]
+        if points:
+            return points[0]
+        limits = [p.below for p in self.requirement.points if not p.relative]
+        return replace(Requirement(Facts(0, 3, 0), limits[0] if limits else 0.5)).points[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """A release or a table, judged by a policy."""
+
+    name: str
+    path: Path
+    published: bool
+    policy: Policy
+    release: Any
+
+    @cached_property
+    def audit(self) -> Audit:
+        """The verdicts."""
+        return audit(self.release, self.policy, learned=False)
+
+    @cached_property
+    def dials(self) -> tuple[Dial, ...]:
+        """The requirements whose adversaries are not of groups alone."""
+        return tuple(
+            Dial(place, own, own.known(self.release), tuple(Secret(*each) for each in judged))
+            for place, (own, judged) in enumerate(
+                zip(self.policy.requirements, self.audit.counted, strict=False), 1
+            )
+            if own.criterion is None
+        )
+
+    def warm(self) -> None:
+        """Look at all cells for the amounts that are asked for next, beside what is asked."""
+        for dial in self.dials[:2]:
+            first = dial.start.adversary.l  # type: ignore[attr-defined]
+            for l in dict.fromkeys((first, *range(5))):  # noqa: E741
+                for secret in dial.secrets[:1]:
+                    if secret.windows is None:
+                        secret.kinds(l)
+
+
+class Session:
+    """What one call of ``foreknow explore`` may open, and what it has opened."""
+
+    def __init__(self, folder: Path, given: Path | None = None, policy: Path | None = None) -> None:
+        self.folder = folder.resolve()
+        self.lock = threading.RLock()
+        self._given: dict[str, Path] = {}
+        self._looked: OrderedDict[tuple[str, int], Looked] = OrderedDict()
+        self.first = None if given is None else self._named(given)
+        self.policy_name: str | None = None
+        self.policy_text = ""
+        self.version = 0  # of the policy's text
+        self._policy_folder = self.folder
+        if policy is not None:
+            self.load_policy(self._named(policy))
+            self.policy  # noqa: B018 - a mistake is said before a browser opens
+
+    # ---- files ------------------------------------------------------------------------------
+
+    def _named(self, path: Path) -> str:
+        """What a path is called in addresses; one that was given may lie anywhere."""
+        place = path.resolve()
+        try:
+            name = place.relative_to(self.folder).as_posix()
+            inside(self.folder, name)
+        except (ValueError, InputError):
+            name = place.name
+            self._given[name] = place
+        return name
+
+    def path_of(self, name: str) -> Path:
+        """The path of a name: in the folder, or as it was given at the start."""
+        return self._given[name] if name in self._given else inside(self.folder, name)
+
+    def choices(self) -> list[Choice]:
+        """What there is to open, at most some hundreds."""
+        own = [Choice(name, _kind(path) or "table") for name, path in self._given.items()]
+        return [*own, *self._found(self.folder, _DEEP)][:_MOST_FILES]
+
+    def _found(self, folder: Path, deep: int) -> Iterator[Choice]:
+        try:
+            entries = sorted(os.scandir(folder), key=lambda each: each.name)[: 10 * _MOST_FILES]
+        except OSError:
+            return
+        for entry in entries:
+            name = Path(entry.path).relative_to(self.folder).as_posix()
+            try:
+                path = inside(self.folder, name)
+            except InputError:
+                continue
+            if (kind := _kind(path)) is not None:
+                yield Choice(name, kind)
+            elif path.is_dir() and deep and not entry.is_symlink():
+                yield from self._found(path, deep - 1)
+
+    # ---- the policy -------------------------------------------------------------------------
+
+    def load_policy(self, name: str) -> None:
+        """Take a policy file as the text to work on."""
+        path = self.path_of(name)
+        text = read_text(path, _MOST_BYTES, PolicyError, f"the policy {path.name!r}")
+        with self.lock:
+            self.policy_name, self._policy_folder = name, path.parent
+            self.set_policy(text)
+
+    def set_policy(self, text: str) -> None:
+        """Work on with another text."""
+        with self.lock:
+            if text != self.policy_text:
+                self.policy_text = text
+                self.version += 1
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that the text says; raises `PolicyError` for a mistake."""
+        return self.policy_of(self.policy_text)
+
+    def policy_of(self, text: str) -> Policy:
+        """A policy of its text, which may name files of the folder only."""
+        name = "policy" if self.policy_name is None else Path(self.policy_name).name
+        try:
+            table = from_toml(text)
+        except ValueError as error:
+            raise PolicyError(f"{name} is not valid TOML: {error}") from None
+        for path in _paths(table):
+            self._check_inside(path)
+        return policy_from(table, self._policy_folder, name)
+
+    def _check_inside(self, name: str) -> None:
+        place = self._policy_folder / name
+        for folder in {self.folder, self._policy_folder.resolve()}:
+            try:
+                inside(folder, os.path.relpath(place.resolve(), folder))
+                return
+            except (InputError, ValueError):
+                continue
+        raise PolicyError(f"the file {name!r}, which the policy names, is not in the folder")
+
+    # ---- what is looked at --------------------------------------------------------------------
+
+    def looked(self, name: str | None) -> Looked:
+        """A release or table as the policy judges it; counted when it is asked for first."""
+        chosen = name or self.first
+        if chosen is None:
+            raise InputError("nothing is opened yet; choose a table or a release")
+        with self.lock:
+            path = self.path_of(chosen)
+            published = _kind(path) == "release"
+            if not self.policy_text and not published:
+                self.suggest(chosen)
+            key = chosen, self.version
+            if key not in self._looked:
+                self._looked[key] = self._open(chosen, path, published)
+                while len(self._looked) > _KEPT:
+                    self._looked.popitem(last=False)
+                threading.Thread(target=_quietly(self._looked[key].warm), daemon=True).start()
+            self._looked.move_to_end(key)
+            return self._looked[key]
+
+    def _open(self, name: str, path: Path, published: bool) -> Looked:
+        if published and not self.policy_text:
+            policy = certified_policy(Certificate.load(path / CERTIFICATE))
+            release = release_of(path)
+        else:
+            policy = self.policy
+            release = release_of(path, policy)
+        made = Looked(name, path, published, policy, release)
+        made.audit  # noqa: B018 - what cannot be judged is said here
+        return made
+
+    def suggest(self, name: str) -> None:
+        """Begin with a first policy for a table; it is not written."""
+        self._policy_folder = self.folder
+        self.set_policy(suggest_policy(self.path_of(name)).to_toml())
+
+    def value_codes(self, secret: Secret, value: str) -> list[Label]:
+        """The values of a secret that print like a text."""
+        return [label for label in secret.counts.values if str(label) == value]
+
+
+def _quietly(work: Any) -> Any:
+    """Work that is done ahead: if it fails, it is done, and said, when it is asked for."""
+
+    def done() -> None:
+        try:
+            work()
+        except Exception:
+            return
+
+    return done
+
+
+def _kind(path: Path) -> str | None:
+    if path.is_dir():
+        return "release" if (path / CERTIFICATE).is_file() else None
+    if path.name.lower().endswith(_TABLES):
+        return "table"
+    return "policy" if path.suffix.lower() == ".toml" else None
+
+
+def _paths(table: Any, key: str = "") -> Iterator[str]:
+    """Texts of a policy's tables that are paths."""
+    if isinstance(table, Mapping):
+        for name, inner in table.items():
+            yield from _paths(inner, name)
+    elif isinstance(table, list):
+        for inner in table:
+            yield from _paths(inner, key)
+    elif isinstance(table, str) and key in _PATHS:
+        yield table
