@@ -75,7 +75,10 @@ class Browser:
         async def send(message):
             sent.append(message)
 
-        asyncio.run(self.guard(scope, receive, send))
+        # In a thread, since the library of the browser has a loop of its own in this one.
+        thread = threading.Thread(target=lambda: asyncio.run(self.guard(scope, receive, send)))
+        thread.start()
+        thread.join()
         return Answer(sent)
 
     def post(self, path, body, **headers):

@@ -6,10 +6,11 @@ import asyncio
 import json
 import os
 import re
+import signal
 import socket
 import webbrowser
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -60,15 +61,13 @@ def application(session: Session) -> Starlette:
 
 
 def _looked(session: Session, given: Mapping[str, Any]) -> Any:
-    of = given.get("of")
-    return session.looked(of if isinstance(of, str) else None)
+    return session.looked(given.get("of"))
 
 
 def _choices(session: Session) -> dict[str, Any]:
     return {
         "folder": session.folder.name,
         "first": session.first,
-        "policy": session.policy_name,
         "choices": [vars(each) for each in session.choices()],
     }
 
@@ -228,11 +227,16 @@ async def _until_the_terminal_ends(server: uvicorn.Server, place: socket.socket)
     """Serve, and end where who started us has ended."""
     parent = os.getppid()
 
+    def end() -> None:
+        server.should_exit = server.force_exit = True
+
     async def watch() -> None:
         while os.getppid() == parent:
             await asyncio.sleep(_WATCH)
-        server.should_exit = True
+        end()
 
+    with suppress(AttributeError, NotImplementedError):  # Windows has no such signal
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, end)
     watching = asyncio.create_task(watch())
     try:
         await server.serve(sockets=[place])

@@ -17,7 +17,6 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.opening import release_of
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Label
 from foreknow.data.windows import Windows
 from foreknow.documents import from_toml, read_text
 from foreknow.errors import InputError, PolicyError
@@ -45,6 +44,38 @@ class Choice:
 
     name: str
     kind: str  # table, release or policy
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A policy as a text; it may name files of the folder, or beside its own file, only."""
+
+    text: str
+    name: str | None  # of its file
+    folder: Path
+    beside: Path
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy that the text says; raises `PolicyError` for a mistake."""
+        name = "policy" if self.name is None else Path(self.name).name
+        try:
+            table = from_toml(self.text)
+        except ValueError as error:
+            raise PolicyError(f"{name} is not valid TOML: {error}") from None
+        for path in _paths(table):
+            self._check_inside(path)
+        return policy_from(table, self.beside, name)
+
+    def _check_inside(self, name: str) -> None:
+        place = (self.beside / name).resolve()
+        for folder in {self.folder, self.beside.resolve()}:
+            try:
+                inside(folder, os.path.relpath(place, folder))
+                return
+            except (InputError, ValueError):
+                continue
+        raise PolicyError(f"the file {name!r}, which the policy names, is not in the folder")
 
 
 @dataclass(eq=False)
@@ -149,15 +180,13 @@ class Session:
         self.folder = folder.resolve()
         self.lock = threading.RLock()
         self._given: dict[str, Path] = {}
-        self._looked: OrderedDict[tuple[str, int], Looked] = OrderedDict()
+        self._looked: OrderedDict[tuple[str, str | None], Looked] = OrderedDict()
+        self._drafts: dict[str, Draft] = {}
+        self._shared: Draft | None = None
         self.first = None if given is None else self._named(given)
-        self.policy_name: str | None = None
-        self.policy_text = ""
-        self.version = 0  # of the policy's text
-        self._policy_folder = self.folder
         if policy is not None:
-            self.load_policy(self._named(policy))
-            self.policy  # noqa: B018 - a mistake is said before a browser opens
+            self._shared = self.load_policy(self._named(policy))
+            self._shared.policy  # noqa: B018 - a mistake is said before a browser opens
 
     # ---- files ------------------------------------------------------------------------------
 
@@ -197,89 +226,75 @@ class Session:
             elif path.is_dir() and deep and not entry.is_symlink():
                 yield from self._found(path, deep - 1)
 
-    # ---- the policy -------------------------------------------------------------------------
+    # ---- policies ---------------------------------------------------------------------------
 
-    def load_policy(self, name: str) -> None:
-        """Take a policy file as the text to work on."""
+    def load_policy(self, name: str) -> Draft:
+        """Read a policy file, as a text to work on."""
         path = self.path_of(name)
         text = read_text(path, _MOST_BYTES, PolicyError, f"the policy {path.name!r}")
+        return Draft(text, name, self.folder, path.parent)
+
+    def draft(self, name: str) -> Draft | None:
+        """The policy that something is judged by; of a release None, if none was given."""
         with self.lock:
-            self.policy_name, self._policy_folder = name, path.parent
-            self.set_policy(text)
+            if name not in self._drafts:
+                if self._shared is not None:
+                    return self._shared
+                if self.kind_of(name) == "release":
+                    return None
+                text = suggest_policy(self.path_of(name)).to_toml()
+                self._drafts[name] = Draft(text, None, self.folder, self.folder)
+            return self._drafts[name]
 
-    def set_policy(self, text: str) -> None:
-        """Work on with another text."""
+    def set_policy(self, name: str, draft: Draft) -> None:
+        """Judge something by another policy."""
         with self.lock:
-            if text != self.policy_text:
-                self.policy_text = text
-                self.version += 1
-
-    @property
-    def policy(self) -> Policy:
-        """The policy that the text says; raises `PolicyError` for a mistake."""
-        return self.policy_of(self.policy_text)
-
-    def policy_of(self, text: str) -> Policy:
-        """A policy of its text, which may name files of the folder only."""
-        name = "policy" if self.policy_name is None else Path(self.policy_name).name
-        try:
-            table = from_toml(text)
-        except ValueError as error:
-            raise PolicyError(f"{name} is not valid TOML: {error}") from None
-        for path in _paths(table):
-            self._check_inside(path)
-        return policy_from(table, self._policy_folder, name)
-
-    def _check_inside(self, name: str) -> None:
-        place = self._policy_folder / name
-        for folder in {self.folder, self._policy_folder.resolve()}:
-            try:
-                inside(folder, os.path.relpath(place.resolve(), folder))
-                return
-            except (InputError, ValueError):
-                continue
-        raise PolicyError(f"the file {name!r}, which the policy names, is not in the folder")
+            draft.policy  # noqa: B018 - one with a mistake is refused
+            self._drafts[name] = draft
 
     # ---- what is looked at --------------------------------------------------------------------
 
-    def looked(self, name: str | None) -> Looked:
-        """A release or table as the policy judges it; counted when it is asked for first."""
-        chosen = name or self.first
-        if chosen is None:
+    def name_of(self, asked: Any) -> str:
+        """What is asked for; where nothing is, what was opened first."""
+        name = asked if isinstance(asked, str) and asked else self.first
+        if name is None:
             raise InputError("nothing is opened yet; choose a table or a release")
+        return name
+
+    def kind_of(self, name: str) -> str:
+        """Whether it is a table, a release or a policy."""
+        kind = _kind(self.path_of(name))
+        if kind is None:
+            raise InputError(f"{name!r} is no table, no release and no policy")
+        return kind
+
+    def looked(self, asked: Any) -> Looked:
+        """A release or table as its policy judges it; counted when it is asked for first."""
+        name = self.name_of(asked)
+        if self.kind_of(name) == "policy":
+            raise InputError(f"{name!r} is a policy; choose a table or a release")
         with self.lock:
-            path = self.path_of(chosen)
-            published = _kind(path) == "release"
-            if not self.policy_text and not published:
-                self.suggest(chosen)
-            key = chosen, self.version
+            draft = self.draft(name)
+            key = name, None if draft is None else draft.text
             if key not in self._looked:
-                self._looked[key] = self._open(chosen, path, published)
+                self._looked[key] = self._open(name, draft)
                 while len(self._looked) > _KEPT:
                     self._looked.popitem(last=False)
                 threading.Thread(target=_quietly(self._looked[key].warm), daemon=True).start()
             self._looked.move_to_end(key)
             return self._looked[key]
 
-    def _open(self, name: str, path: Path, published: bool) -> Looked:
-        if published and not self.policy_text:
+    def _open(self, name: str, draft: Draft | None) -> Looked:
+        path = self.path_of(name)
+        if draft is None:
             policy = certified_policy(Certificate.load(path / CERTIFICATE))
             release = release_of(path)
         else:
-            policy = self.policy
+            policy = draft.policy
             release = release_of(path, policy)
-        made = Looked(name, path, published, policy, release)
+        made = Looked(name, path, _kind(path) == "release", policy, release)
         made.audit  # noqa: B018 - what cannot be judged is said here
         return made
-
-    def suggest(self, name: str) -> None:
-        """Begin with a first policy for a table; it is not written."""
-        self._policy_folder = self.folder
-        self.set_policy(suggest_policy(self.path_of(name)).to_toml())
-
-    def value_codes(self, secret: Secret, value: str) -> list[Label]:
-        """The values of a secret that print like a text."""
-        return [label for label in secret.counts.values if str(label) == value]
 
 
 def _quietly(work: Any) -> Any:

@@ -17,7 +17,7 @@ function show() {
   byId("scope").textContent = found.scope;
   byId("notes").hidden = !found.notes.length;
   fill(byId("notes").querySelector("ul"), ...found.notes.map((said) => el("li", {}, said)));
-  fill(byId("verdicts"), ...blocks(found.blocks.filter(settled), "The verdict on each requirement"));
+  fill(byId("verdicts"), ...blocks(found.blocks.filter(settled), "Verdicts"));
   draw(byId("sizes"), found.sizes);
   byId("nameless").hidden = found.names;
   byId("ask").hidden = !found.names;
@@ -80,7 +80,7 @@ const judge = latest(async (given) => {
   said.className = "sentence " + (told.safe ? "safe" : "unsafe");
   fill(said, told.sentence, told.safe ? "" : " " + told.exposed);
   fill(byId("exposed"), table(told.counts, "ranks", "People over the limit"));
-  fill(byId("groups"), table(told.groups, "groups", "The most exposed groups"));
+  fill(byId("groups"), table(told.groups, "groups", "Exposed groups"));
 });
 
 const climb = latest(async (given) => {
