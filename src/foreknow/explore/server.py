@@ -25,7 +25,7 @@ from starlette.routing import Route
 from foreknow._version import __version__
 from foreknow.documents import from_json
 from foreknow.errors import ForeknowError, InputError, OutputError
-from foreknow.explore import release
+from foreknow.explore import columns, release
 from foreknow.explore.security import HOST, Guard, Keys
 from foreknow.explore.session import Session
 from foreknow.report.page import plotly
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
     import uvicorn
 
 # The views: address, title, and whether it draws.
-VIEWS = (("release", "Release", True),)
+VIEWS = (
+    ("columns", "Columns", False),
+    ("release", "Release", True),
+)
 _TYPES = {".css": "text/css", ".js": "text/javascript"}
 _STATIC = re.compile(r"[a-z]+\.(?:css|js)")
 _WATCH = 1.0  # seconds between looks whether the terminal is still there
@@ -48,6 +51,9 @@ def application(session: Session) -> Starlette:
         Route("/static/{name}", _static),
         *(Route(f"/{key}", _view(session, key)) for key, _, _ in VIEWS),
         _answers("/api/choices", lambda given: _choices(session)),
+        _answers("/api/columns", lambda given: columns.overview(session, given.get("of"))),
+        _changes("/api/columns/settled", lambda given: columns.settled(session, given)),
+        _changes("/api/columns/preview", lambda given: columns.preview(session, given)),
         _answers("/api/release", lambda given: release.overview(_looked(session, given))),
         _answers(
             "/api/release/judged", lambda given: release.judged(_looked(session, given), given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -26,7 +26,7 @@ from foreknow.explore.security import inside
 from foreknow.policy.file import policy_from
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
-from foreknow.policy.suggestion import suggest_policy
+from foreknow.policy.suggestion import PolicySuggestion, suggest_policy
 from foreknow.publishing import CERTIFICATE
 from foreknow.publishing.certificate import Certificate
 
@@ -63,9 +63,35 @@ class Draft:
             table = from_toml(self.text)
         except ValueError as error:
             raise PolicyError(f"{name} is not valid TOML: {error}") from None
+        self.check_paths(table)
+        return policy_from(table, self.beside, name)
+
+    @cached_property
+    def mistake(self) -> str:
+        """What is wrong with it; empty where nothing is."""
+        try:
+            self.policy  # noqa: B018
+        except InputError as error:
+            return str(error)
+        return ""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it is no TOML at all."""
+        try:
+            from_toml(self.text)
+        except ValueError:
+            return True
+        return False
+
+    def saying(self, text: str) -> Draft:
+        """The same file with another text."""
+        return replace(self, text=text)
+
+    def check_paths(self, table: Any) -> None:
+        """Refuse files elsewhere."""
         for path in _paths(table):
             self._check_inside(path)
-        return policy_from(table, self.beside, name)
 
     def _check_inside(self, name: str) -> None:
         place = (self.beside / name).resolve()
@@ -183,6 +209,8 @@ class Session:
         self._looked: OrderedDict[tuple[str, str | None], Looked] = OrderedDict()
         self._drafts: dict[str, Draft] = {}
         self._shared: Draft | None = None
+        self._suggested: dict[str, PolicySuggestion] = {}
+        self._profiles: dict[str, list[Any]] = {}
         self.first = None if given is None else self._named(given)
         if policy is not None:
             self._shared = self.load_policy(self._named(policy))
@@ -242,14 +270,24 @@ class Session:
                     return self._shared
                 if self.kind_of(name) == "release":
                     return None
-                text = suggest_policy(self.path_of(name)).to_toml()
-                self._drafts[name] = Draft(text, None, self.folder, self.folder)
+                found = self._suggested[name] = suggest_policy(self.path_of(name))
+                self._drafts[name] = Draft(found.to_toml(), None, self.folder, self.folder)
             return self._drafts[name]
 
-    def set_policy(self, name: str, draft: Draft) -> None:
-        """Judge something by another policy."""
+    def suggested(self, name: str) -> PolicySuggestion | None:
+        """What was suggested for a table, where no policy was given."""
+        return self._suggested.get(name)
+
+    def profiles(self, name: str, look: Callable[[], list[Any]]) -> list[Any]:
+        """What the columns of a table hold; looked at once."""
         with self.lock:
-            draft.policy  # noqa: B018 - one with a mistake is refused
+            if name not in self._profiles:
+                self._profiles[name] = look()
+            return self._profiles[name]
+
+    def set_policy(self, name: str, draft: Draft) -> None:
+        """Judge something by another policy; a mistake in it is said when it is judged."""
+        with self.lock:
             self._drafts[name] = draft
 
     # ---- what is looked at --------------------------------------------------------------------
