@@ -6,6 +6,8 @@ from foreknow.explore.server import VIEWS
 
 READY = {
     "start": ("/?all=", "#choices li"),
+    "columns": ("/columns?of=hospital.csv&column=zip", "#levels td"),
+    "policy": ("/policy?of=hospital.csv", "#field-require-0-below"),
     "release": ("/release?of=out&value=HIV", "#points button"),
 }
 

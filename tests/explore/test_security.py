@@ -48,6 +48,7 @@ def test_a_token_is_exchanged_once_for_a_cookie_that_scripts_cannot_read(folder)
     assert re.fullmatch(rf"foreknow-{PORT}=[\w-]{{40,}}; Path=/; HttpOnly; SameSite=Strict", cookie)
     assert first.ask("/api/choices").status == 200
     assert second.ask(f"/?token={token}").status == 403
+    assert first.ask("/").status == 200
     assert first.ask(f"/release?of=out&token={token}").headers["location"] == "/release?of=out"
 
 
@@ -126,7 +127,7 @@ def test_every_answer_says_what_a_browser_may_do(place, inside, path):
 
 
 def test_pages_have_no_scripts_or_styles_of_their_own(inside):
-    for path in ("/", "/release"):
+    for path in ("/?all=", "/columns", "/policy", "/release"):
         page = inside.ask(path).text
         assert not re.findall(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=", page)
         assert not re.findall(r"(?:src|href)=\"(?!/|#|data:,)", page)

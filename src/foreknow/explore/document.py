@@ -7,7 +7,7 @@ written anew below the comments above it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,9 +32,7 @@ def changed(text: str, wanted: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> text = (
-    ...     '# Ours.\n[schema]\nsensitive = "a"\n\n# Nobody alone.\n[[require]]\nk_anonymity = 2\n'
-    ... )
+    >>> text = '# Ours.\n[schema]\nsensitive = "a"\n\n# Nobody.\n[[require]]\nk_anonymity = 2\n'
     >>> print(changed(text, {"schema": {"sensitive": "b"}, "require": [{"k_anonymity": 2}]}))
     # Ours.
     [schema]
@@ -138,3 +136,38 @@ def _value(value: Any) -> str:
     if isinstance(value, Mapping):
         return toml_value({name: own for name, own in value.items() if own is not None})
     return toml_value(value)
+
+
+def line_of(text: str, path: Sequence[Any]) -> int | None:
+    r"""The line, from 1, in which a key is written, or its table; None where that is not found.
+
+    >>> line_of('[schema]\nsensitive = "a"\n\n[[require]]\nbelow = 2\n', ["require", 0, "below"])
+    5
+    """
+    if not path:
+        return None
+    key, *rest = path
+    place = rest.pop(0) if rest and isinstance(rest[0], int) else 0
+    own = -1
+    within, best = False, None
+    for number, line in enumerate(text.splitlines(), 1):
+        found = _HEADER.fullmatch(line)
+        if found is not None:
+            inner = re.match(r"\s*\[\[?\s*[\w\"-]+\s*\.", line) is not None
+            if found[1].strip('"') != key:
+                within = False
+                continue
+            own += not inner
+            within = max(own, 0) == place
+            if within and best is None:
+                best = number
+            deeper = rest and re.search(rf"\.\s*\"?{re.escape(str(rest[0]))}\b", line)
+            if within and inner and deeper:
+                best = number
+        elif within and any(_begins(line, part) for part in rest if isinstance(part, str)):
+            best = number
+    return best
+
+
+def _begins(line: str, key: str) -> bool:
+    return re.match(rf"\s*\"?{re.escape(key)}\"?\s*=", line) is not None

@@ -14,18 +14,19 @@ from contextlib import closing, suppress
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from foreknow._version import __version__
 from foreknow.documents import from_json
 from foreknow.errors import ForeknowError, InputError, OutputError
-from foreknow.explore import columns, release
+from foreknow.explore import columns, policy, release
 from foreknow.explore.security import HOST, Guard, Keys
 from foreknow.explore.session import Session
 from foreknow.report.page import plotly
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 # The views: address, title, and whether it draws.
 VIEWS = (
     ("columns", "Columns", False),
+    ("policy", "Policy", False),
     ("release", "Release", True),
 )
 _TYPES = {".css": "text/css", ".js": "text/javascript"}
@@ -54,6 +56,10 @@ def application(session: Session) -> Starlette:
         _answers("/api/columns", lambda given: columns.overview(session, given.get("of"))),
         _changes("/api/columns/settled", lambda given: columns.settled(session, given)),
         _changes("/api/columns/preview", lambda given: columns.preview(session, given)),
+        _answers("/api/policy", lambda given: policy.overview(session, given.get("of"))),
+        _changes("/api/policy/written", lambda given: policy.written(session, given)),
+        _changes("/api/policy/settled", lambda given: policy.settled(session, given)),
+        _changes("/api/policy/saved", lambda given: policy.saved(session, given)),
         _answers("/api/release", lambda given: release.overview(_looked(session, given))),
         _answers(
             "/api/release/judged", lambda given: release.judged(_looked(session, given), given)
@@ -122,7 +128,9 @@ def _one_line(error: Exception) -> str:
 
 def _start(session: Session) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:
-        return _page("start", "Open", session)
+        if session.first is None or "all" in request.query_params:
+            return _page("start", "Open", session)
+        return RedirectResponse(f"/release?{urlencode({'of': session.first})}", 303)
 
     return endpoint
 

@@ -88,6 +88,15 @@ class Draft:
         """The same file with another text."""
         return replace(self, text=text)
 
+    def named(self, name: str, folder: Path) -> Draft:
+        """The same text in a file of the folder."""
+        return Draft(self.text, name, folder, folder)
+
+    @property
+    def has_paths(self) -> bool:
+        """Whether it names other files."""
+        return next(_paths(from_toml(self.text)), None) is not None
+
     def check_paths(self, table: Any) -> None:
         """Refuse files elsewhere."""
         for path in _paths(table):

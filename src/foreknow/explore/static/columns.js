@@ -32,7 +32,7 @@ function show() {
       el("td", { class: "label" }, column.examples.join(", ")),
       el("td", {}, button),
     ];
-    cells.forEach((cell, at) => cell.setAttribute("data-head", head[at]));
+    cells.forEach((cell, at) => cell.textContent && cell.setAttribute("data-head", head[at]));
     return el("tr", {}, ...cells);
   });
   const heads = head.map((title) => el("th", { scope: "col", class: title === "Nulls" ? "num" : null }, title));

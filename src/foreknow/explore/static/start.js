@@ -8,10 +8,6 @@ function line(choice) {
 
 async function start() {
   const found = await ask("/api/choices");
-  if (found.first && !new URLSearchParams(location.search).has("all")) {
-    location.replace("/release?" + new URLSearchParams({ of: found.first }));
-    return;
-  }
   const list = found.choices.map(line);
   fill(
     byId("choices"),
