@@ -13,6 +13,7 @@ pytest.importorskip("starlette", reason="pip install foreknow[explore]")
 
 import foreknow as fk
 from foreknow import sample
+from foreknow.explore.publish import Press
 from foreknow.explore.security import HOST, Guard, Keys
 from foreknow.explore.server import application
 from foreknow.explore.session import Session
@@ -162,7 +163,8 @@ def serving(session):
 
     place, keys = _listen(None), Keys()
     port = place.getsockname()[1]
-    guard = Guard(application(session), keys, port)
+    press = Press(session)
+    guard = Guard(application(session, press), keys, port)
     server = uvicorn.Server(uvicorn.Config(guard, log_level="critical", lifespan="off", ws="none"))
     thread = threading.Thread(
         target=lambda: asyncio.run(server.serve(sockets=[place])), daemon=True
@@ -174,6 +176,7 @@ def serving(session):
         server.should_exit = True
         thread.join(10)
         place.close()
+        press.close()
 
 
 class View:

@@ -8,6 +8,7 @@ READY = {
     "start": ("/?all=", "#choices li"),
     "columns": ("/columns?of=hospital.csv&column=zip", "#levels td"),
     "policy": ("/policy?of=hospital.csv", "#field-require-0-below"),
+    "publish": ("/publish?of=hospital.csv", "#about:not(:empty)"),
     "release": ("/release?of=out&value=HIV", "#points button"),
 }
 

@@ -27,6 +27,7 @@ from foreknow._version import __version__
 from foreknow.documents import from_json
 from foreknow.errors import ForeknowError, InputError, OutputError
 from foreknow.explore import columns, policy, release
+from foreknow.explore.publish import Press
 from foreknow.explore.security import HOST, Guard, Keys
 from foreknow.explore.session import Session
 from foreknow.report.page import plotly
@@ -40,14 +41,16 @@ VIEWS = (
     ("columns", "Columns", False),
     ("policy", "Policy", False),
     ("release", "Release", True),
+    ("publish", "Publish", True),
 )
 _TYPES = {".css": "text/css", ".js": "text/javascript"}
 _STATIC = re.compile(r"[a-z]+\.(?:css|js)")
 _WATCH = 1.0  # seconds between looks whether the terminal is still there
 
 
-def application(session: Session) -> Starlette:
+def application(session: Session, press: Press | None = None) -> Starlette:
     """The page and what it asks, for one session."""
+    press = press or Press(session)
     routes = [
         Route("/", _start(session)),
         Route("/static/{name}", _static),
@@ -60,6 +63,12 @@ def application(session: Session) -> Starlette:
         _changes("/api/policy/written", lambda given: policy.written(session, given)),
         _changes("/api/policy/settled", lambda given: policy.settled(session, given)),
         _changes("/api/policy/saved", lambda given: policy.saved(session, given)),
+        _answers("/api/publish", lambda given: press.overview(given.get("of"))),
+        _answers("/api/publish/state", lambda given: press.state(given.get("of"))),
+        _answers("/api/publish/compared", press.compared),
+        _changes("/api/publish/start", press.start),
+        _changes("/api/publish/cancel", press.cancel),
+        _changes("/api/publish/write", press.write),
         _answers("/api/release", lambda given: release.overview(_looked(session, given))),
         _answers(
             "/api/release/judged", lambda given: release.judged(_looked(session, given), given)
@@ -199,8 +208,8 @@ def serve(
         def again(token: str) -> None:
             announce(f"For another browser: {address(token)}")
 
-        keys = Keys(again)
-        guard = Guard(application(session), keys, own)
+        keys, press = Keys(again), Press(session)
+        guard = Guard(application(session, press), keys, own)
         # Addresses have names and values in them, so no request is logged.
         settings = uvicorn.Config(
             guard,
@@ -217,7 +226,10 @@ def serve(
         announce("Ctrl-C ends it.")
         if browser:
             webbrowser.open(address(keys.token))
-        asyncio.run(_until_the_terminal_ends(uvicorn.Server(settings), place))
+        try:
+            asyncio.run(_until_the_terminal_ends(uvicorn.Server(settings), place))
+        finally:
+            press.close()
 
 
 def _listen(port: int | None) -> socket.socket:

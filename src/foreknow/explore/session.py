@@ -63,6 +63,11 @@ class Draft:
             table = from_toml(self.text)
         except ValueError as error:
             raise PolicyError(f"{name} is not valid TOML: {error}") from None
+        return self.check(table)
+
+    def check(self, table: Mapping[str, Any]) -> Policy:
+        """The policy that some tables say, as if they were in this file."""
+        name = "policy" if self.name is None else Path(self.name).name
         self.check_paths(table)
         return policy_from(table, self.beside, name)
 
@@ -241,6 +246,19 @@ class Session:
     def path_of(self, name: str) -> Path:
         """The path of a name: in the folder, or as it was given at the start."""
         return self._given[name] if name in self._given else inside(self.folder, name)
+
+    def adopt(self, name: str, path: Path) -> str:
+        """Let something be opened by a name that nothing in the folder has."""
+        with self.lock:
+            while name in self._given or (self.folder / name).exists():
+                name += "'"
+            self._given[name] = path
+            return name
+
+    def drop(self, name: str) -> None:
+        """Forget such a name."""
+        with self.lock:
+            self._given.pop(name, None)
 
     def choices(self) -> list[Choice]:
         """What there is to open, at most some hundreds."""
