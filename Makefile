@@ -6,10 +6,11 @@ READY := $(VENV)/.ready
 LOWEST := .venv-lowest
 DOCS := .venv-docs
 
-.PHONY: help demo test docs lowest lint bench clean
+.PHONY: help demo explore test docs lowest lint bench clean
 
 help:
 	@echo "make demo   publish, audit and verify the bundled sample into demo/"
+	@echo "make explore  open the bundled sample in a browser: columns, policy, release, publish"
 	@echo "make test   run all tests (FOREKNOW_NIGHTLY=1 adds the exhaustive ones)"
 	@echo "make docs   build the documentation into site/; a broken link fails"
 	@echo "make lowest tests with the lowest versions that pyproject.toml allows, in $(LOWEST)/"
@@ -25,6 +26,12 @@ $(READY): pyproject.toml
 demo: $(READY)
 	rm -rf demo
 	$(BIN)/foreknow demo demo
+
+# A copy of the sample, since policies and releases are written beside it.
+explore: $(READY)
+	mkdir -p explored
+	cd src/foreknow/sample && cp -n hospital.csv policy.toml marital.csv ../../../explored/ || true
+	cd explored && ../$(BIN)/foreknow explore hospital.csv --policy policy.toml
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
@@ -81,4 +88,4 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.attack
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(DOCS) site demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(DOCS) site demo explored dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,7 +12,7 @@ from foreknow.errors import InputError, UnsupportedError
 
 
 def explore(
-    given: Annotated[
+    table: Annotated[
         Path | None,
         typer.Argument(
             metavar="[TABLE | RELEASE | FOLDER]",
@@ -43,11 +43,11 @@ def explore(
     from foreknow.explore.session import Session
     from foreknow.publishing import CERTIFICATE
 
-    folder, opened = Path(), given
-    if given is not None and not given.exists():
-        raise InputError(f"{str(given)!r} does not exist")
-    if given is not None and given.is_dir() and not (given / CERTIFICATE).is_file():
-        folder, opened = given, None
+    folder, opened = Path(), table
+    if table is not None and not table.exists():
+        raise InputError(f"{str(table)!r} does not exist")
+    if table is not None and table.is_dir() and not (table / CERTIFICATE).is_file():
+        folder, opened = table, None
     serve(
         Session(folder, opened, policy),
         port,
