@@ -35,7 +35,7 @@ def some_counts(random, semantics):
 def test_kinds_say_what_an_audit_says(semantics):
     random = np.random.default_rng(5)
     compared = 0
-    for _ in range(25):
+    for _ in range(10):
         counts = some_counts(random, semantics)
         if not len(counts.codes):
             continue
@@ -54,7 +54,7 @@ def test_kinds_say_what_an_audit_says(semantics):
             top = next(about.ranked(3))[3]
             assert top.exact == verdict.disclosure.exact
             compared += 1
-    assert compared > 300
+    assert compared > 100
 
 
 def test_kinds_of_one_value_leave_the_others_out():

@@ -1,7 +1,7 @@
 """The policy view: form and file follow each other, mistakes are said at their key."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.explore.conftest import Place, View, serving
 
@@ -109,6 +109,7 @@ _POLICIES = st.fixed_dictionaries(
 )
 
 
+@settings(max_examples=40)
 @given(_POLICIES, _POLICIES, _POLICIES)
 def test_what_is_written_says_what_is_wanted(first, second, third):
     text = changed("# Above.\n", first)

@@ -28,7 +28,7 @@ from foreknow.adversaries.facts.ratios import (
     slack_set,
 )
 from foreknow.data.counts import GroupCounts
-from foreknow.data.sparse import IntArray, order_of
+from foreknow.data.sparse import IntArray, distinct, order_of
 from foreknow.numbers import CLOSE
 
 
@@ -155,16 +155,7 @@ class Profiles:
             rows = np.stack(columns, axis=1)
             _, first, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
             return first, kind.reshape(-1)
-        keys = np.ravel_multi_index(columns, spans)
-        if most > max(4 * len(self), 1 << 20):
-            _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
-            return first, kind.reshape(-1)
-        place = np.full(most, -1, dtype=np.int64)
-        place[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # what is written last stays
-        present = np.flatnonzero(place >= 0)
-        first = place[present]
-        place[present] = np.arange(len(present))
-        return first, place[keys]
+        return distinct(np.ravel_multi_index(columns, spans))
 
     def undominated(self, effort: int | None = None) -> Profiles:
         """Drop profiles that another one of the same value is at least as bad as.
