@@ -82,6 +82,7 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.audit_five_million
+	$(BIN)/python -m benchmarks.explorer
 	$(BIN)/python -m benchmarks.criteria
 	$(BIN)/python -m benchmarks.skyline_check
 	$(BIN)/python -m benchmarks.many_values

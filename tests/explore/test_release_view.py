@@ -233,3 +233,45 @@ def test_a_raw_table_needs_no_policy(tmp_path, folder):
     found = Place(tmp_path, tmp_path / "t.csv").browser().ask("/api/release").json
     assert found["mood"] == "unsafe"
     assert found["names"]
+
+
+SEVERAL = """
+[schema]
+identifiers = ["name"]
+quasi_identifiers = ["age", "sex"]
+sensitive = ["diagnosis", "charges"]
+[[require]]
+sensitive = "charges"
+within = 3000
+facts = { l = 1, k = 2 }
+below = 0.9
+[[require]]
+any_of = { virus = ["HIV", "Hepatitis C"], mind = ["Schizophrenia"] }
+sensitive = "diagnosis"
+knowing = []
+facts = { k = 2 }
+below = 0.5
+[[require]]
+k_anonymity = 2
+"""
+
+
+def test_windows_sets_and_several_columns_have_dials(tmp_path, folder):
+    (tmp_path / "t.csv").write_bytes((folder / "hospital.csv").read_bytes())
+    (tmp_path / "p.toml").write_text(SEVERAL, encoding="utf-8")
+    browser = Place(tmp_path, tmp_path / "t.csv", tmp_path / "p.toml").browser()
+    rules = fk.Policy.load(tmp_path / "p.toml")
+    near, sets = fk.audit(tmp_path / "t.csv", rules, learned=False).verdicts
+    told = browser.ask("/api/release/judged?requirement=1").json
+    assert told["safe"] is near.safe
+    assert "to within" in told["sentence"] or "between" in told["sentence"]
+    assert told["exposed"].startswith("How many people")
+    told = browser.ask("/api/release/judged?requirement=2").json
+    assert told["safe"] is sets.safe
+    of_all = [
+        browser.ask(f"/api/release/judged?requirement=2&value={v}") for v in ("virus", "mind")
+    ]
+    assert [answer.status for answer in of_all] == [200, 200]
+    assert told["worst"] in [answer.json["worst"] for answer in of_all]
+    assert [each["place"] for each in browser.ask("/api/release").json["dials"]] == [1, 2]
+    assert browser.ask("/api/release/skyline?requirement=1&value=1000").status == 400

@@ -12,6 +12,7 @@ import pytest
 from tests.explore.conftest import OWN, PORT, Browser, Place, serving
 
 import foreknow as fk
+from foreknow.cli import main
 from foreknow.explore.security import inside as path_inside
 from foreknow.explore.session import Draft, Session
 
@@ -218,13 +219,6 @@ def test_two_hundred_at_once_are_answered(folder):
 # ---- the command --------------------------------------------------------------------------------
 
 
-def started(*arguments, **options):
-    command = [sys.executable, "-u", "-m", "foreknow.cli", "explore", *map(str, arguments)]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
-    )
-
-
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 def test_it_listens_here_only_and_ends_with_its_terminal(folder):
     terminal, inner = os.openpty()
@@ -249,12 +243,21 @@ def test_it_listens_here_only_and_ends_with_its_terminal(folder):
         HTTPConnection(host.decode(), timeout=5).request("GET", "/")
 
 
-def test_a_mistake_is_said_before_a_browser_opens(tmp_path, folder):
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nothing.csv"], "does not exist"),
+        (["t.csv", "--policy", "p.toml", "--no-browser"], "foreknow: p.toml: require[0] names no"),
+        (["--port", "99999"], "65535"),
+    ],
+)
+def test_a_mistake_is_said_before_a_browser_opens(tmp_path, monkeypatch, capsys, arguments, said):
     (tmp_path / "p.toml").write_text("[[require]]\n", encoding="utf-8")
-    process = started(
-        folder / "hospital.csv", "--policy", tmp_path / "p.toml", "--no-browser", cwd=tmp_path
-    )
-    said, _ = process.communicate(timeout=60)
-    assert process.returncode == 2, said
-    assert said.startswith("foreknow: p.toml: ")
-    assert said.count("\n") == 1
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("webbrowser.open", lambda *_: pytest.fail("a browser was opened"))
+    monkeypatch.setattr(sys, "argv", ["foreknow", "explore", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err

@@ -15,7 +15,7 @@ def explore(
     table: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[TABLE | RELEASE | FOLDER]",
+            metavar="TABLE | RELEASE | FOLDER",
             help="A table, what was published, or a folder with such (default: this one).",
         ),
     ] = None,

@@ -129,13 +129,14 @@ class Secret:
 
     @cached_property
     def counts(self) -> GroupCounts:
-        """Its counts; of windows, of the single values."""
+        """Its counts; of numbers that are near each other, those of each number."""
         return counts_of(self.counted)
 
-    @property
+    @cached_property
     def windows(self) -> Windows | None:
         """The windows of numbers that are near each other, where it is about these."""
-        return self.counted if isinstance(self.counted, Windows) else None
+        within = self.requirement.within
+        return None if within is None else Windows.of(self.counts, within)
 
     def kinds(self, l: int) -> Kinds:  # noqa: E741
         """Its kinds at one l; those of a few l are kept."""

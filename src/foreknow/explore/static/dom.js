@@ -85,7 +85,7 @@ async function answer(response) {
   try {
     found = await response.json();
   } catch {
-    throw new Error("The server does not answer any more: was it ended in its terminal?");
+    throw new Error("That went wrong: a bug in Foreknow.");
   }
   if (!response.ok) throw new Error(found.error || "That went wrong.");
   return found;
