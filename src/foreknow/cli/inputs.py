@@ -99,16 +99,21 @@ class Columns:
 
 def open_by(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Release:
     """Open a release as a policy, the options, or the certificate in its folder describe it."""
+    return columns.seen(open_whole(path, policy, columns, reading))
+
+
+def open_whole(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Release:
+    """The same with all its sensitive columns, as if nobody knew the columns beside."""
     from foreknow.policy.policy import Policy
 
     if policy is None and not is_published(path):
-        return columns.seen(columns.open(path, reading))
+        return columns.open(path, reading)
     if policy is None:
         columns.refuse_beside_certificate(path)
-        return columns.seen(open_published(path, None))
+        return open_published(path, None)
     columns.refuse_beside_policy()
     rules = read_by(Policy.load(policy), reading)
-    return columns.seen(open_release(path, rules, columns.group, columns.person))
+    return open_release(path, rules, columns.group, columns.person)
 
 
 def open_own(
@@ -132,15 +137,6 @@ def open_own(
     if schema is None:
         raise SchemaError("--table is read as a policy says; add --policy FILE")
     return own.named(columns.person, Microdata(table, schema))
-
-
-def person_of(schema: Schema, person: str | None) -> str:
-    """The column that names people: the option's, the schema's, or its only identifier."""
-    only = schema.identifiers[0] if len(schema.identifiers) == 1 else None
-    found = person or schema.person or only
-    if found is None:
-        raise SchemaError("the policy does not say which column names people; add --person COLUMN")
-    return found
 
 
 def open_release(

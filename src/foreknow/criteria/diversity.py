@@ -22,9 +22,11 @@ from foreknow.criteria.entropy import at_least, effective_number
 from foreknow.criteria.ledger import EachGroup
 from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
 from foreknow.numbers import CLOSE, Number, as_fraction, whole_number
 from foreknow.settings import Settings
+from foreknow.text import people_text
 
 DiversityKind = Literal["distinct", "entropy", "recursive"]
 
@@ -41,6 +43,10 @@ class _OfValues:
     def _fails(self, counts: GroupCounts) -> Mask:
         raise NotImplementedError
 
+    def _leaving(self, counts: GroupCounts) -> IntArray:
+        """How many people must leave each group at least, all or until it holds."""
+        return np.zeros(counts.n_groups, dtype=np.int64)
+
     def measure(self, release: HasCounts) -> int | Fraction | float:
         """What the worst group of a release attains; infinity where nothing is left to compare."""
         return self.attained(release).amount
@@ -56,7 +62,7 @@ class _OfValues:
     def ledger(self, semantics: Semantics = "single") -> EachGroup:
         """Start a ledger for a search."""
         require_single(self, semantics)
-        return EachGroup(self._fails)
+        return EachGroup(self._fails, self._leaving)
 
 
 def require_single(criterion: Any, semantics: Semantics) -> None:
@@ -158,11 +164,11 @@ class LDiversity(_OfValues):
         counts = counted(self, release)
         amount, group = getattr(self, f"_{self.kind}")(counts)
         said, limit = beside(amount, self.l if self.c is None else self.c)
+        values = "value" if amount == 1 else "different values"
+        even = "a single value" if amount == 1 else f"{said} values that are equally frequent"
         words = {
-            "distinct": f"the least diverse group has {amount} different values, the least is "
-            f"{self.l}",
-            "entropy": f"the least diverse group is as diverse as {said} values that are equally "
-            f"frequent, the least is {limit}",
+            "distinct": f"the least diverse group has {amount} {values}, the least is {self.l}",
+            "entropy": f"the least diverse group is as diverse as {even}, the least is {limit}",
             "recursive": "in the least diverse group the most frequent value occurs "
             f"{said} times as often as all from the {_ordinal(self.l)} on, together; it must be "
             f"below {limit}",
@@ -192,6 +198,17 @@ class LDiversity(_OfValues):
         pairs, which = np.unique(np.stack((most, rest), 1), axis=0, return_inverse=True)
         bad = [a * times.denominator >= times.numerator * b for a, b in pairs.tolist()]
         return np.array(bad, dtype=bool)[which.reshape(-1)]
+
+    def _leaving(self, counts: GroupCounts) -> IntArray:
+        if self.kind == "distinct":  # nobody brings a value by leaving
+            return np.where(self._fails(counts), counts.sizes, 0)
+        if self.kind == "entropy":
+            return np.zeros(counts.n_groups, dtype=np.int64)
+        # At best all who leave have the commonest value, which must stay below a limit.
+        (most, rest), times = self._compared(counts), as_fraction(self.c)  # type: ignore[arg-type]
+        stay = np.ceil(rest * float(times) * (1 + CLOSE)) - 1
+        fewest: IntArray = np.clip(most - stay, 0, most).astype(np.int64)
+        return fewest
 
     def _compared(self, counts: GroupCounts) -> tuple[Any, Any]:
         return counts.top_sums(1), counts.sizes - counts.top_sums(int(self.l) - 1)
@@ -272,7 +289,7 @@ class AlphaK(_OfValues):
         said, limit = beside(share, self.alpha)
         words = (
             f"the largest share of a value in a group is {said}, the most is {limit}; the "
-            f" smallest group has {int(sizes.min())} people, the least is {self.k}"
+            f"smallest group has {people_text(int(sizes.min()))}, the least is {self.k}"
         )
         holds = share <= as_fraction(self.alpha) and int(sizes.min()) >= self.k
         return Attained(share, holds, words, counts.group_label(group))
@@ -290,6 +307,13 @@ class AlphaK(_OfValues):
             for most, size in distinct.tolist()
         ]
         return np.array(bad, dtype=bool)[which.reshape(-1)]
+
+    def _leaving(self, counts: GroupCounts) -> IntArray:
+        alpha, most = float(as_fraction(self.alpha)), counts.top_sums(1)
+        # At best all who leave have the commonest value; where it may be everybody's, none need.
+        excess = np.maximum(most - alpha * counts.sizes, 0) / max(1 - alpha, CLOSE)
+        fewest = np.floor(np.minimum(excess * (1 - CLOSE), most)).astype(np.int64)
+        return np.where(counts.sizes - fewest < self.k, counts.sizes, fewest)
 
 
 def _bag(counts: GroupCounts, group: int) -> list[int]:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from markupsafe import Markup
-
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.witness import FactsWitness
@@ -20,11 +18,11 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
 from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import known_beside
 from foreknow.data.schema import Schema
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow.report.chart import Chart
 from foreknow.report.exposed import (
     MEANING,
     exposed_csv,
@@ -42,7 +40,7 @@ from foreknow.report.figures import (
 )
 from foreknow.report.knowledge import NOUN, Terms, describe, share_text
 from foreknow.report.learned import estimate_sentences, learnt_sentences
-from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document, script_json
+from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
 from foreknow.report.priors import priors_section
@@ -55,6 +53,7 @@ from foreknow.report.words import (
     listing,
     named,
     noun_of,
+    nouns_of,
     number,
     percent,
     point_limit,
@@ -116,10 +115,12 @@ class AuditPage(Page[Audit]):
 
     def _notes(self, *, published: bool) -> list[str]:
         audit, noun = self.result, sensitive_noun(self.result.policy)
+        schema = audit.policy.schema
+        any_of = noun if schema is None else nouns_of(schema.sensitives)
         # Of a generalized release, it is by columns that are not published exactly.
         kept = published and audit.policy.options.written == "generalized"
         learnt = [] if kept else learnt_sentences(audit.learnt, noun)
-        return [*learnt, *sentences(audit.scope, noun, audit.counts.semantics)]
+        return [*learnt, *sentences(audit.scope, any_of, audit.counts.semantics)]
 
     def html(self, *, published: bool = False) -> str:
         """Write the page; one that is published does not show what learned priors disclose."""
@@ -141,7 +142,7 @@ class AuditPage(Page[Audit]):
             exposed_meaning=MEANING,
             criteria=_criteria(audit, published=published),
             estimates=_estimates(audit, published=published),
-            sizes=script_json(sizes_figure(audit.counts)),
+            sizes=sizes_figure(audit.counts),
             utility=worth,
             sizes_caption=_sizes_caption(worth),
             average=average_text(worth.average_group_size),
@@ -312,7 +313,8 @@ def sensitive_noun(policy: Policy, requirement: Requirement | None = None) -> st
     """Name the sensitive attribute as a noun; "sensitive value" where the policy does not."""
     if requirement is not None and requirement.sensitive is not None:
         return noun_of(requirement.sensitive)
-    return NOUN if policy.schema is None else noun_of(policy.schema.sensitive)
+    one = policy.schema is not None and len(policy.schema.sensitives) == 1
+    return noun_of(policy.schema.sensitive) if one and policy.schema else NOUN
 
 
 def requirement_title(requirement: Requirement, place: int) -> str:
@@ -400,7 +402,7 @@ def _sections(audit: Audit, brief: bool = False, published: bool = False) -> lis
     for section, found in zip(made, exposed, strict=False):
         section["exposed"] = "" if section["safe"] else exposed_sentence(found)
         drawn = None if brief else exposed_figure(found)
-        section["people"] = drawn and (script_json(drawn[0]), drawn[1])
+        section["people"] = drawn
     return made
 
 
@@ -412,7 +414,8 @@ def is_learned(adversary: Any) -> bool:
 def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     """What is said of a requirement, whatever came of it."""
     noun, point = sensitive_noun(audit.policy, verdict.requirement), verdict.point
-    allowed = describe(point.adversary, None, noun, audit.counts.semantics)
+    semantics = (verdict.counts or audit.counts).semantics
+    allowed = describe(point.adversary, None, noun, semantics)
     beside = [visible(name) for name in verdict.known]
     return {
         "about": values_phrase(verdict.requirement, noun),
@@ -515,14 +518,14 @@ def _groups(counts: GroupCounts, verdict: Verdict) -> Grid | None:
     return Grid(("group", "people", have, "worst case within the group"), rows)
 
 
-def _figure(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Markup | None, str]:
+def _figure(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Chart | None, str]:
     """What would be disclosed if more were known, or less: a figure and its caption."""
     if isinstance(verdict.point.adversary, Priors):
         return priors_section(counts, verdict)
     figure = knowledge_figure(counts, verdict, noun)
     if figure is None:
         return curves_section(counts, verdict, noun)
-    return script_json(figure), _caption(counts, verdict, noun)
+    return figure, _caption(counts, verdict, noun)
 
 
 def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
@@ -539,8 +542,8 @@ def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
 # ---- the policy, for people who do not read TOML --------------------------------------------
 
 _SEVERAL = {
-    "set": ["A person may have several of its values, each once, or none (set)."],
-    "multiset": ["A person may have several of its values, also repeatedly, or none (multiset)."],
+    "set": "each once, or none (set)",
+    "multiset": "also repeatedly, or none (multiset)",
 }
 
 
@@ -563,8 +566,9 @@ def policy_rows(
             rows.append((requirement_title(requirement, place), [held]))
             continue
         about = values_phrase(requirement, noun, most=_EVERY)
+        own = semantics if policy.schema is None else policy.semantics_of(requirement)
         lines = [
-            f"Someone who {describe(point.adversary, None, noun, semantics).knows} must "
+            f"Someone who {describe(point.adversary, None, noun, own).knows} must "
             f"{_must(point)} that a particular person has it."
             for point in requirement.points
         ]
@@ -590,13 +594,11 @@ def _sight_lines(
     policy: Policy, requirement: Requirement, judged: Sequence[str] | None
 ) -> list[str]:
     """Say what an adversary is taken to know of everybody, where columns stand beside a value."""
-    sensitive = requirement.sensitive or (policy.schema.sensitive if policy.schema else "")
-    if judged is None:
-        judged = known_beside(policy.linked, sensitive, requirement.knowing)
-    known = [visible(name) for name in judged]
-    others = [visible(n) for n in policy.linked if n != sensitive and visible(n) not in known]
+    seen = requirement.sight(policy.layout)
+    known = [visible(name) for name in (seen.known if judged is None else judged)]
+    others = [visible(n) for n in (*seen.known, *seen.assumed) if visible(n) not in known]
     said = [f"They also know the {listing(known, most=_EVERY)} of everybody."] if known else []
-    if others and sensitive in policy.linked:
+    if others:
         columns = listing(others, "or", most=_EVERY)
         said.append(f"It is assumed that nobody knows the {columns} of anybody.")
     return said
@@ -613,7 +615,9 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     sensitive = [visible(name) for name in schema.sensitives]
     known = [_column(schema, column) for column in schema.quasi_identifiers]
     noun = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
-    sensitive += _SEVERAL.get(schema.semantics, [])
+    for name, how in schema.several.items():
+        of = "its values" if len(schema.sensitives) == 1 else f"the values of {visible(name)}"
+        sensitive.append(f"A person may have several of {of}, {_SEVERAL[how]}.")
     named_sets = [name for name in schema.sensitives if name in schema.hierarchies]
     sensitive += [f"Sets of values have names, {_coarsened(schema, name)}" for name in named_sets]
     rows = [(noun, sensitive), ("Columns others may know", known)]

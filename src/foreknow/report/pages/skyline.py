@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
-from markupsafe import Markup
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.witness import FactsWitness
 from foreknow.auditing.skyline import Corner, Point, SkylineReport
 from foreknow.data.labels import Label
-from foreknow.report.figures import INK, SIZE, hover_text
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
 from foreknow.report.page import (
     Block,
@@ -74,9 +73,13 @@ class SkylinePage(Page[SkylineReport]):
         """Write the page: stairs that turn, their slices, and tables that need no scripts."""
         report = self.result
         counts, left_out = report.counts, len(report.values) - _MOST_VALUES
+        sections = [
+            {"anchor": f"value-{place}", **_section(report, value)}
+            for place, value in enumerate(report.values[:_MOST_VALUES], 1)
+        ]
         return document(
             "skyline.html.j2",
-            script="skyline.js",
+            script="skyline.js" if any(section["data"] for section in sections) else None,
             kept=self.kept,
             heading=self.headline,
             name=report.name,
@@ -85,10 +88,7 @@ class SkylinePage(Page[SkylineReport]):
             explanation=self.explanation,
             terms=terms_of(report),
             limit=limit_text(report.confidence),
-            sections=[
-                {"anchor": f"value-{place}", **_section(report, value)}
-                for place, value in enumerate(report.values[:_MOST_VALUES], 1)
-            ],
+            sections=sections,
             left_out=some(left_out, "other value", "other values") if left_out > 0 else "",
         )
 
@@ -299,7 +299,7 @@ def _section(report: SkylineReport, value: Label) -> dict[str, Any]:
         "rows": [_row(report, value, corner) for corner in notable],
         "all_rows": [] if few else [_row(report, value, each) for each in corners[:_MOST_ROWS]],
         "more_rows": some(left, "other", "others") if left > 0 else "",
-        "data": _data(report, value, corners) if corners else None,
+        "data": script_json(skyline_values(report, value, corners)) if corners else None,
     }
 
 
@@ -315,25 +315,26 @@ def _row(report: SkylineReport, value: Label, corner: Corner) -> dict[str, Any]:
     }
 
 
-def _data(report: SkylineReport, value: Label, corners: tuple[Corner, ...]) -> Markup:
-    """What the page's script draws: the stairs, and the points of which it cuts slices."""
+def skyline_values(
+    report: SkylineReport, value: Label, corners: tuple[Corner, ...]
+) -> dict[str, Any]:
+    """What a script draws: the stairs, and the points of which it cuts slices."""
     terms = terms_of(report, value)
     points = [corner.point for corner in corners]
     texts = [
-        hover_text(
+        _hover(
             point_sentence(terms, corner, report.confidence),
             beyond_sentence(terms, corner, report.confidence),
         )
         for corner in corners
     ]
-    plain: dict[str, Any] = {
+    return {
         "solid": skyline_figure(points, texts, terms),
         "points": points,
         "floor": floor_of(points),
         "axes": terms.axes,
         "things": terms.things,
     }
-    return script_json(plain)
 
 
 # ---- the figure -----------------------------------------------------------------------------
@@ -342,6 +343,7 @@ Place: TypeAlias = tuple[float, float, float]
 
 # Faces across l, k and m: one hue, three depths, so that stairs are seen without colour too.
 _FACES = ("#8fbdf0", "#3f88dc", "#1f5fb0")
+_INK, _SIZE, _WIDTH = "#5b6470", 14, 56
 _EDGE, _POINT, _RIM = "#0c2a52", "#e07b16", "#ffffff"
 _GRID = "rgba(128,136,148,0.35)"
 # Beyond so many points marks are small, and edges are left out, which would hide the faces.
@@ -378,6 +380,15 @@ def skyline_figure(points: Sequence[Point], texts: Sequence[str], terms: Terms) 
         "hovertemplate": "%{text}<extra></extra>",
     }
     return {"data": [*faces, edges, marks], "layout": _layout(points, floor, terms)}
+
+
+def _hover(*sentences: str) -> str:
+    """Lay out sentences for a hover box, and disarm the tags that Plotly would read in them."""
+    lines = [line for said in sentences for line in textwrap.wrap(said, _WIDTH)]
+    short = [line if len(line) <= 2 * _WIDTH else f"{line[: 2 * _WIDTH - 1]}…" for line in lines]
+    return "<br>".join(
+        line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for line in short
+    )
 
 
 def floor_of(points: Sequence[Point]) -> Place:
@@ -452,12 +463,12 @@ def _layout(points: Sequence[Point], floor: Place, terms: Terms) -> dict[str, An
     tops = [max(1, *(point[axis] for point in points)) for axis in range(3)]
     axes = {
         f"{name}axis": {
-            "title": {"text": terms.axes[at], "font": {"size": SIZE}},
+            "title": {"text": terms.axes[at], "font": {"size": _SIZE}},
             "range": [floor[at], tops[at] * 1.04],
             **_ticks(tops[at]),
-            "color": INK,
+            "color": _INK,
             "gridcolor": _GRID,
-            "linecolor": INK,
+            "linecolor": _INK,
             "zeroline": False,
             "showbackground": False,
             "showspikes": False,
@@ -469,7 +480,7 @@ def _layout(points: Sequence[Point], floor: Place, terms: Terms) -> dict[str, An
         "height": 440,
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
         "paper_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "system-ui, sans-serif", "size": SIZE, "color": INK},
+        "font": {"family": "system-ui, sans-serif", "size": _SIZE, "color": _INK},
         "showlegend": False,
         "uirevision": "kept",
         "scene": {
