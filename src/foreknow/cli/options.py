@@ -198,7 +198,8 @@ def reads(command: Callable[..., None]) -> Callable[..., None]:
 
 def _has_table(own: Sequence[inspect.Parameter]) -> bool:
     said = [info for each in own for info in getattr(each.annotation, "__metadata__", ())]
-    return any("--table" in (info.param_decls or ()) for info in said)
+    # In an annotation the first name of an option is where its default would be.
+    return any("--table" in (info.default, *(info.param_decls or ())) for info in said)
 
 
 def read_by(rules: Policy, reading: Reading) -> Policy:

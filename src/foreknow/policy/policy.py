@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from foreknow.adversaries.protocol import Gaining, HasCounts
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.generalization import STYLES
-from foreknow.data.labels import Labels, known_beside
+from foreknow.data.labels import Labels
+from foreknow.data.layout import Layout
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
@@ -266,7 +267,7 @@ class Policy:
             Part(secret.counted, ledger)
             for requirement in self.requirements
             for secret in requirement.secrets(values)
-            for ledger in secret.ledgers(values, self.semantics, everyone)
+            for ledger in secret.ledgers(values, self.semantics_of(requirement), everyone)
         ]
         return PolicyLedger(parts, self.monotone())
 
@@ -288,41 +289,32 @@ class Policy:
             )
         return self.schema
 
-    @property
-    def semantics(self) -> Semantics:
-        """How many sensitive values a person has; one where the policy has no schema."""
-        return "single" if self.schema is None else self.schema.semantics
+    def semantics_of(self, requirement: Requirement | None = None) -> Semantics:
+        """How many of the values a person has; one where the policy has no schema."""
+        column = None if requirement is None else requirement.sensitive
+        return "single" if self.schema is None else self.schema.semantics_of(column)
 
     @property
-    def linked(self) -> tuple[str, ...]:
-        """Columns that are published beside each other, so that one may tell of another.
+    def layout(self) -> Layout:
+        """Which columns are published beside each other by this policy.
 
         The bucketized form has other columns in the table of people, apart from sensitive values.
         """
-        return own if len(own := self._in_rows) > 1 else ()
-
-    @property
-    def _in_rows(self) -> tuple[str, ...]:
-        schema = self.schema
-        if schema is None or schema.semantics != "single":
-            return ()
-        other = schema.other if self.options.written == "generalized" else ()
-        names = (*schema.sensitives, *other)
-        return tuple(name for name in names if name not in self.options.unlinked)
-
-    def known(self, requirement: Requirement) -> tuple[str, ...]:
-        """Columns that divide the groups of a requirement in what is published by this policy."""
-        sensitive = requirement.sensitive or self.needed_schema.sensitive
-        hidden = None if requirement.of_people else sensitive
-        return known_beside(self._in_rows, hidden, requirement.knowing)
+        schema, in_rows = self.schema, self.options.written == "generalized"
+        if schema is None:
+            return Layout()
+        in_rows &= not schema.several  # who may have several values has them in another table
+        apart = (*self.options.unlinked, *schema.several)
+        layout = Layout.of(schema.sensitives, schema.other if in_rows else (), apart)
+        return replace(layout, of_people=in_rows)
 
     @property
     def looked_at(self) -> tuple[str, ...]:
         """Sensitive columns that requirements are about, and all that they take for known."""
         first, found = self.needed_schema.sensitive, []
         for requirement in self.requirements:
-            sensitive = requirement.sensitive or first
-            found += [sensitive, *self.known(requirement)]
+            seen = requirement.sight(self.layout)
+            found += [seen.secret, *seen.known]
         return tuple(sorted(dict.fromkeys(found), key=lambda name: name != first))
 
     @property
@@ -337,7 +329,7 @@ class Policy:
             requirement.knowing for requirement in self.requirements
         ):
             return microdata
-        return microdata.combined(columns, self._in_rows)
+        return microdata.combined(columns, self.layout)
 
     @property
     def points(self) -> list[Point]:
@@ -382,7 +374,7 @@ class Policy:
 
     def monotone(self) -> bool:
         """Whether merging groups can never make a safe release unsafe."""
-        return all(required.monotone(self.semantics) for required in self.requirements)
+        return all(of.monotone(self.semantics_of(of)) for of in self.requirements)
 
     def published(self, values: Any = None) -> dict[str, Any]:
         """As `to_dict`, without what is about the owner's files: of hierarchies, only their names.
@@ -395,11 +387,14 @@ class Policy:
             schema = self.schema
             if schema and requirement.of_people:
                 required.pop("knowing", None)
-                if known := self.known(requirement):
-                    required["knowing"] = list(known)
+                seen = requirement.sight(self.layout)
+                if seen.known:
+                    required["knowing"] = list(seen.known)
+                if seen.known and seen.secret != schema.sensitive:
+                    required["sensitive"] = seen.secret  # whose table has what is known
             elif schema and len((*schema.sensitives, *schema.other)) > 1:
                 # Nobody need guess what was left out.
-                required["knowing"] = list(self.known(requirement))
+                required["knowing"] = list(requirement.sight(self.layout).known)
         table.get("schema", {}).pop("reading", None)
         hierarchies = table.get("schema", {}).get("hierarchies", {})
         for column, hierarchy in hierarchies.items():

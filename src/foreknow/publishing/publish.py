@@ -593,10 +593,10 @@ def _certify(
     seed: int | None,
 ) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
-    schema, semantics = microdata.schema, microdata.schema.semantics
+    schema, semantics = microdata.schema, microdata.schema.to_dict()["semantics"]
     if options.format == "csv":  # what is known is certified as a reader of the file has it
         tables = {part: as_texts(table, policy.known_other) for part, table in tables.items()}
-    parts = parts_of_sensitive(schema.sensitives, options.unlinked)
+    parts = parts_of_sensitive(schema.sensitives, (*options.unlinked, *schema.several))
     written = Written(
         options.written,
         columns,

@@ -61,7 +61,7 @@ class Level:
         self.styles = styles
         self.attributes = microdata.attributes
         self.labels = microdata.values
-        self.semantics = microdata.schema.semantics
+        self.semantics = microdata.semantics
         self.choice = choice
         self.final = np.empty(len(points), dtype=np.int64)
         self.n_final = 0

@@ -111,7 +111,7 @@ class Replay:
     def of(cls, method: Mondrian, microdata: Microdata, policy: Policy) -> Replay | None:
         """Run the method, and keep the cuts that it refused; None where that says too little."""
         policy = replace(policy, schema=microdata.schema)
-        several = microdata.schema.semantics != "single"
+        several = microdata.semantics != "single"
         if several or policy.by_labels or not policy.monotone():
             return None
         points = Points.of(microdata)
