@@ -19,7 +19,7 @@ from foreknow.errors import UnsupportedError
 from foreknow.methods.mondrian import refinement
 from foreknow.utility.utility import utility_of
 
-CASES = 600 if NIGHTLY else 40
+CASES = 600 if NIGHTLY else 20
 
 
 def drawn(seed):

@@ -4,6 +4,7 @@ import csv
 import json
 import random
 from fractions import Fraction
+from itertools import product
 
 import pyarrow as pa
 import pytest
@@ -16,7 +17,9 @@ from tests.methods.tables import KINDS, Crowd
 from tests.methods.test_fulldomain import POOLS
 
 import foreknow as fk
+from foreknow import sample
 from foreknow.errors import InputError, PolicyError
+from foreknow.methods.fulldomain import bestfirst, fulldomain
 
 SEEDS = st.integers(0, 2**32)
 EASY = fk.Policy([fk.Requirement(fk.Facts(), "0.9")])
@@ -263,3 +266,30 @@ def test_the_command_line_publishes_by_it(tmp_path):
     refused = run(app, [*call, str(tmp_path / "b"), "--set", "find=worst"])
     assert "cannot find 'worst'" in str(refused.exception)
     assert not (tmp_path / "b").exists()
+
+
+def test_a_search_that_was_cut_off_is_published_with_a_note_and_its_gap_stays_with_the_owner(
+    tmp_path, monkeypatch
+):
+    policy = fk.Policy.load(sample.policy_path())
+    table = fk.Microdata(sample.table_path(), policy.schema)
+    monkeypatch.setattr(fulldomain, "_MOST_KEPT", 0)
+    monkeypatch.setattr(bestfirst, "_MOST_JUDGED", 12)
+    made = fk.publish(table, policy, method=fk.FullDomain(), seed=1)
+    found = made.audit.lattice
+    assert found.gap > 0
+    assert not found.complete
+    assert found.n_nodes == 360
+    assert found.n_checked == len(found.listed) <= 13
+    assert not made.certificate.minimal
+    assert any(note.startswith("the search was cut off") for note in made.certificate.notes)
+    made.write(tmp_path / "out")
+    fk.verify(tmp_path / "out")
+    said = "no safe one loses less by more than"
+    assert said in (tmp_path / "out.owner" / "lattice.html").read_text()
+    assert "gap" not in (tmp_path / "out" / "certificate.json").read_text()
+    every = product(*(range(top + 1) for top in found.tops))
+    unknown = next(node for node in every if node not in found.listed)
+    assert (found.status_of(unknown), found.loss_of(unknown)) == ("unknown", None)
+    assert not found.was_judged(unknown)
+    assert found.to_dict()["gap"] == found.gap
