@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import duckdb
@@ -17,6 +18,7 @@ from tests.people import files
 import foreknow as fk
 from foreknow.errors import CertificateError, UnsupportedError
 from foreknow.verifier import verify as verifier
+from foreknow.verifier.counts import Column, Counted
 from foreknow.verifier.implications import worst_implications
 from foreknow.verifier.verify import Finding, Written, count_people, verify
 
@@ -222,17 +224,45 @@ def test_what_a_reader_can_tell_apart_stays_apart(columns, fmt, tmp_path):
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 def test_the_order_of_counting_changes_no_finding(form, monkeypatch):
     bags = ["st", "st", "stu"]
-    release = written(form, generalized(bags) if form == "generalized" else bucketized(bags))
-    grouped = verifier._grouped
+    count_rows = verifier.count_rows
     found = []
-    for backwards in (False, True):
-        monkeypatch.setattr(
-            verifier,
-            "_grouped",
-            lambda *given, b=backwards: sorted(grouped(*given), key=repr, reverse=b),
-        )
-        found.append(verify(release, [facts((0, 0, 0)), facts((1, 1, 1))]))
+    for step in (1, -1):
+
+        def turned(*given, step=step):
+            return [
+                Counted([Column(c.texts, c.codes[::step]) for c in columns], times[::step])
+                for columns, times in count_rows(*given)
+            ]
+
+        monkeypatch.setattr(verifier, "count_rows", turned)
+        tables = generalized(bags) if form == "generalized" else bucketized(bags)
+        found.append(verify(written(form, tables), [facts((0, 0, 0)), facts((1, 1, 1))]))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("fmt", ["arrow", "csv", "parquet"])
+def test_what_several_requirements_count_at_once_is_what_each_counts_alone(fmt, tmp_path):
+    draw = random.Random(5)
+    table = pa.table(
+        {name: draw.choices(of, k=60) for name, of in zip("abcd", ("xy", "st", "uvw", "pq"), strict=True)}
+    )
+    tables = {"release": table} if fmt == "arrow" else files({"release": table}, fmt, tmp_path)
+    asked = [
+        {"facts": {"l": 1}, "below": "1", "sensitive": about, "knowing": known}
+        for about, known in (("b", ["c"]), ("c", ["b"]), ("d", []), ("b", []), ("d", ["b", "c"]))
+    ]
+
+    def release():
+        parts = dict.fromkeys("bcd", "release")
+        return Written("generalized", ("a",), "b", tables, parts=parts)
+
+    together = release()
+    found = verify(together, asked)
+    assert count_people(together) == (60, 2)
+    for position, table in enumerate(asked):
+        (alone,) = verify(release(), [table])
+        assert alone == replace(found[position], requirement=0)
+        assert together.held_by(table["sensitive"], table["knowing"]).people.sum() == 60
 
 
 @pytest.mark.parametrize("fmt", ["csv", "parquet"])

@@ -267,12 +267,11 @@ def judge(
     try:
         if policy is not None:  # labels of a hierarchy stand for values of the release
             every = {
-                column: Labels(
-                    sorted({v for _, bag in written.held_by(column, ()).values() for v in bag})
-                )
+                column: Labels(written.held_by(column, ()).names)
                 for column in (written.parts or (written.sensitive,))
             }
             required = policy.published(every)["require"]
+        written.prepare(required)
         findings = [
             replace(finding, requirement=place)
             for place, table in enumerate(required)
@@ -501,7 +500,7 @@ def _unknown(required: Sequence[Mapping[str, Any]], written: Written) -> Iterato
     """Values that nobody has: what is required of them is required of nothing."""
     for position, table in enumerate(required):
         held = written.held_by(table.get("sensitive", written.sensitive), ())
-        values = {value for _, bag in held.values() for value in bag}
+        values = set(held.names)
         for key in ("values", "except", "any_of"):
             for value in map(str, _listed(table.get(key, ()))):
                 if value not in values:

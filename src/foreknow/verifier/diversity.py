@@ -12,7 +12,7 @@ from math import gcd
 from typing import Any
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.facts import Group
+from foreknow.verifier.counts import Group
 
 # Of people in a group, for which whole numbers decide; more would take for ever.
 _MOST = 10**5

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 from foreknow.errors import CertificateError
+from foreknow.verifier.counts import Group
 from foreknow.verifier.diversity import Held, number_of
-from foreknow.verifier.facts import Group
 
 Bag = Mapping[str, int]
 

@@ -17,7 +17,8 @@ from math import ceil, floor
 from typing import Any, NamedTuple
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.facts import Cell, Group, no_relative, odds_single
+from foreknow.verifier.counts import Group
+from foreknow.verifier.facts import Cell, no_relative, odds_single
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE]([-+]?\d{1,4}))?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?P<clock>[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
