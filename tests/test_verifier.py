@@ -18,7 +18,7 @@ from tests.people import files
 import foreknow as fk
 from foreknow.errors import CertificateError, UnsupportedError
 from foreknow.verifier import verify as verifier
-from foreknow.verifier.counts import Column, Counted
+from foreknow.verifier.counts import Column
 from foreknow.verifier.implications import worst_implications
 from foreknow.verifier.verify import Finding, Written, count_people, verify
 
@@ -230,7 +230,7 @@ def test_the_order_of_counting_changes_no_finding(form, monkeypatch):
 
         def turned(*given, step=step):
             return [
-                Counted([Column(c.texts, c.codes[::step]) for c in columns], times[::step])
+                ([Column(c.texts, c.codes[::step]) for c in columns], times[::step])
                 for columns, times in count_rows(*given)
             ]
 
@@ -244,7 +244,10 @@ def test_the_order_of_counting_changes_no_finding(form, monkeypatch):
 def test_what_several_requirements_count_at_once_is_what_each_counts_alone(fmt, tmp_path):
     draw = random.Random(5)
     table = pa.table(
-        {name: draw.choices(of, k=60) for name, of in zip("abcd", ("xy", "st", "uvw", "pq"), strict=True)}
+        {
+            name: draw.choices(of, k=60)
+            for name, of in zip("abcd", ("xy", "st", "uvw", "pq"), strict=True)
+        }
     )
     tables = {"release": table} if fmt == "arrow" else files({"release": table}, fmt, tmp_path)
     asked = [

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 Group: TypeAlias = tuple[str | None, ...]
 Bag: TypeAlias = dict[str, int]
-Ints: TypeAlias = NDArray[np.int64]
+Ints: TypeAlias = NDArray[Any]  # whole numbers
 
 # Numbers below this many times their amount are marked in a table, and not sorted.
 _ROOM = 8
@@ -40,22 +40,61 @@ class Column(NamedTuple):
         text: str | None = self.texts[int(self.codes[row])].as_py()
         return text
 
+    def to_list(self) -> list[str | None]:
+        """The text of each row."""
+        texts = self.texts.to_pylist()
+        return [texts[code] for code in self.codes.tolist()]
+
+    def take(self, rows: Ints) -> Column:
+        """The same for some of the rows."""
+        return Column(self.texts, self.codes[rows])
+
     @classmethod
     def of(cls, texts: pa.Array, codes: Ints) -> Column:
         """The same for texts in any order, of which some may be equal."""
         encoded = texts.dictionary_encode("encode")
         order = pc.array_sort_indices(encoded.dictionary, null_placement="at_start")
-        place = np.empty(len(order), np.int64)
-        place[order.to_numpy()] = np.arange(len(order))
+        place = np.empty(len(order), np.int32)
+        place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
         rank = place[encoded.indices.to_numpy()]
         return cls(encoded.dictionary.take(order), rank[codes])
 
 
 class Counted(NamedTuple):
-    """Distinct rows of some columns, and how many rows are like each."""
+    """Distinct rows of some columns, and how many rows of the table are like each.
 
-    columns: Sequence[Column]
+    Of the columns that make a group there is a row for each group, and each row has a group.
+    """
+
+    groups: Mapping[str, Column]
+    of_group: Ints
+    beside: Mapping[str, Column]
     times: Ints
+
+    @classmethod
+    def of(cls, groups: Mapping[str, Column], beside: Mapping[str, Column], times: Ints) -> Counted:
+        """The same of columns that have all the rows."""
+        first, of_group = distinct(*(column.codes for column in groups.values()))
+        labels = {name: column.take(first) for name, column in groups.items()}
+        return cls(labels, of_group.astype(np.int32), beside, times)
+
+    def column(self, name: str) -> Column:
+        """A column by its name."""
+        return self.beside[name] if name in self.beside else self.groups[name].take(self.of_group)
+
+    def group(self, row: int) -> Group:
+        """What the group of a row is called."""
+        return tuple(column.at(self.of_group[row]) for column in self.groups.values())
+
+    def held(self, known: Sequence[str], values: Column, counts: Ints) -> Held:
+        """Groups, divided by columns that are known, and how many there have which value."""
+        labels, of_group = list(self.groups.values()), self.of_group
+        divided = [self.column(name) for name in known]
+        if known:
+            first, of_group = distinct(of_group, *(column.codes for column in divided))
+            labels = [column.take(self.of_group[first]) for column in labels]
+            labels += [column.take(first) for column in divided]
+        return Held(labels, values.texts.to_pylist(), of_group, values.codes, counts)
 
 
 class Held(Mapping[Group, tuple[int, Bag]]):
@@ -96,13 +135,6 @@ class Held(Mapping[Group, tuple[int, Bag]]):
         n_groups = len(labels[0].codes)
         self.starts = np.searchsorted(group, np.arange(n_groups + 1))
         self.people = self.total(self.counts)
-
-    @classmethod
-    def of_rows(cls, groups: Sequence[Column], values: Column, counts: Ints) -> Held:
-        """Rows of groups and values, how many have each; nothing may be missing among values."""
-        first, of_group = distinct(*(column.codes for column in groups))
-        labels = [Column(column.texts, column.codes[first]) for column in groups]
-        return cls(labels, values.texts.to_pylist(), of_group, values.codes, counts)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -225,14 +257,13 @@ def distinct(*columns: Ints) -> tuple[Ints, Ints]:
             (key, span), (column, most) = _ranked(key), _ranked(column)
         key, span = key * most + column, span * most
     if span > _ROOM * len(key) + 1024:
-        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-        return first, inverse
+        return np.unique(key, return_index=True, return_inverse=True)[1:]
     seen = np.zeros(span, bool)
     seen[key] = True
-    inverse = (np.cumsum(seen) - 1)[key]
+    sort: Ints = np.cumsum(seen, dtype=np.int32)[key] - 1
     first = np.empty(int(seen.sum()), np.int64)
-    first[inverse[::-1]] = np.arange(len(key) - 1, -1, -1)
-    return first, inverse
+    first[sort[::-1]] = np.arange(len(key) - 1, -1, -1)
+    return first, sort
 
 
 def _ranked(numbers: Ints) -> tuple[Ints, int]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from foreknow.verifier.counts import Group, Held, Ints, distinct
 
 Ratio: TypeAlias = tuple[int, int]
-_Floats: TypeAlias = NDArray[np.float64]
+Floats: TypeAlias = NDArray[np.float64]
 
 # Logarithms nearer to each other than this are settled with whole numbers.
 _NEAR = 1e-9
@@ -56,7 +56,7 @@ def worst_facts(
     return held.names[code], held.group(place), Fraction(below, above + below)
 
 
-class _Cells(NamedTuple):
+class Cells(NamedTuple):
     """Distinct cells of all values, by value, and each in the first group that has it."""
 
     value: Ints
@@ -67,12 +67,14 @@ class _Cells(NamedTuple):
     tops: Ints  # for sets: (l, cells), how many have each
 
     def exact(self, at: int) -> Cell:
+        """One of them in whole numbers of Python."""
+        """One of them in whole numbers of Python."""
         tops = tuple(int(n) for n in self.tops[:, at] if n)
         others = tops if len(self.tops) else (int(self.others[at]),)
         return Cell(int(self.people[at]), int(self.holders[at]), others)
 
 
-def _cells(held: Held, about: Collection[str], semantics: str, l: int) -> _Cells:  # noqa: E741
+def _cells(held: Held, about: Collection[str], semantics: str, l: int) -> Cells:  # noqa: E741
     """A value that is among the l + 1 most frequent of a group is none of its own others."""
     wanted = np.array([name in about for name in held.names], bool)[held.codes]
     group, holders = held.of_group, held.counts
@@ -88,10 +90,10 @@ def _cells(held: Held, about: Collection[str], semantics: str, l: int) -> _Cells
     first, _ = distinct(*rows)
     value, people, holders, others, *each = (row[first] for row in rows)
     kept = np.array(each, np.int64).reshape(len(tops), len(first))
-    return _Cells(value, group[first], people, holders, others, kept)
+    return Cells(value, group[first], people, holders, others, kept)
 
 
-def _near_worst(cells: _Cells, semantics: str, k: int, m: int) -> Iterator[tuple[int, Ints]]:
+def _near_worst(cells: Cells, semantics: str, k: int, m: int) -> Iterator[tuple[int, Ints]]:
     """Values that may be worst, in order; of each the cells that may make them so, by group.
 
     By logarithms of odds against, as floats: one cell for the target and another for the family,
@@ -107,15 +109,15 @@ def _near_worst(cells: _Cells, semantics: str, k: int, m: int) -> Iterator[tuple
     together, alone, with_known, helped, free = least
     worst = np.minimum(together, np.minimum(alone + helped, with_known + free))
     ends = [*starts[1:].tolist(), len(cells.value)]
-    for at in np.flatnonzero(worst <= _up_to(worst.min())).tolist():
+    for at in np.flatnonzero(worst <= up_to(worst.min())).tolist():
         own = slice(int(starts[at]), ends[at])
         pairs = zip(kinds[: 5 if m else 3], least, strict=False)
-        near = [kind[own] <= _up_to(low[at]) for kind, low in pairs]
+        near = [kind[own] <= up_to(low[at]) for kind, low in pairs]
         places = own.start + np.flatnonzero(np.any(near, axis=0))
         yield int(cells.value[own.start]), places[np.argsort(cells.group[places], kind="stable")]
 
 
-def _up_to(low: np.float64) -> np.float64:
+def up_to(low: np.float64) -> np.float64:
     """What may be as low as a logarithm, which is a float."""
     return low + _NEAR * max(1.0, abs(low)) if np.isfinite(low) else low
 
@@ -189,30 +191,32 @@ _LAWS: dict[str, tuple[Callable[[Cell, int], Ratio], Callable[[int, int, int, in
 # ---- the same as logarithms, in floats, of all cells at once ----------------------------------
 
 
-def _log(above: Any, below: Any) -> _Floats:
+def _log(above: Any, below: Any) -> Floats:
     """Logarithm of a ratio; that of 0 is exact."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.maximum(above, 0) / below))
 
 
-def _log_but(some: Any, of: Any) -> _Floats:
+def _log_but(some: Any, of: Any) -> Floats:
     """Logarithm of the share that is left of some when others are taken away, however few."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log1p(-np.minimum(some / of, 1)))
 
 
-def _rough_single(cells: _Cells, known: int) -> _Floats:
+def rough_single(cells: Cells, known: int) -> Floats:
+    """Logarithm of `odds_single`."""
+    """Logarithm of `odds_single`."""
     return _log(cells.people - cells.holders - cells.others - known, cells.holders)
 
 
-def _rough_set(cells: _Cells, known: int) -> _Floats:
+def _rough_set(cells: Cells, known: int) -> Floats:
     against = _log(cells.people - cells.holders - known, cells.holders)
     for top in cells.tops:
         against += _log_but(top, cells.people)
     return against
 
 
-def _rough_multiset(cells: _Cells, known: int) -> _Floats:
+def _rough_multiset(cells: Cells, known: int) -> Floats:
     left = np.maximum(cells.people - known, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         missed = cells.holders * _log_but(1, left)
@@ -221,8 +225,8 @@ def _rough_multiset(cells: _Cells, known: int) -> _Floats:
     return np.where(left <= 1, -np.inf, odds)
 
 
-def _rough_relatives(cells: _Cells, known: int, m: int) -> _Floats:
-    """Of each number of people and of holders once: there are far fewer of them."""
+def rough_relatives(cells: Cells, known: int, m: int) -> Floats:
+    """Logarithm of `no_relative`; of people and holders once, of which there are far fewer."""
     first, inverse = distinct(cells.people, cells.holders)
     people, holders = cells.people[first], cells.holders[first]
     nobody = np.zeros(len(first))
@@ -232,14 +236,14 @@ def _rough_relatives(cells: _Cells, known: int, m: int) -> _Floats:
     return nobody[inverse]
 
 
-def _rough_relatives_of_many(cells: _Cells, known: int, m: int) -> _Floats:
+def _rough_relatives_of_many(cells: Cells, known: int, m: int) -> Floats:
     left = np.maximum(cells.people - known, 1)
     return cells.holders * _log_but(m, left)
 
 
-_ROUGH: dict[str, tuple[Callable[..., _Floats], Callable[..., _Floats]]] = {
-    "single": (_rough_single, _rough_relatives),
-    "set": (_rough_set, _rough_relatives),
+_ROUGH: dict[str, tuple[Callable[..., Floats], Callable[..., Floats]]] = {
+    "single": (rough_single, rough_relatives),
+    "set": (_rough_set, rough_relatives),
     "multiset": (_rough_multiset, _rough_relatives_of_many),
 }
 

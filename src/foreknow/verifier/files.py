@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from foreknow.engine import CsvFile, Stamp, literal, read_parquet
 from foreknow.errors import CertificateError, DataError
-from foreknow.verifier.counts import Column, Counted, Ints
+from foreknow.verifier.counts import Column, Ints
 
 File: TypeAlias = CsvFile | Stamp
 
@@ -67,7 +67,9 @@ def metadata_of(connection: Any, path: Path) -> list[str]:
     return [key for (key,) in rows.fetchall()]
 
 
-def count_rows(connection: Any, relation: Any, sights: Sequence[Sequence[str]]) -> list[Counted]:
+def count_rows(
+    connection: Any, relation: Any, sights: Sequence[Sequence[str]]
+) -> list[tuple[list[Column], Ints]]:
     """For each sight, some columns: equal rows of these and how many; all in one scan.
 
     Those that print otherwise are not equal, such as 0.0 and -0.0.
@@ -96,7 +98,7 @@ def count_rows(connection: Any, relation: Any, sights: Sequence[Sequence[str]]) 
             mask = sum((key not in sight) << at for at, key in enumerate(reversed(keys)))
             rows = found.filter(pc.equal(found["which"], mask))
         columns = [_encoded(connection, rows.column(keys.index(key)), kinds[key]) for key in sight]
-        counted.append(Counted(columns, rows["n"].to_numpy()))
+        counted.append((columns, rows["n"].to_numpy()))
     return counted
 
 
@@ -109,9 +111,9 @@ def _encoded(connection: Any, texts: pa.ChunkedArray, kind: str) -> Column:
     """A column of texts of DuckDB as texts of Python, numbered."""
     chunks = texts.dictionary_encode("encode").chunks
     if not chunks:
-        return Column(pa.array([], pa.string()), np.zeros(0, np.int64))
+        return Column(pa.array([], pa.string()), np.zeros(0, np.int32))
     known = chunks[0].dictionary
-    codes: Ints = np.concatenate([chunk.indices.to_numpy() for chunk in chunks]).astype(np.int64)
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
     if not _AS_TEXT.fullmatch(kind):
         known = _as_python(connection, known, kind)
     return Column.of(known, codes)

@@ -241,14 +241,16 @@ class Written:
             sights = [(*self.groups, *own.get("knowing", ()), value) for value, own in asked]
             _count(self, "release", sights)
 
-    def counted(self, table: str, columns: Sequence[str]) -> Counted:
-        """Equal rows of some columns of a table, and how many; some may be equal all the same."""
+    def counted(self, table: str, beside: Sequence[str]) -> Counted:
+        """Equal rows of the columns of groups and some beside them, and how many.
+
+        Some may be equal all the same, since more was counted.
+        """
+        columns = (*self.groups, *beside)
         wider = self.wider(table, columns)
         if wider is None:
-            _count(self, table, [tuple(columns)])
-            wider = tuple(columns)
-        found = self._counted[(table, *wider)]
-        return Counted([found.columns[wider.index(name)] for name in columns], found.times)
+            _count(self, table, [columns])
+        return self._counted[(table, *(wider or columns))]
 
     def wider(self, table: str, columns: Sequence[str]) -> tuple[str, ...] | None:
         """Columns that were counted already, and among which these are."""
@@ -639,12 +641,15 @@ def _people(
     """How many people of each group have which values of some columns."""
     people: dict[Group, dict[tuple[str | None, ...], int]] = {}
     name = "release" if written.form == "generalized" else "people"
-    columns, times = written.counted(name, [*groups, *attributes])
-    first, inverse = distinct(*(column.codes for column in columns))
+    beside = [name for name in (*groups, *attributes) if name not in written.groups]
+    rows = written.counted(name, list(dict.fromkeys(beside)))
+    columns = [rows.column(name) for name in (*groups, *attributes)]
+    first, sort = distinct(*(column.codes for column in columns))
     counts = np.zeros(len(first), np.int64)
-    np.add.at(counts, inverse, times)
-    texts = [(known := c.texts.to_pylist()) and [known[i] for i in c.codes[first]] for c in columns]
-    for *row, count in zip(*texts, counts.tolist(), strict=True):
+    np.add.at(counts, sort, rows.times)
+    for *row, count in zip(
+        *(c.take(first).to_list() for c in columns), counts.tolist(), strict=True
+    ):
         group, signature = tuple(row[: len(groups)]), tuple(row[len(groups) :])
         people.setdefault(group, {})[signature] = count
     return people
@@ -713,12 +718,10 @@ def read_population(source: Any, columns: Sequence[str]) -> Everybody:
         for column in columns:
             if header.count(column) != 1:
                 raise CertificateError(f"the population does not have one column {column!r}")
-        (found,) = count_rows(
-            connection, relation, [[f"c{header.index(column)}" for column in columns]]
-        )
+        places = [f"c{header.index(column)}" for column in columns]
+        ((cells, times),) = count_rows(connection, relation, [places])
         if file is not None:
-            file.check(int(found.times.sum()))
-        cells = found.columns
+            file.check(int(times.sum()))
         if isinstance(file, CsvFile):
             cells = [merge_empties(column) for column in cells]
     except duckdb.Error as error:
@@ -729,12 +732,10 @@ def read_population(source: Any, columns: Sequence[str]) -> Everybody:
         raise CertificateError(f"the population cannot be read: {error}") from None
     finally:
         connection.close()
-    texts = [column.texts.to_pylist() for column in cells]
     alike: dict[tuple[str | None, ...], int] = {}
-    for *codes, times in zip(*(c.codes.tolist() for c in cells), found.times.tolist(), strict=True):
-        key = tuple(known[code] for known, code in zip(texts, codes, strict=True))
-        alike[key] = alike.get(key, 0) + times
-    return Everybody(tuple(columns), [(*key, times) for key, times in alike.items()])
+    for *key, n in zip(*(column.to_list() for column in cells), times.tolist(), strict=True):
+        alike[tuple(key)] = alike.get(tuple(key), 0) + n
+    return Everybody(tuple(columns), [(*key, n) for key, n in alike.items()])
 
 
 def _read(written: Written, sensitive: str, known: Sequence[str]) -> Held:
@@ -750,11 +751,11 @@ def _read(written: Written, sensitive: str, known: Sequence[str]) -> Held:
 
 def _with_people(written: Written, held: Held) -> Held:
     """Groups with the people of the table of people; what they have must be as many."""
-    groups, times = written.counted("people", list(written.groups))
-    labels, own, other = _together(held.labels, groups)
+    people = written.counted("people", ())
+    labels, own, other = _together(held.labels, list(people.groups.values()))
     found = Held(labels, held.names, own[held.of_group], held.codes, held.counts)
     found.people = np.zeros(len(found), np.int64)
-    np.add.at(found.people, other, times)
+    np.add.at(found.people, other[people.of_group], people.times)
     # A count that is too large is cut, so that sums of many stay what they are.
     counts = np.minimum(found.counts, len(found.people) and int(found.people.sum()) + 1)
     none = np.zeros(len(found), np.int64)
@@ -772,25 +773,29 @@ def _with_people(written: Written, held: Held) -> Held:
 
 
 def _together(one: Sequence[Column], other: Sequence[Column]) -> tuple[list[Column], Ints, Ints]:
-    """The groups of two tables: their labels, and for each row of each table its group."""
-    n_rows, columns = len(one[0].codes), []
+    """The groups of two tables: their labels, and where those of each table are among them."""
+    n_groups, columns = len(one[0].codes), []
     for mine, others in zip(one, other, strict=True):
         texts = pa.concat_arrays([mine.texts, others.texts])
         codes = np.concatenate([mine.codes, len(mine.texts) + others.codes])
         columns.append(Column.of(texts, codes))
-    first, of_row = distinct(*(column.codes for column in columns))
-    labels = [Column(column.texts, column.codes[first]) for column in columns]
-    return labels, of_row[:n_rows], of_row[n_rows:]
+    first, place = distinct(*(column.codes for column in columns))
+    labels = [column.take(first) for column in columns]
+    return labels, place[:n_groups], place[n_groups:]
 
 
 def _read_rows(written: Written, sensitive: str, known: Sequence[str]) -> Held:
     """Read one row per person."""
-    columns = [*written.groups, *known, sensitive]
-    (*groups, values), times = written.counted("release", columns)
+    rows = written.counted("release", [*known, sensitive])
+    values = rows.column(sensitive)
     if values.lacks:
-        group = min(_labels(groups, row) for row in np.flatnonzero(values.codes == 0).tolist())
-        raise CertificateError(f"a sensitive value is missing in group {_name(group)}")
-    return Held.of_rows(groups, values, times)
+        row = np.flatnonzero(values.codes == 0)
+        first = int(row[np.argmin(rows.of_group[row])])
+        beside = [rows.column(name).at(first) for name in known]
+        raise CertificateError(
+            f"a sensitive value is missing in group {_name([*rows.group(first), *beside])}"
+        )
+    return rows.held(known, values, rows.times)
 
 
 def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Held:
@@ -798,9 +803,8 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Held:
     part = (written.parts or {}).get(sensitive, "sensitive")
     together = [name for name, of in (written.parts or {}).items() if of == part]
     others = [name for name in together if name not in (*known, sensitive)]
-    columns = [*written.groups, *known, *others, sensitive, "count"]
-    (*rows, values, amounts), times = written.counted(part, columns)
-    groups = rows[: len(rows) - len(others)]
+    rows = written.counted(part, [*known, *others, sensitive, "count"])
+    values, amounts = rows.column(sensitive), rows.column("count")
     amount = np.array([_amount(text) for text in amounts.texts.to_pylist()], np.int64)
     counts = amount[amounts.codes]
     wrong = counts == 0
@@ -809,19 +813,19 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Held:
     if wrong.any():
         at = int(np.argmax(wrong))
         raise CertificateError(
-            f"group {_name(_labels(groups, at))}: {values.at(at)!r} has no count, but "
-            f"{amounts.at(at)!r}"
+            f"group {_name(rows.group(at))}: {values.at(at)!r} has no count, but {amounts.at(at)!r}"
         )
-    first, _ = distinct(*(column.codes for column in (*rows, values)))
+    cells = [rows.column(name).codes for name in (*known, *others, sensitive)]
+    first, _ = distinct(rows.of_group, *cells)
     again = np.ones(len(counts), bool)
     again[first] = False
-    again |= times != 1
+    again |= rows.times != 1
     if again.any():
         at = int(np.argmax(again))
         raise CertificateError(
-            f"group {_name(_labels(groups, at))} lists {values.at(at)!r} more than once"
+            f"group {_name(rows.group(at))} lists {values.at(at)!r} more than once"
         )
-    held = Held.of_rows(groups, values, counts)
+    held = rows.held(known, values, counts)
     if written.semantics == "multiset":
         cut = np.minimum(held.counts, _MOST_OF_A_BAG + 1)
         large = held.total(cut) > _MOST_OF_A_BAG
@@ -834,10 +838,6 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Held:
 def _amount(text: str | None) -> int:
     """A whole number from 1 in digits and of a length that all can read; 0 of another text."""
     return int(text) if text is not None and _COUNT.fullmatch(text) else 0
-
-
-def _labels(groups: Sequence[Column], row: int) -> Group:
-    return tuple(column.at(row) for column in groups)
 
 
 def _name(group: Sequence[str | None]) -> str:
@@ -866,16 +866,17 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
         places = [[f"c{header.index(name)}" for name in sight] for sight in sights]
         found = count_rows(connection, relation, places)
         if file is not None:
-            file.check(int(found[0].times.sum()))
+            file.check(int(found[0][1].sum()))
         for sight, (columns, times) in zip(sights, found, strict=True):
-            plain = []
+            plain = {}
             for name, own in zip(sight, columns, strict=True):
                 if isinstance(file, CsvFile) and name in judged:
                     own = merge_empties(own)  # of an attribute, an empty text is a value
                 if written.escaped:  # an attribute may be a number, which is not marked
                     own = rearmed(own, name in judged)
-                plain.append(own)
-            written._counted[(table, *sight)] = Counted(plain, times)
+                plain[name] = own
+            groups = {name: plain.pop(name) for name in written.groups}
+            written._counted[(table, *sight)] = Counted.of(groups, plain, times)
     except duckdb.Error as error:
         if short_of_memory(error):
             raise NotEnoughMemory("judging the release afresh") from error
