@@ -94,43 +94,52 @@ class _Lain:
 
     def candidates(self, l: int, k: int, m: int) -> Iterator[tuple[Fraction, int, int]]:  # noqa: E741
         """Odds against, window and group of all that may be worst: in one group, and in two."""
-        painted = [_Paint(self.n) for _ in range(4 if m else 0)]
-        low, near = np.float64(np.inf), []
-        for lying in self._parts(l, bool(m)):
+        n_kinds = 5 if m else 1
+        least = np.full((n_kinds, len(self.held)), np.inf)
+        # What a group has in a window it has more of in one that begins at a value of its own.
+        for begin, end, lying in self._parts(np.ones(len(self.held), bool), l, False):
+            edges = self.held.starts[begin:end] - self.held.starts[begin]
+            for row, kind in zip(least, _rough(lying.cells, k, m), strict=True):
+                row[begin:end] = np.minimum.reduceat(kind, edges)
+        low, partners = least[0].min(), _partners(least.min(axis=1))
+        near = np.any(least + partners[:, None] <= up_to(low), axis=0)
+        painted = [_Paint(self.n) for _ in range(n_kinds - 1)]
+        for _, _, lying in self._parts(near, l, bool(m)):
             kinds = _rough(lying.cells, k, m)
-            low = min(low, kinds[0].min())
-            close = np.flatnonzero(kinds[0] <= up_to(low))
-            # It has the same up to the last, which mostly begins at a value of its own.
-            own = Cells(*(row[..., close] for row in lying.cells))._replace(value=lying.last[close])
-            near.append((kinds[0][close], own))
-            for paint, kind in zip(painted, kinds[1:], strict=False):
-                paint.add(lying, kind)
-        for heights, cells in near:
-            yield from self._together(cells, heights <= up_to(low), k, m)
+            yield from self._together(lying, kinds[0] <= up_to(low), k, m)
+            for paint, kind, partner in zip(painted, kinds[1:], partners[1:], strict=True):
+                paint.add(lying, kind, kind + partner <= up_to(low))
         if not m:
             return
         alone, with_known, helped, free = (paint.least() for paint in painted)
         apart = np.minimum(alone + helped, with_known + free)
-        for window in np.flatnonzero(apart <= up_to(min(low, apart.min()))).tolist():
-            found = min(self._apart(window, l, k, m))
+        low = min(low, apart.min())
+        for window in np.flatnonzero(apart <= up_to(low)).tolist():
+            found = min(self._apart(np.flatnonzero(near), window, l, k, m))
             yield found
             if not found[0]:  # none can be less, and windows come in order
                 break
 
     def _together(
-        self, cells: Cells, near: NDArray[np.bool_], k: int, m: int
+        self, lying: _Lying, near: NDArray[np.bool_], k: int, m: int
     ) -> Iterator[tuple[Fraction, int, int]]:
-        order = np.lexsort((cells.group, cells.value))
-        order = order[near[order]]
-        first, _ = distinct(*(row[order] for row in (cells.people, cells.holders, cells.others)))
-        for at in order[first].tolist():
+        """A group has the same up to the last window, which mostly begins at a value of its own."""
+        cells, rows = lying.cells, np.flatnonzero(near)
+        rows = rows[np.lexsort((cells.group[rows], lying.last[rows]))]
+        for at in rows[_sorts(cells, rows)].tolist():
             cell = cells.exact(at)
             odds = _target(cell, k) * _family(cell, k + 1, m)
-            yield odds, int(cells.value[at]), int(cells.group[at])
+            yield odds, int(lying.last[at]), int(cells.group[at])
 
-    def _apart(self, window: int, l: int, k: int, m: int) -> Iterator[tuple[Fraction, int, int]]:  # noqa: E741
+    def _apart(
+        self,
+        group: Ints,
+        window: int,
+        l: int,  # noqa: E741
+        k: int,
+        m: int,
+    ) -> Iterator[tuple[Fraction, int, int]]:
         """One group for the target and another for the family, in one window."""
-        group = np.arange(len(self.held))
         first = np.full(len(group), window)
         cells = self._lying(group, first, first, l).cells
         exact: list[Callable[[Cell], Fraction]] = [
@@ -142,20 +151,29 @@ class _Lain:
         least = []
         for kind, of in zip(_rough(cells, k, m)[1:], exact, strict=True):
             at = np.flatnonzero(kind <= up_to(kind.min()))
-            alike, _ = distinct(*(row[at] for row in (cells.people, cells.holders, cells.others)))
-            least.append(min((of(cells.exact(i)), int(cells.group[i])) for i in at[alike].tolist()))
+            sorts = at[_sorts(cells, at)].tolist()
+            least.append(min((of(cells.exact(i)), int(cells.group[i])) for i in sorts))
         alone, with_known, helped, free = least
         yield alone[0] * helped[0], window, alone[1]
         yield with_known[0] * free[0], window, with_known[1]
 
-    def _parts(self, l: int, everywhere: bool) -> Iterator[_Lying]:  # noqa: E741
-        """What some groups at a time have in windows: those that begin at their values, or all."""
+    def _parts(
+        self,
+        near: NDArray[np.bool_],
+        l: int,  # noqa: E741
+        everywhere: bool,
+    ) -> Iterator[tuple[int, int, _Lying]]:
+        """What groups have in windows: those that begin at their values, or all.
+
+        Of some groups at a time, from one to before another.
+        """
         starts, begin = self.held.starts, 0
         while begin < len(self.held):
             end = int(np.searchsorted(starts, starts[begin] + _AT_ONCE, "right")) - 1
             end = max(begin + 1, end)
             own = slice(int(starts[begin]), int(starts[end]))
             group, first = self.held.of_group[own], self.held.codes[own]
+            group, first = group[near[group]], first[near[group]]
             last = first
             if everywhere:
                 enters = np.searchsorted(self.reach, first)
@@ -167,7 +185,8 @@ class _Lain:
                 last = changes[1:] % wide - 1
                 same = group == changes[1:] // wide
                 group, first, last = group[same], first[same], last[same]
-            yield self._lying(group, first, last, l)
+            if len(group):
+                yield begin, end, self._lying(group, first, last, l)
             begin = end
 
     def _lying(self, group: Ints, first: Ints, last: Ints, l: int) -> _Lying:  # noqa: E741
@@ -200,8 +219,9 @@ class _Paint:
         self.n_windows, self.width = n_windows, 1 << (n_windows - 1).bit_length()
         self.tree = np.full(2 * self.width, np.inf)
 
-    def add(self, lying: _Lying, heights: Floats) -> None:
-        begin, end = lying.first + self.width, lying.last + 1 + self.width
+    def add(self, lying: _Lying, heights: Floats, some: NDArray[np.bool_]) -> None:
+        heights = heights[some]
+        begin, end = lying.first[some] + self.width, lying.last[some] + 1 + self.width
         while len(begin):
             for side, odd in ((begin, begin & 1 == 1), (end - 1, end & 1 == 1)):
                 np.minimum.at(self.tree, side[odd], heights[odd])
@@ -214,6 +234,16 @@ class _Paint:
         while len(level) < self.width:
             level = np.minimum(level.repeat(2), self.tree[2 * len(level) : 4 * len(level)])
         return np.asarray(level[: self.n_windows])
+
+
+def _sorts(cells: Cells, rows: Ints) -> Ints:
+    """Of some cells, the first of each sort of equal ones."""
+    return distinct(*(row[rows] for row in (cells.people, cells.holders, cells.others)))[0]
+
+
+def _partners(least: Floats) -> Floats:
+    """For each kind of `_rough`, the least of what it is added to."""
+    return np.concatenate([[0.0], least[[3, 4, 1, 2]]]) if len(least) > 1 else np.zeros(1)
 
 
 def _rough(cells: Cells, k: int, m: int) -> list[Floats]:
