@@ -22,6 +22,8 @@ Ints: TypeAlias = NDArray[Any]  # whole numbers
 # Numbers below this many times their amount are marked in a table, and not sorted.
 _ROOM = 8
 _MOST = 1 << 62
+# Floats nearer to each other than this are settled exactly.
+NEAR = 1e-9
 
 
 class Column(NamedTuple):
@@ -226,6 +228,14 @@ class Held(Mapping[Group, tuple[int, Bag]]):
         names = [self.names[code] for code in self.codes[cells].tolist()]
         return dict(zip(names, self.counts[cells].tolist(), strict=True))
 
+    def shape(self, at: int) -> tuple[int, ...]:
+        """How many people of a group have its values, the most frequent one first."""
+        return tuple(self.frequent[self.starts[at] : self.starts[at + 1]].tolist())
+
+    def shares(self) -> NDArray[np.float64]:
+        """By cell, the part of its group that has the value."""
+        return np.asarray(self.counts / self.people[self.of_group])
+
     @cached_property
     def everybody(self) -> Ints:
         """How many people of all groups have each value."""
@@ -257,7 +267,11 @@ def distinct(*columns: Ints) -> tuple[Ints, Ints]:
             (key, span), (column, most) = _ranked(key), _ranked(column)
         key, span = key * most + column, span * most
     if span > _ROOM * len(key) + 1024:
-        return np.unique(key, return_index=True, return_inverse=True)[1:]
+        order = np.argsort(key)
+        new = np.diff(key[order], prepend=-1) > 0
+        found: Ints = np.empty(len(key), np.int64)
+        found[order] = np.cumsum(new) - 1
+        return np.minimum.reduceat(order, np.flatnonzero(new)), found
     seen = np.zeros(span, bool)
     seen[key] = True
     sort: Ints = np.cumsum(seen, dtype=np.int32)[key] - 1
@@ -271,22 +285,18 @@ def _ranked(numbers: Ints) -> tuple[Ints, int]:
     return ranks, len(known)
 
 
-def settled(
+def highest(
     heights: NDArray[np.float64], key_of: Callable[[int], Any], exact: Callable[[Any], Fraction]
 ) -> tuple[Fraction, int]:
-    """The highest, and the first that is as high; floats rank, and fractions decide.
+    """The highest, and the first that is as high: floats rank, and fractions decide.
 
-    What is asked `exact` of each is what `key_of` gives; of equal ones it is asked once.
+    What is asked `exact` is what `key_of` makes of each; of equal ones it is asked once.
     """
     top = float(heights.max())
-    near = np.flatnonzero(heights >= top - 1e-9 * max(1.0, abs(top)))
-    known: dict[Any, Fraction] = {}
-    best: tuple[Fraction, int] | None = None
-    for at in near.tolist():
+    known: dict[Any, tuple[Fraction, int]] = {}
+    for at in np.flatnonzero(heights >= top - NEAR * max(1.0, abs(top))).tolist():
         key = key_of(at)
         if key not in known:
-            known[key] = exact(key)
-            if best is None or known[key] > best[0]:
-                best = known[key], at
-    assert best is not None
-    return best
+            known[key] = exact(key), -at
+    height, at = max(known.values())
+    return height, -at
