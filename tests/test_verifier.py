@@ -381,7 +381,7 @@ def test_a_file_that_changes_between_its_tables_being_read_is_refused(tmp_path, 
 @given(BAGS, st.integers(0, 6))
 def test_implications_are_those_of_the_audit_for_every_value_and_for_the_worst(groups, k):
     counts = fk.GroupCounts.from_bags(groups)
-    held = {(str(g),): (len(bag), Counter(bag)) for g, bag in enumerate(groups)}
+    held = written("generalized", generalized(groups)).held
     found = fk.Implications(k).disclosures(counts)
     for value in counts.values:
         assert worst_implications(held, {value}, k)[2] == found[value].exact
@@ -391,6 +391,6 @@ def test_implications_are_those_of_the_audit_for_every_value_and_for_the_worst(g
 
 
 def test_nobody_asked_about_is_nobody_at_risk():
-    held = {("0",): (2, {"a": 1, "b": 1})}
+    held = written("generalized", generalized(["ab"])).held
     assert worst_implications(held, set(), 1) == (None, None, 0)
     assert worst_implications(held, {"c"}, 1) == (None, None, 0)
