@@ -2,8 +2,10 @@
 
 import random
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
+from unittest import mock
 
 import duckdb
 import pyarrow as pa
@@ -17,6 +19,8 @@ from tests.people import files
 
 import foreknow as fk
 from foreknow.errors import CertificateError, UnsupportedError
+from foreknow.verifier import counts, implications
+from foreknow.verifier import facts as kernel
 from foreknow.verifier import verify as verifier
 from foreknow.verifier.counts import Column
 from foreknow.verifier.implications import worst_implications
@@ -158,6 +162,20 @@ def test_probabilities_of_every_value_are_those_of_the_audit_also_of_many(bags, 
     assert [(f.value, f.probability, f.safe) for f in found] == [
         (v.disclosure.value, v.disclosure.exact, v.safe) for v in fk.audit(counts, policy).verdicts
     ]
+
+
+@examples(60, deadline=None)
+@given(bags=MANY, point=st.tuples(*[st.integers(0, 4)] * 3), room=st.sampled_from([0, 8]))
+def test_what_floats_rank_is_what_fractions_find_in_all_cells(bags, point, room):
+    tables = generalized(["".join(Counter(bag).elements()) for bag in bags])
+    asked = [facts(point), {"implications": {"k": point[0]}, "below": "1/2"}]
+    asked += [{"alpha_k": {"alpha": "1/2", "k": 2}}, {"t_closeness": {"t": "1/2"}}]
+    found = verify(written("generalized", tables), asked)
+    with ExitStack() as patched:
+        for place in (kernel, implications, counts):
+            patched.enter_context(mock.patch.object(place, "NEAR", 1e9))
+        patched.enter_context(mock.patch.object(counts, "_ROOM", room))
+        assert verify(written("generalized", tables), asked) == found
 
 
 def test_findings_come_in_the_order_of_the_policy_with_all_that_was_asked():

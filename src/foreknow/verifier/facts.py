@@ -13,13 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.verifier.counts import Group, Held, Ints, distinct
+from foreknow.verifier.counts import NEAR, Group, Held, Ints, distinct
 
 Ratio: TypeAlias = tuple[int, int]
 Floats: TypeAlias = NDArray[np.float64]
-
-# Logarithms nearer to each other than this are settled with whole numbers.
-_NEAR = 1e-9
 
 
 class Cell(NamedTuple):
@@ -119,7 +116,7 @@ def _near_worst(cells: Cells, semantics: str, k: int, m: int) -> Iterator[tuple[
 
 def up_to(low: np.float64) -> np.float64:
     """What may be as low as a logarithm, which is a float."""
-    return low + _NEAR * max(1.0, abs(low)) if np.isfinite(low) else low
+    return low + NEAR * max(1.0, abs(low)) if np.isfinite(low) else low
 
 
 @lru_cache
