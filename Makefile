@@ -92,6 +92,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.art
 	$(BIN)/python -m benchmarks.jump
 	$(BIN)/python -m benchmarks.attack
+	$(BIN)/python -m benchmarks.verification
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(DOCS) $(SERVICES) site demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
