@@ -268,13 +268,13 @@ def judge(
         unjudged |= compared
     written = replace(known.written(paths), populations=populations)
     try:
+        written.prepare(required)
         if policy is not None:  # labels of a hierarchy stand for values of the release
             every = {
                 column: Labels(written.held_by(column, ()).names)
                 for column in (written.parts or (written.sensitive,))
             }
             required = policy.published(every)["require"]
-        written.prepare(required)
         findings = [
             replace(finding, requirement=place)
             for place, table in enumerate(required)

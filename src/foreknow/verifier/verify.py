@@ -237,7 +237,8 @@ class Written:
     def prepare(self, required: Sequence[Mapping[str, Any]]) -> None:
         """Count with one scan what requirements ask of a table of one row per person."""
         if self.form == "generalized" and self.semantics == "single":
-            asked = [(own.get("sensitive", self.sensitive), own) for own in ({}, *required)]
+            every = [{"sensitive": name} for name in self.parts or (self.sensitive,)]
+            asked = [(own.get("sensitive", self.sensitive), own) for own in (*every, *required)]
             sights = [(*self.groups, *own.get("knowing", ()), value) for value, own in asked]
             _count(self, "release", sights)
 
