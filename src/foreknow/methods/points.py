@@ -52,7 +52,7 @@ class Points:
         if math.prod(sizes) * len(microdata.values) >= 2**62:
             joint, first = combine(columns, sizes)
             columns, sizes = [joint], [len(first)]
-        if microdata.schema.semantics == "single":
+        if microdata.semantics == "single":
             found, weights, values = _single(columns, sizes, microdata)
             occurrences = weights
         else:
@@ -85,7 +85,7 @@ class Points:
             np.diff(cells, append=len(new)),
             labels,
             None,
-            microdata.schema.semantics,
+            microdata.semantics,
         )
 
     def spread(self, of_point: IntArray) -> IntArray:

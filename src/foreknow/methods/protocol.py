@@ -127,6 +127,8 @@ class Traits:
         from what every reader of its release knows.
     form : "generalized" or "bucketized"
         How it is published where nothing else is asked for.
+    timed : bool
+        What it makes depends on the clock, so that nobody can recompute it.
     one_column : bool
         It looks at one sensitive column, and not at what is published beside it.
     """
@@ -150,6 +152,7 @@ class Traits:
     settled: Callable[..., Any] | None = None
     form: Form = "generalized"
     one_column: bool = False
+    timed: bool = False
 
 
 def share_of_people(name: str, given: Any) -> Fraction:
