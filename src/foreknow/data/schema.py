@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -157,6 +157,23 @@ class Schema:
     def columns(self) -> list[str]:
         """Every column that has a role."""
         return [column for _, columns in self._by_role() for column in columns]
+
+    def naming(self, person: str | None = None) -> Schema:
+        """The same with the column that names people: one given, its own, or its only identifier.
+
+        Raises
+        ------
+        SchemaError
+            If none of these says which column it is.
+        """
+        only = self.identifiers[0] if len(self.identifiers) == 1 else None
+        found = person or self.person or only
+        if found is None:
+            raise SchemaError(
+                "the policy does not say which column names people; add --person COLUMN"
+            )
+        identifiers = [column for column in self.identifiers if column != found]
+        return replace(self, person=found, identifiers=identifiers)
 
     def _repr_html_(self) -> str:
         return card_of(self)
