@@ -100,6 +100,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.art
 	$(BIN)/python -m benchmarks.jump
 	$(BIN)/python -m benchmarks.attack
+	$(BIN)/python -m benchmarks.verification
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(DOCS) $(SERVICES) site demo explored dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

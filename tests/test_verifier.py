@@ -2,7 +2,10 @@
 
 import random
 from collections import Counter
+from contextlib import ExitStack
+from dataclasses import replace
 from fractions import Fraction
+from unittest import mock
 
 import duckdb
 import pyarrow as pa
@@ -16,7 +19,10 @@ from tests.people import files
 
 import foreknow as fk
 from foreknow.errors import CertificateError, UnsupportedError
+from foreknow.verifier import counts, implications
+from foreknow.verifier import facts as kernel
 from foreknow.verifier import verify as verifier
+from foreknow.verifier.counts import Column
 from foreknow.verifier.implications import worst_implications
 from foreknow.verifier.verify import Finding, Written, count_people, verify
 
@@ -158,6 +164,20 @@ def test_probabilities_of_every_value_are_those_of_the_audit_also_of_many(bags, 
     ]
 
 
+@examples(60, deadline=None)
+@given(bags=MANY, point=st.tuples(*[st.integers(0, 4)] * 3), room=st.sampled_from([0, 8]))
+def test_what_floats_rank_is_what_fractions_find_in_all_cells(bags, point, room):
+    tables = generalized(["".join(Counter(bag).elements()) for bag in bags])
+    asked = [facts(point), {"implications": {"k": point[0]}, "below": "1/2"}]
+    asked += [{"alpha_k": {"alpha": "1/2", "k": 2}}, {"t_closeness": {"t": "1/2"}}]
+    found = verify(written("generalized", tables), asked)
+    with ExitStack() as patched:
+        for place in (kernel, implications, counts):
+            patched.enter_context(mock.patch.object(place, "NEAR", 1e9))
+        patched.enter_context(mock.patch.object(counts, "_ROOM", room))
+        assert verify(written("generalized", tables), asked) == found
+
+
 def test_findings_come_in_the_order_of_the_policy_with_all_that_was_asked():
     release = written("generalized", generalized(["sst", "stu"]))
     found = verify(
@@ -222,17 +242,48 @@ def test_what_a_reader_can_tell_apart_stays_apart(columns, fmt, tmp_path):
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 def test_the_order_of_counting_changes_no_finding(form, monkeypatch):
     bags = ["st", "st", "stu"]
-    release = written(form, generalized(bags) if form == "generalized" else bucketized(bags))
-    grouped = verifier._grouped
+    count_rows = verifier.count_rows
     found = []
-    for backwards in (False, True):
-        monkeypatch.setattr(
-            verifier,
-            "_grouped",
-            lambda *given, b=backwards: sorted(grouped(*given), key=repr, reverse=b),
-        )
-        found.append(verify(release, [facts((0, 0, 0)), facts((1, 1, 1))]))
+    for step in (1, -1):
+
+        def turned(*given, step=step):
+            return [
+                ([Column(c.texts, c.codes[::step]) for c in columns], times[::step])
+                for columns, times in count_rows(*given)
+            ]
+
+        monkeypatch.setattr(verifier, "count_rows", turned)
+        tables = generalized(bags) if form == "generalized" else bucketized(bags)
+        found.append(verify(written(form, tables), [facts((0, 0, 0)), facts((1, 1, 1))]))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("fmt", ["arrow", "csv", "parquet"])
+def test_what_several_requirements_count_at_once_is_what_each_counts_alone(fmt, tmp_path):
+    draw = random.Random(5)
+    table = pa.table(
+        {
+            name: draw.choices(of, k=60)
+            for name, of in zip("abcd", ("xy", "st", "uvw", "pq"), strict=True)
+        }
+    )
+    tables = {"release": table} if fmt == "arrow" else files({"release": table}, fmt, tmp_path)
+    asked = [
+        {"facts": {"l": 1}, "below": "1", "sensitive": about, "knowing": known}
+        for about, known in (("b", ["c"]), ("c", ["b"]), ("d", []), ("b", []), ("d", ["b", "c"]))
+    ]
+
+    def release():
+        parts = dict.fromkeys("bcd", "release")
+        return Written("generalized", ("a",), "b", tables, parts=parts)
+
+    together = release()
+    found = verify(together, asked)
+    assert count_people(together) == (60, 2)
+    for position, table in enumerate(asked):
+        (alone,) = verify(release(), [table])
+        assert alone == replace(found[position], requirement=0)
+        assert together.held_by(table["sensitive"], table["knowing"]).people.sum() == 60
 
 
 @pytest.mark.parametrize("fmt", ["csv", "parquet"])
@@ -348,7 +399,7 @@ def test_a_file_that_changes_between_its_tables_being_read_is_refused(tmp_path, 
 @given(BAGS, st.integers(0, 6))
 def test_implications_are_those_of_the_audit_for_every_value_and_for_the_worst(groups, k):
     counts = fk.GroupCounts.from_bags(groups)
-    held = {(str(g),): (len(bag), Counter(bag)) for g, bag in enumerate(groups)}
+    held = written("generalized", generalized(groups)).held
     found = fk.Implications(k).disclosures(counts)
     for value in counts.values:
         assert worst_implications(held, {value}, k)[2] == found[value].exact
@@ -358,6 +409,6 @@ def test_implications_are_those_of_the_audit_for_every_value_and_for_the_worst(g
 
 
 def test_nobody_asked_about_is_nobody_at_risk():
-    held = {("0",): (2, {"a": 1, "b": 1})}
+    held = written("generalized", generalized(["ab"])).held
     assert worst_implications(held, set(), 1) == (None, None, 0)
     assert worst_implications(held, {"c"}, 1) == (None, None, 0)

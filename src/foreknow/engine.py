@@ -291,7 +291,7 @@ class CsvFile:
                         "with something beside it, such as a space; put the whole field in "
                         'quotes, and write a quote in it twice, such as "say ""a"""'
                     )
-                outside = np.logical_xor.accumulate(quotes) == quoted
+                outside = _is_odd(quotes) == quoted
                 counted = [marks & outside for marks in counted]
                 quoted = not outside[-1]
             n_ends, n_blank, n_delimiters = map(int, map(np.count_nonzero, counted))
@@ -327,3 +327,15 @@ class _Shape(NamedTuple):
 
 def _line_ends(text: NDArray[np.uint8]) -> int:
     return int(np.count_nonzero(text == _NEWLINE) or np.count_nonzero(text == _RETURN))
+
+
+def _is_odd(marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether the marks up to each place are odd in number: within eight bytes, then on the way."""
+    padded = np.zeros(-(-len(marks) // 8) * 8, np.uint8)
+    padded[: len(marks)] = marks
+    words = padded.view("<u8")
+    for bits in (8, 16, 32):
+        words ^= words << np.uint64(bits)
+    before = np.bitwise_xor.accumulate(words[:-1] >> np.uint64(56))
+    words[1:] ^= before * np.uint64(0x0101010101010101)
+    return padded[: len(marks)].view(bool)

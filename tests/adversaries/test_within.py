@@ -20,6 +20,7 @@ from tests.oracle.windows import windows_of, worst_of_windows
 
 import foreknow as fk
 from foreknow.adversaries.facts import windows as kernel
+from foreknow.verifier import facts, windows
 from foreknow.verifier.verify import Written, verify
 
 MOST = (2, 2, 2)
@@ -452,6 +453,9 @@ def test_the_verifier_finds_the_same_by_a_way_of_its_own(bags, within, amounts):
     low, high = in_words(finding.value)
     inside = [value for value in counts.values if low <= value <= high]
     assert one_by_one(bags, fk.Facts(*amounts), [inside]) == finding.probability
+    with mock.patch.object(windows, "_AT_ONCE", 1), mock.patch.object(facts, "NEAR", 1e9):
+        # one group after the other, and every window settled with fractions
+        assert verify(written, asked.to_dict()["require"]) == [finding]
 
 
 # ---- the policy, and what is refused --------------------------------------------------------

@@ -269,11 +269,10 @@ def judge(
         unjudged |= compared
     written = replace(known.written(paths), populations=populations)
     try:
+        written.prepare(required)
         if policy is not None:  # labels of a hierarchy stand for values of the release
             every = {
-                column: Labels(
-                    sorted({v for _, bag in written.held_by(column, ()).values() for v in bag})
-                )
+                column: Labels(written.held_by(column, ()).names)
                 for column in (written.parts or (written.sensitive,))
             }
             required = policy.published(every)["require"]
@@ -506,7 +505,7 @@ def _unknown(required: Sequence[Mapping[str, Any]], written: Written) -> Iterato
     """Values that nobody has: what is required of them is required of nothing."""
     for position, table in enumerate(required):
         held = written.held_by(table.get("sensitive", written.sensitive), ())
-        values = {value for _, bag in held.values() for value in bag}
+        values = set(held.names)
         for key in ("values", "except", "any_of"):
             for value in map(str, _listed(table.get(key, ()))):
                 if value not in values:

@@ -11,13 +11,13 @@ from fractions import Fraction
 from math import gcd
 from typing import Any
 
+import numpy as np
+
 from foreknow.errors import CertificateError
-from foreknow.verifier.facts import Group
+from foreknow.verifier.counts import NEAR, Group, Held, highest
 
 # Of people in a group, for which whole numbers decide; more would take for ever.
 _MOST = 10**5
-
-Held = Mapping[Group, tuple[int, dict[str, int]]]
 
 
 def gauge_l_diversity(held: Held, table: Any) -> tuple[Fraction | None, Group, bool]:
@@ -30,16 +30,19 @@ def gauge_l_diversity(held: Held, table: Any) -> tuple[Fraction | None, Group, b
     if "c" in table or kind not in ("distinct", "entropy") or least < 1:
         raise CertificateError(f"l_diversity cannot be {dict(table)}")
     if kind == "distinct":
-        group = min(held, key=lambda g: len(held[g][1]))
-        fewest = len(held[group][1])
-        return Fraction(fewest), group, fewest >= least
-    shapes: dict[tuple[int, ...], Group] = {}
-    for group, (_, bag) in held.items():
-        shapes.setdefault(tuple(sorted(bag.values())), group)
-    numbers = {shape: _effective(shape) for shape in shapes}
-    worst = min(numbers.values())
-    at = next(group for shape, group in shapes.items() if numbers[shape] == worst)
-    return worst, at, all(_keeps(shape, least) for shape in shapes)
+        at = int(held.kinds.argmin())
+        return Fraction(int(held.kinds[at])), held.group(at), bool(held.kinds[at] >= least)
+    shares = held.shares()
+    numbers = np.exp(held.total(-shares * np.log(shares)))
+    # Numbers are rounded down to millionths, in which some are equal that are not.
+    near = np.flatnonzero(numbers <= numbers.min() * (1 + NEAR) + 2e-6).tolist()
+    shapes: dict[tuple[int, ...], int] = {}
+    for at in near:
+        shapes.setdefault(held.shape(at), at)
+    found = {shape: _effective(shape) for shape in shapes}
+    worst = min(found.values())
+    at = min(at for shape, at in shapes.items() if found[shape] == worst)
+    return worst, held.group(at), all(_keeps(shape, least) for shape in shapes)
 
 
 def _recursive(
@@ -49,18 +52,13 @@ def _recursive(
 ) -> tuple[Fraction | None, Group, bool]:
     if l < 2 or l.denominator > 1 or c <= 0:
         raise CertificateError(f"recursive diversity cannot have l = {l} and c = {c}")
-    worst: tuple[Fraction | None, Group] | None = None
-    for group, (_, bag) in held.items():
-        counts = sorted(bag.values(), reverse=True)
-        rest = sum(counts[int(l) - 1 :])
-        if not rest:
-            return None, group, False
-        times = Fraction(counts[0], rest)
-        if worst is None or worst[0] is None or times > worst[0]:
-            worst = times, group
-    assert worst is not None
-    assert worst[0] is not None
-    return *worst, worst[0] < c
+    top, rest = held.top(1), held.people - held.top(min(int(l), 1 + len(held.names)) - 1)
+    if not rest.all():
+        return None, held.group(int(np.argmin(rest))), False
+    worst, at = highest(
+        top / rest, lambda at: (int(top[at]), int(rest[at])), lambda pair: Fraction(*pair)
+    )
+    return worst, held.group(at), worst < c
 
 
 def gauge_alpha_k(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
@@ -70,10 +68,11 @@ def gauge_alpha_k(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     alpha, k = number_of(table["alpha"]), number_of(table["k"])
     if not 0 < alpha <= 1 or k < 1 or k.denominator > 1:
         raise CertificateError(f"alpha_k cannot be {dict(table)}")
-    shares = {g: Fraction(max(bag.values()), people) for g, (people, bag) in held.items()}
-    group = max(shares, key=lambda g: shares[g])
-    large = all(people >= k for people, _ in held.values())
-    return shares[group], group, shares[group] <= alpha and large
+    top, people = held.top(1), held.people
+    worst, at = highest(
+        top / people, lambda at: (int(top[at]), int(people[at])), lambda pair: Fraction(*pair)
+    )
+    return worst, held.group(at), worst <= alpha and bool(people.min() >= k)
 
 
 def number_of(given: Any) -> Fraction:

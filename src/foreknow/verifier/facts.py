@@ -5,13 +5,18 @@ A ratio is a pair (above, below) of whole numbers, not reduced: reducing costs m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from fractions import Fraction
-from functools import cache
-from typing import NamedTuple, TypeAlias
+from functools import cache, lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
-Group: TypeAlias = tuple[str | None, ...]
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.verifier.counts import NEAR, Group, Held, Ints, distinct
+
 Ratio: TypeAlias = tuple[int, int]
+Floats: TypeAlias = NDArray[np.float64]
 
 
 class Cell(NamedTuple):
@@ -22,22 +27,100 @@ class Cell(NamedTuple):
     others: tuple[int, ...]  # of the l most frequent other values; or their sum, if that decides
 
 
-def worst_of(
-    cells: Mapping[str, Mapping[Cell, Group]], semantics: str, k: int, m: int
+def worst_facts(
+    held: Held,
+    about: Collection[str],
+    semantics: str,
+    l: int,  # noqa: E741
+    k: int,
+    m: int,
 ) -> tuple[str | None, Group | None, Fraction]:
     """The value, the group and the probability at which the adversary is surest."""
-    worst: tuple[str, Group, Ratio] | None = None
-    for value in sorted(cells):
-        group, ratio = _facts(cells[value], semantics, k, m)
-        if worst is None or _less(ratio, worst[2]):
-            worst = (value, group, ratio)
-    if worst is None:
+    cells, found = _cells(held, about, semantics, l), None
+    if not len(cells.group):
         return None, None, Fraction(0)
-    value, group, (above, below) = worst
-    return value, group, Fraction(below, above + below)
+    for code, at in _near_worst(cells, semantics, k, m):
+        exact: dict[Cell, int] = {}
+        for cell in at.tolist():
+            exact.setdefault(cells.exact(cell), int(cells.group[cell]))
+        ratio, where = _facts(tuple(exact), semantics, k, m)
+        if found is None or _less(ratio, found[2]):
+            found = code, exact[where], ratio
+            if not ratio[0]:  # nobody can be surer, and values come in order
+                break
+    assert found is not None
+    code, place, (above, below) = found
+    return held.names[code], held.group(place), Fraction(below, above + below)
 
 
-def _facts(cells: Mapping[Cell, Group], semantics: str, k: int, m: int) -> tuple[Group, Ratio]:
+class Cells(NamedTuple):
+    """Distinct cells of all values, by value, and each in the first group that has it."""
+
+    value: Ints
+    group: Ints
+    people: Ints
+    holders: Ints
+    others: Ints  # how many have one of the l most frequent other values
+    tops: Ints  # for sets: (l, cells), how many have each
+
+    def exact(self, at: int) -> Cell:
+        """One of them in whole numbers of Python."""
+        """One of them in whole numbers of Python."""
+        tops = tuple(int(n) for n in self.tops[:, at] if n)
+        others = tops if len(self.tops) else (int(self.others[at]),)
+        return Cell(int(self.people[at]), int(self.holders[at]), others)
+
+
+def _cells(held: Held, about: Collection[str], semantics: str, l: int) -> Cells:  # noqa: E741
+    """A value that is among the l + 1 most frequent of a group is none of its own others."""
+    wanted = np.array([name in about for name in held.names], bool)[held.codes]
+    group, holders = held.of_group, held.counts
+    l = min(l, int(held.kinds.max(initial=0)))  # noqa: E741
+    among = holders >= held.ranked(l)[group]
+    others = np.where(among, held.top(l + 1)[group] - holders, held.top(l)[group])
+    tops = np.zeros((l if semantics == "set" else 0, len(holders)), np.int64)
+    for i in range(len(tops)):  # of those from its own place on, it is the next that counts
+        ith, after = held.ranked(i)[group], held.ranked(i + 1)[group]
+        tops[i] = np.where(holders >= ith, after, ith)
+    rows = [held.codes, held.people[group], holders, others, *tops]
+    rows, group = [row[wanted] for row in rows], group[wanted]
+    first, _ = distinct(*rows)
+    value, people, holders, others, *each = (row[first] for row in rows)
+    kept = np.array(each, np.int64).reshape(len(tops), len(first))
+    return Cells(value, group[first], people, holders, others, kept)
+
+
+def _near_worst(cells: Cells, semantics: str, k: int, m: int) -> Iterator[tuple[int, Ints]]:
+    """Values that may be worst, in order; of each the cells that may make them so, by group.
+
+    By logarithms of odds against, as floats: one cell for the target and another for the family,
+    or one for both.
+    """
+    against, nobody = _ROUGH[semantics]
+    target = {known: against(cells, known) for known in {0, k}}
+    none = np.zeros(len(cells.value))
+    family = {known: nobody(cells, known, m) if m else none for known in {0, k, k + 1}}
+    kinds = [target[k] + family[k + 1], target[0], target[k], family[k], family[0]]
+    starts = np.flatnonzero(np.diff(cells.value, prepend=-1))
+    least = [np.minimum.reduceat(kind, starts) for kind in kinds]
+    together, alone, with_known, helped, free = least
+    worst = np.minimum(together, np.minimum(alone + helped, with_known + free))
+    ends = [*starts[1:].tolist(), len(cells.value)]
+    for at in np.flatnonzero(worst <= up_to(worst.min())).tolist():
+        own = slice(int(starts[at]), ends[at])
+        pairs = zip(kinds[: 5 if m else 3], least, strict=False)
+        near = [kind[own] <= up_to(low[at]) for kind, low in pairs]
+        places = own.start + np.flatnonzero(np.any(near, axis=0))
+        yield int(cells.value[own.start]), places[np.argsort(cells.group[places], kind="stable")]
+
+
+def up_to(low: np.float64) -> np.float64:
+    """What may be as low as a logarithm, which is a float."""
+    return low + NEAR * max(1.0, abs(low)) if np.isfinite(low) else low
+
+
+@lru_cache
+def _facts(cells: tuple[Cell, ...], semantics: str, k: int, m: int) -> tuple[Ratio, Cell]:
     """Least odds against: target with k people and m relatives, together or in three groups."""
     against, none_of = _LAWS[semantics]
 
@@ -50,10 +133,7 @@ def _facts(cells: Mapping[Cell, Group], semantics: str, k: int, m: int) -> tuple
     with_known, near = _least((against(c, k), c) for c in cells)
     helped, _ = _least((nobody(c.people, c.holders, k), c) for c in cells)
     free, _ = _least((nobody(c.people, c.holders, 0), c) for c in cells)
-    ratio, where = _least(
-        [together, (_times(alone, helped), apart), (_times(with_known, free), near)]
-    )
-    return cells[where], ratio
+    return _least([together, (_times(alone, helped), apart), (_times(with_known, free), near)])
 
 
 def odds_single(cell: Cell, known: int) -> Ratio:
@@ -102,6 +182,66 @@ _LAWS: dict[str, tuple[Callable[[Cell, int], Ratio], Callable[[int, int, int, in
     "single": (odds_single, no_relative),
     "set": (_odds_set, no_relative),
     "multiset": (_odds_multiset, _no_relative_of_many),
+}
+
+
+# ---- the same as logarithms, in floats, of all cells at once ----------------------------------
+
+
+def _log(above: Any, below: Any) -> Floats:
+    """Logarithm of a ratio; that of 0 is exact."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.maximum(above, 0) / below))
+
+
+def _log_but(some: Any, of: Any) -> Floats:
+    """Logarithm of the share that is left of some when others are taken away, however few."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log1p(-np.minimum(some / of, 1)))
+
+
+def rough_single(cells: Cells, known: int) -> Floats:
+    """Logarithm of `odds_single`."""
+    """Logarithm of `odds_single`."""
+    return _log(cells.people - cells.holders - cells.others - known, cells.holders)
+
+
+def _rough_set(cells: Cells, known: int) -> Floats:
+    against = _log(cells.people - cells.holders - known, cells.holders)
+    for top in cells.tops:
+        against += _log_but(top, cells.people)
+    return against
+
+
+def _rough_multiset(cells: Cells, known: int) -> Floats:
+    left = np.maximum(cells.people - known, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        missed = cells.holders * _log_but(1, left)
+        others = np.where(cells.others > 0, cells.others * _log_but(1, cells.people), 0)
+        odds = missed - np.log(-np.expm1(missed)) + others
+    return np.where(left <= 1, -np.inf, odds)
+
+
+def rough_relatives(cells: Cells, known: int, m: int) -> Floats:
+    """Logarithm of `no_relative`; of people and holders once, of which there are far fewer."""
+    first, inverse = distinct(cells.people, cells.holders)
+    people, holders = cells.people[first], cells.holders[first]
+    nobody = np.zeros(len(first))
+    for i in range(min(m, int((people - holders).max()) + 1)):
+        left = np.maximum(people - known - i, 1)
+        nobody += _log_but(holders, left)
+    return nobody[inverse]
+
+
+def _rough_relatives_of_many(cells: Cells, known: int, m: int) -> Floats:
+    left = np.maximum(cells.people - known, 1)
+    return cells.holders * _log_but(m, left)
+
+
+_ROUGH: dict[str, tuple[Callable[..., Floats], Callable[..., Floats]]] = {
+    "single": (rough_single, rough_relatives),
+    "set": (_rough_set, rough_relatives),
+    "multiset": (_rough_multiset, _rough_relatives_of_many),
 }
 
 

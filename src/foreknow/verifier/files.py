@@ -7,8 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from foreknow.engine import CsvFile, Stamp, literal, read_parquet
-from foreknow.errors import DataError
+from foreknow.errors import CertificateError, DataError
+from foreknow.verifier.counts import Column, Ints
 
 File: TypeAlias = CsvFile | Stamp
 
@@ -19,6 +24,11 @@ _PLAIN = re.compile(
     r"|TIMESTAMP(_S|_MS)?|UUID|ENUM\(.*|\"?NULL\"?",
     re.DOTALL,
 )
+# Those that DuckDB writes as Python does.
+_AS_TEXT = re.compile(r"VARCHAR|U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|ENUM\(.*|\"?NULL\"?")
+# How `escape_formulas` marks texts; taking one apostrophe off undoes it.
+_DISARMED = re.compile(r"'('*[=+\-@\t\r])")
+_ARMED = re.compile(r"[=+\-@\t\r]")
 
 
 def files_of(tables: Mapping[str, Any]) -> dict[str, File]:
@@ -57,35 +67,99 @@ def metadata_of(connection: Any, path: Path) -> list[str]:
     return [key for (key,) in rows.fetchall()]
 
 
-def count_rows(relation: Any, keys: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Equal rows and how many; those that print otherwise are not equal, such as 0.0 and -0.0."""
+def count_rows(
+    connection: Any, relation: Any, sights: Sequence[Sequence[str]]
+) -> list[tuple[list[Column], Ints]]:
+    """For each sight, some columns: equal rows of these and how many; all in one scan.
+
+    Those that print otherwise are not equal, such as 0.0 and -0.0.
+    """
     kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    marks: dict[int, str] = {}  # of a key, what Python would not tell
-    for i, key in enumerate(keys):
+    keys = list(dict.fromkeys(key for sight in sights for key in sight))
+    for key in keys:
         if not _PLAIN.fullmatch(kinds[key]):
             raise DataError(f"a column is of type {kinds[key]}, in which values may print alike")
-        if kinds[key] in ("FLOAT", "DOUBLE"):
-            marks[i] = f"CASE WHEN {key} = 0 AND signbit({key}) THEN '-0.0' END"
-        elif kinds[key].startswith(("DATE", "TIMESTAMP")):
-            moment = f"CAST({key} AS TIMESTAMP)" if "_" in kinds[key] else key
-            marks[i] = f"CASE WHEN NOT isfinite({moment}) THEN CAST({key} AS VARCHAR) END"
-    groups = ", ".join([*keys, *marks.values()])
-    found = []
-    for row in relation.aggregate(f"{groups}, count(*)", groups).fetchall():
-        values = list(row[: len(keys)])
-        for i, mark in zip(marks, row[len(keys) : -1], strict=True):
-            values[i] = values[i] if mark is None else mark
-        found.append((*values, row[-1]))
-    return found
+    inner = [f"{_told_apart(key, kinds[key])} AS {key}" for key in keys]
+    which, by = "0", ", ".join(keys)
+    if len(sights) > 1:
+        which = f"GROUPING({by})"
+        by = f"GROUPING SETS ({', '.join('(' + ', '.join(sight) + ')' for sight in sights)})"
+    texts = ", ".join(f"CAST({key} AS VARCHAR)" for key in keys)
+    found = relation.project(", ".join(inner)).query(
+        "written",
+        f"SELECT {texts}, n, which FROM "
+        f"(SELECT {', '.join(keys)}, count(*) AS n, {which} AS which FROM written GROUP BY {by})",
+    )
+    found = found.to_arrow_table()
+    counted = []
+    for sight in sights:
+        rows = found
+        if len(sights) > 1:
+            mask = sum((key not in sight) << at for at, key in enumerate(reversed(keys)))
+            rows = found.filter(pc.equal(found["which"], mask))
+        columns = [_encoded(connection, rows.column(keys.index(key)), kinds[key]) for key in sight]
+        counted.append((columns, rows["n"].to_numpy()))
+    return counted
 
 
-def merge_empties(rows: Sequence[tuple[Any, ...]], places: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Rows of a CSV file in which an empty field is missing, in quotes or not; both are refused."""
-    for place in places:
-        if {row[place] for row in rows} >= {None, ""}:
-            raise DataError(
-                'a column has empty fields and ""; some readers take these for two values'
-            )
-    return [
-        tuple(None if i in places and x == "" else x for i, x in enumerate(row)) for row in rows
-    ]
+def _told_apart(key: str, kind: str) -> str:
+    """A column by which DuckDB groups: floats by their texts, in which zeros differ."""
+    return f"CAST({key} AS VARCHAR)" if kind in ("FLOAT", "DOUBLE") else key
+
+
+def _encoded(connection: Any, texts: pa.ChunkedArray, kind: str) -> Column:
+    """A column of texts of DuckDB as texts of Python, numbered."""
+    chunks = texts.dictionary_encode("encode").chunks
+    if not chunks:
+        return Column(pa.array([], pa.string()), np.zeros(0, np.int32))
+    known = chunks[0].dictionary
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
+    if not _AS_TEXT.fullmatch(kind):
+        known = _as_python(connection, known, kind)
+    return Column.of(known, codes)
+
+
+def _as_python(connection: Any, texts: pa.Array, kind: str) -> pa.Array:
+    """What Python makes of the values that have these texts; moments that it cannot hold stay."""
+    endless = "NULL"
+    if kind.startswith(("DATE", "TIMESTAMP")):
+        moment = f"CAST(t AS {kind})"
+        moment = f"CAST({moment} AS TIMESTAMP)" if "_" in kind else moment
+        endless = f"CASE WHEN NOT isfinite({moment}) THEN t END"
+    rows = connection.from_arrow(pa.table({"t": texts})).project(
+        f"t, {endless} AS endless, CAST(t AS {kind}) AS value"
+    )
+    said = {
+        text: None if text is None else str(value) if endless is None else endless
+        for text, endless, value in rows.fetchall()
+    }
+    return pa.array([said[text] for text in texts.to_pylist()], pa.string())
+
+
+def merge_empties(column: Column) -> Column:
+    """A column of a CSV file in which an empty field is missing, in quotes or not."""
+    empty = [text for text in column.texts[:2].to_pylist() if not text]
+    if len(empty) > 1:
+        raise DataError('a column has empty fields and ""; some readers take these for two values')
+    if empty != [""]:
+        return column
+    texts = pa.array([None, *column.texts[1:].to_pylist()], pa.string())
+    return Column(texts, column.codes)
+
+
+def rearmed(column: Column, surely: bool) -> Column:
+    """Texts without the apostrophe that marks a formula; if they surely have it, none may lack."""
+    marked = pc.match_substring_regex(column.texts, r"^'*[=+\-@\t\r]")
+    if not pc.any(marked).as_py():
+        return column
+    texts = [rearmed_text(text, surely) for text in column.texts.to_pylist()]
+    return Column.of(pa.array(texts, pa.string()), column.codes)
+
+
+def rearmed_text(text: str | None, surely: bool) -> str | None:
+    """The same of one text."""
+    if text is None:
+        return None
+    if surely and _ARMED.match(text):  # or two texts of the file would be one to us
+        raise CertificateError(f"{text!r} is a formula, and formulas are certified as escaped")
+    return text[1:] if _DISARMED.match(text) else text

@@ -5,30 +5,34 @@ It shares nothing with the criteria that a search asks.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
-from foreknow.errors import CertificateError
-from foreknow.verifier.diversity import Held, number_of
-from foreknow.verifier.facts import Group
+import numpy as np
+from numpy.typing import NDArray
 
-Bag = Mapping[str, int]
+from foreknow.errors import CertificateError
+from foreknow.verifier.counts import NEAR, Bag, Group, Held, distinct, highest
+from foreknow.verifier.diversity import number_of
+
+Floats = NDArray[np.float64]
 
 
 def gauge_t_closeness(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     """The group whose values are farthest from those of all, by the work of moving them."""
     _require(table, "t_closeness", {"t"}, {"t", "distance", "order", "tree"})
     most, distance = number_of(table["t"]), table.get("distance", "equal")
-    everybody = _all(held)
-    order, branches = None, None
+    everybody = dict(zip(held.names, held.everybody.tolist(), strict=True))
+    order, branches, heights = None, None, _apart(held)
     if distance == "ordered" and "tree" not in table:
-        order = _order(list(everybody), table.get("order"))
+        order = _order(held.names, table.get("order"))
+        heights = _along(held, order)
     elif distance == "hierarchical" and "order" not in table:
-        branches = _branches(list(everybody), table.get("tree"))
+        branches = _branches(held.names, table.get("tree"))
+        heights = _through(held, *branches)
     elif distance != "equal" or "order" in table or "tree" in table:
         raise CertificateError(f"t_closeness cannot be {dict(table)}")
 
@@ -45,51 +49,63 @@ def gauge_t_closeness(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
             moved += abs(carried)
         return Fraction(moved, own * total * max(1, len(order) - 1))
 
-    worst, group = _farthest(held, far)
-    assert worst is not None
+    worst, group = _farthest(held, heights, far)
     return worst, group, worst <= most
 
 
 def gauge_beta_likeness(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     """The group in which a value is most above its share of all."""
     _require(table, "beta_likeness", {"beta"}, {"beta", "enhanced"})
-    beta, everybody = number_of(table["beta"]), _all(held)
-    total = sum(everybody.values())
+    beta, everybody = number_of(table["beta"]), held.everybody
+    total = int(everybody.sum())
+    gains = held.shares() * total / everybody[held.codes] - 1
 
-    def gains(bag: Bag) -> dict[str, Fraction]:
+    def gain(bag: Bag) -> Fraction:
         own = sum(bag.values())
-        return {v: Fraction(n * total, own * everybody[v]) - 1 for v, n in bag.items()}
+        all_of = [Fraction(n * total, own * int(everybody[place[v]])) - 1 for v, n in bag.items()]
+        return max(Fraction(0), *all_of)
 
-    worst, group = _farthest(held, lambda bag: max(Fraction(0), *gains(bag).values()))
-    assert worst is not None
+    place = {name: code for code, name in enumerate(held.names)}
+    worst, group = _farthest(held, np.maximum(held.most(gains), 0), gain)
     keeps = worst <= beta
     if table.get("enhanced", False) and keeps:
-        tops: dict[str, Fraction] = {}
-        for _, bag in held.values():
-            for value, gain in gains(bag).items():
-                tops[value] = max(tops.get(value, gain), gain)
         keeps = all(
-            gain <= 0 or _exceeds(Fraction(total, everybody[value]), gain)
-            for value, gain in tops.items()
+            gain <= 0 or _exceeds(Fraction(total, int(everybody[code])), gain)
+            for code, gain in _tops(held, gains, total)
         )
     return worst, group, keeps
+
+
+def _tops(held: Held, gains: Floats, total: int) -> Iterator[tuple[int, Fraction]]:
+    """The highest gain of each value."""
+    tops = np.full(len(held.names), -1.0)
+    np.maximum.at(tops, held.codes, gains)
+    near = np.flatnonzero(gains >= (tops - NEAR * np.maximum(1, tops))[held.codes])
+    people = held.people[held.of_group]
+    first, _ = distinct(held.codes[near], held.counts[near], people[near])
+    for code, some in groupby(near[first].tolist(), key=lambda cell: int(held.codes[cell])):
+        share = max(Fraction(int(held.counts[cell]), int(people[cell])) for cell in some)
+        yield code, share * total / int(held.everybody[code]) - 1
 
 
 def gauge_delta_disclosure(held: Held, table: Any) -> tuple[Fraction | None, Group, bool]:
     """The group in which the share of a value differs most from that among all."""
     _require(table, "delta_disclosure", {"delta"}, {"delta"})
-    delta, everybody = number_of(table["delta"]), _all(held)
+    delta = number_of(table["delta"])
+    lacks = held.kinds < len(held.names)
+    if lacks.any():
+        return None, held.group(int(np.argmax(lacks))), False
+    everybody = dict(zip(held.names, held.everybody.tolist(), strict=True))
     total = sum(everybody.values())
 
-    def differs(bag: Bag) -> Fraction | None:
-        if len(bag) < len(everybody):
-            return None
+    def differs(bag: Bag) -> Fraction:
         own = sum(bag.values())
         times = [Fraction(n * total, own * everybody[v]) for v, n in bag.items()]
         return max(*times, *(1 / x for x in times))
 
-    worst, group = _farthest(held, differs)
-    if worst is None or not 0 < delta <= 500:
+    times = held.shares() * total / held.everybody[held.codes]
+    worst, group = _farthest(held, held.most(np.maximum(times, 1 / times)), differs)
+    if not 0 < delta <= 500:
         return worst, group, False
     return worst, group, worst == 1 or not _exceeds(worst, delta)
 
@@ -99,30 +115,81 @@ def _require(table: Any, key: str, least: set[str], most: set[str]) -> None:
         raise CertificateError(f"{key} must be a table of {', '.join(sorted(most))}, not {table!r}")
 
 
-def _all(held: Held) -> Counter[str]:
-    """How many people of all groups have each value."""
-    everybody: Counter[str] = Counter()
-    for _, bag in held.values():
-        everybody.update(bag)
-    return everybody
+def _farthest(
+    held: Held, heights: Floats, far: Callable[[Bag], Fraction]
+) -> tuple[Fraction, Group]:
+    """The first group that is farthest."""
+    worst, at = highest(
+        heights, lambda at: tuple(held.bag(at).items()), lambda items: far(dict(items))
+    )
+    return worst, held.group(at)
 
 
-def _farthest(held: Held, far: Callable[[Bag], Fraction | None]) -> tuple[Fraction | None, Group]:
-    """The first group that is farthest; None is farther than any number."""
-    known: dict[tuple[tuple[str, int], ...], Fraction | None] = {}
-    worst: Fraction | None = Fraction(-1)
-    at: Group | None = None
-    for group, (_, bag) in held.items():
-        key = tuple(sorted(bag.items()))
-        if key not in known:
-            known[key] = far(bag)
-        own = known[key]
-        if own is None:
-            return None, group
-        if worst is None or own > worst:
-            worst, at = own, group
-    assert at is not None
-    return worst, at
+# ---- how far groups are, in floats, all at once ------------------------------------------------
+
+
+def _among(held: Held) -> Floats:
+    """The part of all people that has each value."""
+    return np.asarray(held.everybody / held.everybody.sum())
+
+
+def _apart(held: Held) -> Floats:
+    """What a group has more of than all people."""
+    more = np.maximum(held.shares() - _among(held)[held.codes], 0)
+    return np.asarray(held.total(more))
+
+
+def _along(held: Held, order: Sequence[str]) -> Floats:
+    """Work along a line: from one of its values to the next, a group's part below stays the same.
+
+    The part of all people below grows on the way, and passes that of the group at most once.
+    """
+    place = {name: at for at, name in enumerate(order)}
+    at = np.array([place[name] for name in held.names], np.int64)
+    among = np.empty(len(at))
+    among[at] = _among(held)
+    below = np.cumsum(among)
+    sums = np.concatenate([[0.0], np.cumsum(below)])
+    lain = Held(held.labels, list(order), held.of_group, at[held.codes], held.counts)
+    counts, starts = np.cumsum(lain.counts), lain.starts
+    before = counts[starts[:-1]] - lain.counts[starts[:-1]]
+    part = (counts - before[lain.of_group]) / lain.people[lain.of_group]
+    first, after = lain.codes, np.append(lain.codes[1:], len(at))
+    after[starts[1:] - 1] = len(at)
+    turn = np.clip(np.searchsorted(below, part), first, after)
+    work = part * (2 * turn - first - after) - 2 * sums[turn] + sums[first] + sums[after]
+    nobody = sums[lain.codes[starts[:-1]]]  # where the group has nobody yet
+    return np.asarray((lain.total(work) + nobody) / max(1, len(at) - 1))
+
+
+def _through(held: Held, above: Mapping[str, Sequence[str]], height: int) -> Floats:
+    """Work through a tree: at each node what some of its children have more and others less."""
+    group, codes, names = held.of_group, held.codes, held.names
+    share, among = held.shares(), _among(held)
+    nodes = {name: name for name in names}
+    work = np.zeros(len(held))
+    for level in range(height):
+        parents = {nodes[name]: above[name][level] for name in nodes}
+        known = sorted(set(parents.values()))
+        place = {name: at for at, name in enumerate(known)}
+        parent = np.array([place[parents[name]] for name in names], np.int64)
+        amount = np.zeros(len(known))
+        np.add.at(amount, parent, among)
+        first, into = distinct(group, parent[codes])
+        sums = np.zeros((3, len(first)))
+        extra = share - among[codes]
+        for row, of in zip(sums, (share, np.maximum(extra, 0), among[codes]), strict=True):
+            np.add.at(row, into, of)
+        # Those of its children that the group does not have lack all that they should have.
+        lack = np.minimum(extra, 0)
+        own = np.zeros(len(first))
+        np.add.at(own, into, -lack)
+        group, codes, share = group[first], parent[codes][first], sums[0]
+        own += amount[codes] - sums[2]
+        np.add.at(work, group, (level + 1) * np.minimum(sums[1], own))
+        nodes = {name: above[name][level] for name in nodes}
+        names, among = known, amount
+    return work / height
 
 
 def _order(values: Sequence[str], given: Any) -> list[str]:

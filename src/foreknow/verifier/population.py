@@ -18,8 +18,8 @@ from operator import and_
 from typing import Any, NamedTuple
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.diversity import Held, number_of
-from foreknow.verifier.facts import Group
+from foreknow.verifier.counts import Group, Held
+from foreknow.verifier.diversity import number_of
 
 # Distinct people, by some columns in order, and how many are alike.
 People = Sequence[tuple[Any, ...]]

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple, TypeAlias
 from unicodedata import ucd_3_2_0 as old_unicode
 
 import duckdb
+import numpy as np
+import pyarrow as pa
 
 from foreknow.engine import CsvFile, connect
 from foreknow.errors import (
@@ -26,8 +28,9 @@ from foreknow.errors import (
     UnsupportedError,
     short_of_memory,
 )
+from foreknow.verifier.counts import Bag, Column, Counted, Group, Held, Ints, distinct
 from foreknow.verifier.diversity import gauge_alpha_k, gauge_l_diversity
-from foreknow.verifier.facts import Cell, Group, worst_of
+from foreknow.verifier.facts import worst_facts
 from foreknow.verifier.files import (
     File,
     count_rows,
@@ -35,6 +38,8 @@ from foreknow.verifier.files import (
     merge_empties,
     metadata_of,
     open_written,
+    rearmed,
+    rearmed_text,
 )
 from foreknow.verifier.implications import worst_implications
 from foreknow.verifier.learned import learned_from
@@ -47,8 +52,6 @@ from foreknow.verifier.population import Everybody, gauge_delta_presence, gauge_
 from foreknow.verifier.priors import Chances, Worst, worst_priors
 from foreknow.verifier.windows import worst_near
 
-Bag = dict[str, int]
-
 # Criteria of how many people groups have, whatever their values.
 OF_PEOPLE = frozenset(("k_anonymity", "k_map", "delta_presence"))
 # Criteria that compare groups with a population.
@@ -57,9 +60,6 @@ OF_POPULATION = frozenset(("k_map", "delta_presence"))
 _OF_VALUES = {"l_diversity", "alpha_k", "t_closeness", "beta_likeness", "delta_disclosure"}
 # Kinds of knowledge of which it is known what they tell of windows.
 _OF_WINDOWS = {"facts", "negations"}
-# How `escape_formulas` marks texts; taking one apostrophe off undoes it.
-_DISARMED = re.compile(r"'('*[=+\-@\t\r])")
-_ARMED = re.compile(r"[=+\-@\t\r]")
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 # The law of multisets takes powers by these; more would take for ever.
 _MOST_OF_A_BAG = 10**7
@@ -214,7 +214,7 @@ class Written:
         return files_of(self.tables)
 
     @property
-    def held(self) -> dict[Group, tuple[int, Bag]]:
+    def held(self) -> Held:
         """People and bag of each group, in an order that does not depend on the engine."""
         return self.held_by(self.sensitive, ())
 
@@ -223,30 +223,54 @@ class Written:
         if isinstance(self.semantics, str):
             return self
         own = replace(self, sensitive=sensitive, semantics=self.semantics.get(sensitive, "single"))
-        own.__dict__.update(files=self.files, _known=self._known)
+        own.__dict__.update(files=self.files, _known=self._known, _counted=self._counted)
         return own
 
     @cached_property
-    def _known(self) -> dict[tuple[str, ...], dict[Group, tuple[int, Bag]]]:
+    def _known(self) -> dict[tuple[str, ...], Held]:
         return {}
 
-    def held_by(self, sensitive: str, known: Sequence[str]) -> dict[Group, tuple[int, Bag]]:
+    @cached_property
+    def _counted(self) -> dict[tuple[str, ...], Counted]:
+        """By table and columns, rows that were counted."""
+        return {}
+
+    def held_by(self, sensitive: str, known: Sequence[str]) -> Held:
         """The same of one sensitive column, in groups that columns divide which are known."""
-
-        def place(item: tuple[Group, Any]) -> list[tuple[bool, str]]:
-            return [(part is not None, part or "") for part in item[0]]
-
         key = (sensitive, *known)
         if key not in self._known:
-            found = _read(self.about(sensitive), sensitive, known)
-            self._known[key] = dict(sorted(found.items(), key=place))
+            self._known[key] = _read(self.about(sensitive), sensitive, known)
         return self._known[key]
+
+    def prepare(self, required: Sequence[Mapping[str, Any]]) -> None:
+        """Count with one scan what requirements ask of a table of one row per person."""
+        if "release" in self.tables:
+            every = [{"sensitive": name} for name in self.parts or (self.sensitive,)]
+            asked = [(own.get("sensitive", self.sensitive), own) for own in (*every, *required)]
+            sights = [(*self.groups, *own.get("knowing", ()), value) for value, own in asked]
+            _count(self, "release", sights)
+
+    def counted(self, table: str, beside: Sequence[str]) -> Counted:
+        """Equal rows of the columns of groups and some beside them, and how many.
+
+        Some may be equal all the same, since more was counted.
+        """
+        columns = (*self.groups, *beside)
+        wider = self.wider(table, columns)
+        if wider is None:
+            _count(self, table, [columns])
+        return self._counted[(table, *(wider or columns))]
+
+    def wider(self, table: str, columns: Sequence[str]) -> tuple[str, ...] | None:
+        """Columns that were counted already, and among which these are."""
+        known = [own for name, *own in self._counted if name == table and set(columns) <= set(own)]
+        return min(map(tuple, known), key=len, default=None)
 
 
 class Asked(NamedTuple):
     """What one requirement asks of a written release: of which values, in groups as it counts."""
 
-    held: Mapping[Group, tuple[int, Bag]]
+    held: Held
     about: Collection[str]
     written: Written
     relative: bool  # whether the limit is so many times a prior
@@ -286,6 +310,7 @@ def verify(
     """
     findings: list[Finding | Reached] = []
     judges, gauges = {**VERIFIERS, **(judges or {})}, {**GAUGES, **(gauges or {})}
+    written.prepare(requirements)
     whole = written
     for position, table in enumerate(requirements):
         written = whole.about(table.get("sensitive", whole.sensitive))
@@ -298,7 +323,7 @@ def verify(
             if written.semantics != "single" and key not in OF_PEOPLE:
                 raise CertificateError(f"{key} is about one value per person")
             more = (everybody_of(written, table[key]),) if key in OF_POPULATION else ()
-            held: Mapping[Group, tuple[int, Bag]] = written.held_by(*_sight(written, table))
+            held = written.held_by(*_sight(written, table))
             held = held if "any_of" not in table else _of_sets(written, held, key, table)
             attained, group, holds = gauges[key](held, table[key], *more)
             findings.append(Reached(position, {key: table[key]}, attained, _name(group), holds))
@@ -389,7 +414,7 @@ def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> list
     """
     sensitive, known = _sight(written, table)
     whole, groups = written.held_by(sensitive, known), (*written.groups, *known)
-    about = {value for _, bag in whole.values() for value in bag}
+    about = set(whole.names)
     if "any_of" in table:
         asked = []
         for name, members in sorted(_sets(written, table, about).items()):
@@ -436,11 +461,9 @@ def _sets(
     return sets
 
 
-def _of_sets(
-    written: Written, held: Mapping[Group, tuple[int, Bag]], key: str, table: Mapping[str, Any]
-) -> Mapping[Group, tuple[int, Bag]]:
+def _of_sets(written: Written, held: Held, key: str, table: Mapping[str, Any]) -> Held:
     """The groups with each set counted as one value, for a criterion."""
-    about = {value for _, bag in held.values() for value in bag}
+    about = set(held.names)
     sets, settings = _sets(written, table, about), table[key]
     every = [value for own in sets.values() for value in own]
     plain = not isinstance(settings, Mapping) or settings.get("distance", "equal") == "equal"
@@ -449,9 +472,7 @@ def _of_sets(
     return _merged(held, sets, about)
 
 
-def _merged(
-    held: Mapping[Group, tuple[int, Bag]], sets: Mapping[str, Sequence[str]], about: Collection[str]
-) -> dict[Group, tuple[int, Bag]]:
+def _merged(held: Held, sets: Mapping[str, Sequence[str]], about: Collection[str]) -> Held:
     """Groups in whose bags the values of each set are one value."""
     one_of: dict[str, str] = {}
     rest = set(about).difference(*sets.values())
@@ -459,14 +480,7 @@ def _merged(
         one = _named(name, rest)
         rest.add(one)
         one_of |= dict.fromkeys(members, one)
-    found = {}
-    for group, (people, bag) in held.items():
-        merged: Bag = {}
-        for value, count in bag.items():
-            one = one_of.get(value, value)
-            merged[one] = merged.get(one, 0) + count
-        found[group] = people, merged
-    return found
+    return held.merged(one_of)
 
 
 def _named(name: str, others: Collection[str]) -> str:
@@ -481,7 +495,6 @@ def scope_of(
 ) -> dict[str, Any]:
     """What no requirement looks at, as far as the files of a release tell."""
     held, columns = written.held, tuple(written.parts or (written.sensitive,))
-    sizes = [people for people, _ in held.values()]
     free: dict[str, int] = {}
     unrequired, more, crowded = [], {}, {}
     for column in columns:
@@ -489,10 +502,8 @@ def scope_of(
         if len(columns) > 1 and all(OF_PEOPLE & table.keys() for table in of_column):
             unrequired.append(column)
             continue
-        own: dict[str, int] = {}
-        for _, bag in written.held_by(column, ()).values():
-            for value, times in bag.items():
-                own[value] = own.get(value, 0) + times
+        of_all = written.held_by(column, ())
+        own = dict(zip(of_all.names, of_all.everybody.tolist(), strict=True))
         about = written.about(column)
         asked = [table for table in of_column if not criteria & table.keys()]
         singly = _singly(about, asked, dict(own))
@@ -506,12 +517,12 @@ def scope_of(
                     own.pop(value, None)
         free |= {f"{column} {v}" if len(columns) > 1 else v: n for v, n in own.items()}
     each = [written.held_by(column, ()) for column in columns]
-    same = {pair for of in each for pair in _alike({v for _, bag in of.values() for v in bag})}
+    same = {pair for of in each for pair in _alike(of.names)}
     labelled = written.groups if written.form == "generalized" else ()
     return {
-        "smallest_group": min(sizes, default=0),
-        "groups_of_one": sizes.count(1),
-        "without_value": sum(people for people, bag in held.values() if not bag),
+        "smallest_group": int(held.people.min()) if len(held) else 0,
+        "groups_of_one": int(np.count_nonzero(held.people == 1)),
+        "without_value": int(held.people[held.kinds == 0].sum()),
         "unprotected": free,
         "unrequired": unrequired,
         "alike": tuple(sorted(same)),
@@ -520,7 +531,7 @@ def scope_of(
         "suppressed": [
             column
             for place, column in enumerate(labelled)
-            if all(set(group[place] or "") == {"*"} for group in held)
+            if all(set(label or "") == {"*"} for label in held.labels[place].texts.to_pylist())
         ],
     }
 
@@ -556,7 +567,7 @@ def _alike(values: Collection[str]) -> tuple[tuple[str, ...], ...]:
 
 def count_people(written: Written) -> tuple[int, int]:
     """People and groups of a written release."""
-    return sum(people for people, _ in written.held.values()), len(written.held)
+    return int(written.held.people.sum()), len(written.held)
 
 
 def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fraction]]:
@@ -596,19 +607,7 @@ def _judge_facts(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     semantics = asked.written.semantics
     if asked.within is not None:
         return *worst_near(asked.held, asked.within, l, k, m), Fraction(1)
-    cells: dict[str, dict[Cell, Group]] = {}
-    for group, (people, bag) in asked.held.items():
-        counts = sorted(bag.values(), reverse=True)
-        for value, holders in bag.items():
-            if value not in asked.about:
-                continue
-            others = counts[: l + 1]
-            if holders in others:
-                others.remove(holders)  # its own count, or one that is as large
-            others = others[:l]
-            seen = tuple(others) if semantics == "set" else (sum(others),)
-            cells.setdefault(value, {}).setdefault(Cell(people, holders, seen), group)
-    return *worst_of(cells, semantics, k, m), Fraction(1)
+    return *worst_facts(asked.held, asked.about, semantics, l, k, m), Fraction(1)
 
 
 def _judge_implications(asked: Asked, settings: Mapping[str, Any]) -> Worst:
@@ -642,7 +641,8 @@ def _judge_priors(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     for table in settings["tables"]:
         chances = Chances(table)
         people = _people(written, chances.attributes, asked.groups)
-        together, held = None, asked.held
+        together: tuple[str, Collection[str]] | None = None
+        held: Mapping[Group, tuple[int, Bag]] = asked.held
         if asked.members:
             (name,) = asked.about
             if reading == "joint":  # in whose worlds the values stay apart
@@ -660,10 +660,17 @@ def _people(
     """How many people of each group have which values of some columns."""
     people: dict[Group, dict[tuple[str | None, ...], int]] = {}
     name = "release" if written.form == "generalized" else "people"
-    for *row, count in _grouped(written, name, [*groups, *attributes]):
+    beside = [name for name in (*groups, *attributes) if name not in written.groups]
+    rows = written.counted(name, list(dict.fromkeys(beside)))
+    columns = [rows.column(name) for name in (*groups, *attributes)]
+    first, sort = distinct(*(column.codes for column in columns))
+    counts = np.zeros(len(first), np.int64)
+    np.add.at(counts, sort, rows.times)
+    for *row, count in zip(
+        *(c.take(first).to_list() for c in columns), counts.tolist(), strict=True
+    ):
         group, signature = tuple(row[: len(groups)]), tuple(row[len(groups) :])
-        own = people.setdefault(group, {})
-        own[signature] = own.get(signature, 0) + int(count)
+        people.setdefault(group, {})[signature] = count
     return people
 
 
@@ -679,14 +686,12 @@ def _judge_learned(
     return found.value, found.group, Fraction(found.probability), Fraction(found.statistics)
 
 
-def _gauge_k_anonymity(
-    held: Mapping[Group, tuple[int, Bag]], k: Any
-) -> tuple[Fraction, Group, bool]:
+def _gauge_k_anonymity(held: Held, k: Any) -> tuple[Fraction, Group, bool]:
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise CertificateError(f"k_anonymity must be a whole number from 1, not {k!r}")
-    group = min(held, key=lambda group: held[group][0])
-    people = held[group][0]
-    return Fraction(people), group, people >= k
+    at = int(held.people.argmin())
+    people = int(held.people[at])
+    return Fraction(people), held.group(at), people >= k
 
 
 VERIFIERS: dict[str, Judge] = {
@@ -732,11 +737,12 @@ def read_population(source: Any, columns: Sequence[str]) -> Everybody:
         for column in columns:
             if header.count(column) != 1:
                 raise CertificateError(f"the population does not have one column {column!r}")
-        rows = count_rows(relation, [f"c{header.index(column)}" for column in columns])
+        places = [f"c{header.index(column)}" for column in columns]
+        ((cells, times),) = count_rows(connection, relation, [places])
         if file is not None:
-            file.check(sum(row[-1] for row in rows))
+            file.check(int(times.sum()))
         if isinstance(file, CsvFile):
-            rows = merge_empties(rows, range(len(columns)))
+            cells = [merge_empties(column) for column in cells]
     except duckdb.Error as error:
         raise CertificateError(
             f"the population cannot be read: {str(error).splitlines()[0]}"
@@ -746,101 +752,150 @@ def read_population(source: Any, columns: Sequence[str]) -> Everybody:
     finally:
         connection.close()
     alike: dict[tuple[str | None, ...], int] = {}
-    for *row, times in rows:
-        key = tuple(None if cell is None else str(cell) for cell in row)
-        alike[key] = alike.get(key, 0) + int(times)
-    return Everybody(tuple(columns), [(*key, times) for key, times in alike.items()])
+    for *key, n in zip(*(column.to_list() for column in cells), times.tolist(), strict=True):
+        alike[tuple(key)] = alike.get(tuple(key), 0) + n
+    return Everybody(tuple(columns), [(*key, n) for key, n in alike.items()])
 
 
-def _read(written: Written, sensitive: str, known: Sequence[str]) -> dict[Group, tuple[int, Bag]]:
+def _read(written: Written, sensitive: str, known: Sequence[str]) -> Held:
     """Read the tables of a release, and refuse those that contradict each other."""
     if written.semantics not in ("single", "set", "multiset"):
         raise CertificateError(f"semantics {written.semantics!r} is unknown")
     if "release" in written.tables:
         return _read_rows(written, sensitive, known)
-    bags = _read_tally(written, sensitive, known)
-    if known:  # how many people a group has was compared before
-        return {group: (sum(bag.values()), bag) for group, bag in bags.items()}
-    members: dict[Group, int] = {
-        tuple(group): int(count)
-        for *group, count in _grouped(written, "people", list(written.groups))
-    }
-    for group in dict.fromkeys([*bags, *members]):
-        people, bag = members.get(group, 0), bags.get(group, {})
-        most = {"single": sum(bag.values()), "set": max(bag.values(), default=0)}
-        many = most.get(written.semantics, 0)
-        if not people or many > people or (written.semantics == "single" and many < people):
-            raise CertificateError(
-                f"the people and the sensitive values of the groups do not match: group "
-                f"{_name(group)} has {people} people for {bag}"
-            )
-    return {group: (people, bags.get(group, {})) for group, people in members.items()}
+    held = _read_tally(written, sensitive, known)
+    # how many people a group has was compared before, where columns are known
+    return held if known else _with_people(written, held)
 
 
-def _read_rows(
-    written: Written, sensitive: str, known: Sequence[str]
-) -> dict[Group, tuple[int, Bag]]:
+def _with_people(written: Written, held: Held) -> Held:
+    """Groups with the people of the table of people; what they have must be as many."""
+    people = written.counted("people", ())
+    labels, own, other = _together(held.labels, list(people.groups.values()))
+    found = Held(labels, held.names, own[held.of_group], held.codes, held.counts)
+    found.people = np.zeros(len(found), np.int64)
+    np.add.at(found.people, other[people.of_group], people.times)
+    # A count that is too large is cut, so that sums of many stay what they are.
+    counts = np.minimum(found.counts, len(found.people) and int(found.people.sum()) + 1)
+    none = np.zeros(len(found), np.int64)
+    many = {"single": found.total(counts), "set": found.most(counts)}.get(written.semantics, none)
+    wrong = (found.people == 0) | (many > found.people)
+    if written.semantics == "single":
+        wrong |= many < found.people
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise CertificateError(
+            f"the people and the sensitive values of the groups do not match: group "
+            f"{_name(found.group(at))} has {found.people[at]} people for {found.bag(at)}"
+        )
+    return found
+
+
+def _together(one: Sequence[Column], other: Sequence[Column]) -> tuple[list[Column], Ints, Ints]:
+    """The groups of two tables: their labels, and where those of each table are among them."""
+    n_groups, columns = len(one[0].codes), []
+    for mine, others in zip(one, other, strict=True):
+        texts = pa.concat_arrays([mine.texts, others.texts])
+        codes = np.concatenate([mine.codes, len(mine.texts) + others.codes])
+        columns.append(Column.of(texts, codes))
+    first, place = distinct(*(column.codes for column in columns))
+    labels = [column.take(first) for column in columns]
+    return labels, place[:n_groups], place[n_groups:]
+
+
+def _read_rows(written: Written, sensitive: str, known: Sequence[str]) -> Held:
     """Read one row per person."""
-    bags: dict[Group, Bag] = {}
-    columns = [*written.groups, *known, sensitive]
-    for *group, value, count in _grouped(written, "release", columns):
-        if value is None:
-            raise CertificateError(f"a sensitive value is missing in group {_name(group)}")
-        bag = bags.setdefault(tuple(group), {})
-        bag[value] = bag.get(value, 0) + int(count)
-    return {group: (sum(bag.values()), bag) for group, bag in bags.items()}
+    rows = written.counted("release", [*known, sensitive])
+    values = rows.column(sensitive)
+    if values.lacks:
+        row = np.flatnonzero(values.codes == 0)
+        first = int(row[np.argmin(rows.of_group[row])])
+        beside = [rows.column(name).at(first) for name in known]
+        raise CertificateError(
+            f"a sensitive value is missing in group {_name([*rows.group(first), *beside])}"
+        )
+    return rows.held(known, values, rows.times)
 
 
-def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> dict[Group, Bag]:
+def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Held:
     """Read the table of (group, value, count), or of (group, values, count)."""
     part = (written.parts or {}).get(sensitive, "sensitive")
     together = [name for name, of in (written.parts or {}).items() if of == part]
     others = [name for name in together if name not in (*known, sensitive)]
-    bags: dict[Group, Bag] = {}
-    columns, listed = [*written.groups, *known, *others, sensitive, "count"], set()
-    for *row, value, count, times in _grouped(written, part, columns):
-        group = tuple(row[: len(row) - len(others)])
-        bag, name = bags.setdefault(group, {}), _name(group)
-        if value is None or not _is_count(count):
-            raise CertificateError(f"group {name}: {value!r} has no count, but {count!r}")
-        if times != 1 or (*row, value) in listed:
-            raise CertificateError(f"group {name} lists {value!r} more than once")
-        listed.add((*row, value))
-        bag[value] = bag.get(value, 0) + int(count)
-        if written.semantics == "multiset" and sum(bag.values()) > _MOST_OF_A_BAG:
+    rows = written.counted(part, [*known, *others, sensitive, "count"])
+    values, amounts = rows.column(sensitive), rows.column("count")
+    amount = np.array([_amount(text) for text in amounts.texts.to_pylist()], np.int64)
+    counts = amount[amounts.codes]
+    wrong = counts == 0
+    if values.lacks:
+        wrong |= values.codes == 0
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise CertificateError(
+            f"group {_name(rows.group(at))}: {values.at(at)!r} has no count, but {amounts.at(at)!r}"
+        )
+    cells = [rows.column(name).codes for name in (*known, *others, sensitive)]
+    first, _ = distinct(rows.of_group, *cells)
+    again = np.ones(len(counts), bool)
+    again[first] = False
+    again |= rows.times != 1
+    if again.any():
+        at = int(np.argmax(again))
+        raise CertificateError(
+            f"group {_name(rows.group(at))} lists {values.at(at)!r} more than once"
+        )
+    held = rows.held(known, values, counts)
+    if written.semantics == "multiset":
+        cut = np.minimum(held.counts, _MOST_OF_A_BAG + 1)
+        large = held.total(cut) > _MOST_OF_A_BAG
+        if large.any():
+            name = _name(held.group(int(np.argmax(large))))
             raise CertificateError(f"group {name} has too many values to be verified")
-    return bags
+    return held
 
 
-def _is_count(text: str | None) -> bool:
-    """Whether a text is a whole number from 1, in the digits and of a length that all can read."""
-    return text is not None and _COUNT.fullmatch(text) is not None
+def _amount(text: str | None) -> int:
+    """A whole number from 1 in digits and of a length that all can read; 0 of another text."""
+    return int(text) if text is not None and _COUNT.fullmatch(text) else 0
 
 
 def _name(group: Sequence[str | None]) -> str:
     return ", ".join("missing" if part is None else part for part in group)
 
 
-def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Equal rows of some columns as texts (or None), and how many there are."""
+def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> None:
+    """Count equal rows of some columns, for several such sights of a table at once."""
+    new = {frozenset(own): own for own in sights if written.wider(table, own) is None}
+    sights = [own for columns, own in new.items() if not any(columns < other for other in new)]
+    if not sights:
+        return
     connection = connect()
     judged = {*written.groups, written.sensitive, *(written.parts or ())}
     try:
         # Columns are called by position: DuckDB takes names that differ in case for one.
         file = written.files.get(table)
         header, relation = open_written(connection, written.tables[table], file)
-        header = [_text(name, written.escaped, written.escaped) or "" for name in header]
+        if written.escaped:
+            header = [rearmed_text(name, True) or "" for name in header]
         _require_columns(header, len(relation.columns), written, table)
         _refuse_metadata(connection, written, table)
-        for column in columns:
-            if column not in header:
-                raise CertificateError(f"the release has no column {column!r}")
-        rows = count_rows(relation, [f"c{header.index(column)}" for column in columns])
+        for name in (name for sight in sights for name in sight):
+            if name not in header:
+                raise CertificateError(f"the release has no column {name!r}")
+        places = [[f"c{header.index(name)}" for name in sight] for sight in sights]
+        found = count_rows(connection, relation, places)
         if file is not None:
-            file.check(sum(row[-1] for row in rows))
-        if isinstance(file, CsvFile):  # of an attribute, an empty text is a value
-            places = [i for i, column in enumerate(columns) if column in judged]
-            rows = merge_empties(rows, places)
+            file.check(int(found[0][1].sum()))
+        for sight, (columns, times) in zip(sights, found, strict=True):
+            plain = {}
+            for name, own in zip(sight, columns, strict=True):
+                if isinstance(file, CsvFile) and name in judged:
+                    own = merge_empties(own)  # of an attribute, an empty text is a value
+                if written.escaped:  # an attribute may be a number, which is not marked
+                    own = rearmed(own, name in judged)
+                plain[name] = own
+            groups = {name: plain.pop(name) for name in written.groups}
+            written._counted[(table, *sight)] = Counted.of(groups, plain, times)
     except duckdb.Error as error:
         if short_of_memory(error):
             raise NotEnoughMemory("judging the release afresh") from error
@@ -851,12 +906,6 @@ def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple
         raise CertificateError(f"the release cannot be read: {error}") from None
     finally:
         connection.close()
-    # An attribute may be a number, which is not marked.
-    escaped = [(written.escaped, written.escaped and column in judged) for column in columns]
-    return [
-        (*(_text(x, *how) for x, how in zip(row[:-1], escaped, strict=True)), row[-1])
-        for row in rows
-    ]
 
 
 def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
@@ -885,12 +934,3 @@ def _require_columns(header: Sequence[str], readable: int, written: Written, tab
     for name in wanted:
         if name not in header:
             raise CertificateError(f"the table {table!r} has no column {name!r}")
-
-
-def _text(value: Any, escaped: bool, surely: bool = False) -> str | None:
-    if value is None:
-        return None
-    text = str(value)
-    if surely and _ARMED.match(text):  # or two texts of the file would be one to us
-        raise CertificateError(f"{text!r} is a formula, and formulas are certified as escaped")
-    return text[1:] if escaped and _DISARMED.match(text) else text

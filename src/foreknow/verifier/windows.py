@@ -8,16 +8,28 @@ a group has in it changes at few of them; between two changes its cell is the sa
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from fractions import Fraction
-from itertools import accumulate, pairwise
 from math import ceil, floor
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from foreknow.errors import CertificateError
-from foreknow.verifier.facts import Cell, Group, no_relative, odds_single
+from foreknow.verifier.counts import Group, Held, Ints, distinct
+from foreknow.verifier.facts import (
+    Cell,
+    Cells,
+    Floats,
+    no_relative,
+    odds_single,
+    rough_relatives,
+    rough_single,
+    up_to,
+)
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE]([-+]?\d{1,4}))?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?P<clock>[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
@@ -27,6 +39,8 @@ _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 # A number of more digits than this is not read.
 _DIGITS = 400
 _DAY = timedelta(days=1)
+# So many cells are gone through at a time.
+_AT_ONCE = 1 << 19
 
 
 class _Line(NamedTuple):
@@ -37,26 +51,16 @@ class _Line(NamedTuple):
     at: Mapping[str, Fraction]
 
 
-class _Held(NamedTuple):
-    """A group: its place among all, its people, and where its values lie, with how often each."""
-
-    order: int
-    people: int
-    places: list[int]
-    counts: list[int]
-
-
 class _Lying(NamedTuple):
-    """A cell, and the windows from `first` to `last` at which a group has it."""
+    """Cells, and the windows from `first` to `last` at which their groups have them."""
 
-    cell: Cell
-    first: int
-    last: int
-    group: int
+    cells: Cells
+    first: Ints
+    last: Ints
 
 
 def worst_near(
-    held: Mapping[Group, tuple[int, Mapping[str, int]]],
+    held: Held,
     within: Any,
     l: int,  # noqa: E741
     k: int,
@@ -66,62 +70,189 @@ def worst_near(
 
     Of several that are as bad it is one that begins first; and its first group, as in `held`.
     """
-    line = _line({value for _, bag in held.values() for value in bag})
+    line = _line(set(held.names))
     numbers = sorted(set(line.at.values()))
     end = _end_of(within, line)
-    reach = [bisect_right(numbers, end(number)) - 1 for number in numbers]
+    reach = np.array([bisect_right(numbers, end(number)) - 1 for number in numbers], np.int64)
     place = {number: i for i, number in enumerate(numbers)}
-    groups = [_held(i, *of, line, place) for i, of in enumerate(held.values())]
-    found = min(_candidates(groups, reach, l, k, m), default=None)
-    if found is None:
+    at = np.array([place[line.at[name]] for name in held.names], np.int64)
+    if not len(held.codes):
         return None, None, Fraction(0)
-    odds, window, order = found
-    return _words(numbers[window], end, line), list(held)[order], 1 / (1 + odds)
+    lain = _Lain(Held(held.labels, held.names, held.of_group, at[held.codes], held.counts), reach)
+    odds, window, group = min(lain.candidates(l, k, m))
+    return _words(numbers[window], end, line), held.group(group), 1 / (1 + odds)
 
 
-def _held(
-    order: int, people: int, bag: Mapping[str, int], line: _Line, place: Mapping[Fraction, int]
-) -> _Held:
-    many: dict[int, int] = {}
-    for value, count in bag.items():
-        at = place[line.at[value]]
-        many[at] = many.get(at, 0) + count
-    places = sorted(many)
-    return _Held(order, people, places, [many[at] for at in places])
+class _Lain:
+    """Groups whose values are places on a line, and how far the window reaches from each."""
+
+    def __init__(self, held: Held, reach: Ints) -> None:
+        self.held, self.reach, self.n = held, reach, len(reach)
+        self.keys = held.of_group * self.n + held.codes  # in order
+        self.sums = np.concatenate([[0], np.cumsum(held.counts)])
+        self.frequent = np.lexsort((-held.counts, held.of_group))
+
+    def candidates(self, l: int, k: int, m: int) -> Iterator[tuple[Fraction, int, int]]:  # noqa: E741
+        """Odds against, window and group of all that may be worst: in one group, and in two."""
+        n_kinds = 5 if m else 1
+        least = np.full((n_kinds, len(self.held)), np.inf)
+        # What a group has in a window it has more of in one that begins at a value of its own.
+        for begin, end, lying in self._parts(np.ones(len(self.held), bool), l, False):
+            edges = self.held.starts[begin:end] - self.held.starts[begin]
+            for row, kind in zip(least, _rough(lying.cells, k, m), strict=True):
+                row[begin:end] = np.minimum.reduceat(kind, edges)
+        low, partners = least[0].min(), _partners(least.min(axis=1))
+        near = np.any(least + partners[:, None] <= up_to(low), axis=0)
+        painted = [_Paint(self.n) for _ in range(n_kinds - 1)]
+        for _, _, lying in self._parts(near, l, bool(m)):
+            kinds = _rough(lying.cells, k, m)
+            yield from self._together(lying, kinds[0] <= up_to(low), k, m)
+            for paint, kind, partner in zip(painted, kinds[1:], partners[1:], strict=True):
+                paint.add(lying, kind, kind + partner <= up_to(low))
+        if not m:
+            return
+        alone, with_known, helped, free = (paint.least() for paint in painted)
+        apart = np.minimum(alone + helped, with_known + free)
+        low = min(low, apart.min())
+        for window in np.flatnonzero(apart <= up_to(low)).tolist():
+            found = min(self._apart(np.flatnonzero(near), window, l, k, m))
+            yield found
+            if not found[0]:  # none can be less, and windows come in order
+                break
+
+    def _together(
+        self, lying: _Lying, near: NDArray[np.bool_], k: int, m: int
+    ) -> Iterator[tuple[Fraction, int, int]]:
+        """A group has the same up to the last window, which mostly begins at a value of its own."""
+        cells, rows = lying.cells, np.flatnonzero(near)
+        rows = rows[np.lexsort((cells.group[rows], lying.last[rows]))]
+        for at in rows[_sorts(cells, rows)].tolist():
+            cell = cells.exact(at)
+            odds = _target(cell, k) * _family(cell, k + 1, m)
+            yield odds, int(lying.last[at]), int(cells.group[at])
+
+    def _apart(
+        self,
+        group: Ints,
+        window: int,
+        l: int,  # noqa: E741
+        k: int,
+        m: int,
+    ) -> Iterator[tuple[Fraction, int, int]]:
+        """One group for the target and another for the family, in one window."""
+        first = np.full(len(group), window)
+        cells = self._lying(group, first, first, l).cells
+        exact: list[Callable[[Cell], Fraction]] = [
+            lambda cell: _target(cell, 0),
+            lambda cell: _target(cell, k),
+            lambda cell: _family(cell, k, m),
+            lambda cell: _family(cell, 0, m),
+        ]
+        least = []
+        for kind, of in zip(_rough(cells, k, m)[1:], exact, strict=True):
+            at = np.flatnonzero(kind <= up_to(kind.min()))
+            sorts = at[_sorts(cells, at)].tolist()
+            least.append(min((of(cells.exact(i)), int(cells.group[i])) for i in sorts))
+        alone, with_known, helped, free = least
+        yield alone[0] * helped[0], window, alone[1]
+        yield with_known[0] * free[0], window, with_known[1]
+
+    def _parts(
+        self,
+        near: NDArray[np.bool_],
+        l: int,  # noqa: E741
+        everywhere: bool,
+    ) -> Iterator[tuple[int, int, _Lying]]:
+        """What groups have in windows: those that begin at their values, or all.
+
+        Of some groups at a time, from one to before another.
+        """
+        starts, begin = self.held.starts, 0
+        while begin < len(self.held):
+            end = int(np.searchsorted(starts, starts[begin] + _AT_ONCE, "right")) - 1
+            end = max(begin + 1, end)
+            own = slice(int(starts[begin]), int(starts[end]))
+            group, first = self.held.of_group[own], self.held.codes[own]
+            group, first = group[near[group]], first[near[group]]
+            last = first
+            if everywhere:
+                enters = np.searchsorted(self.reach, first)
+                wide = self.n + 1
+                changes = np.concatenate([group * wide + first + 1, group * wide + enters])
+                changes.sort(kind="stable")  # two runs in order
+                changes = changes[np.diff(changes, prepend=-1) > 0]
+                group, first = changes[:-1] // wide, changes[:-1] % wide
+                last = changes[1:] % wide - 1
+                same = group == changes[1:] // wide
+                group, first, last = group[same], first[same], last[same]
+            if len(group):
+                yield begin, end, self._lying(group, first, last, l)
+            begin = end
+
+    def _lying(self, group: Ints, first: Ints, last: Ints, l: int) -> _Lying:  # noqa: E741
+        begin = np.searchsorted(self.keys, group * self.n + first)
+        end = np.searchsorted(self.keys, group * self.n + self.reach[first], "right")
+        some = begin < end
+        group, first, last, begin, end = (row[some] for row in (group, first, last, begin, end))
+        others = np.zeros(len(group), np.int64)
+        left = np.full(len(group), l)
+        rest = np.arange(len(group) if l else 0)
+        for i in range(int(self.held.kinds.max())):
+            rest = rest[self.held.kinds[group[rest]] > i]
+            if not len(rest):
+                break
+            cell = self.frequent[self.held.starts[group[rest]] + i]
+            outside = (cell < begin[rest]) | (cell >= end[rest])
+            others[rest] += np.where(outside, self.held.counts[cell], 0)
+            left[rest] -= outside
+            rest = rest[left[rest] > 0]
+        holders = self.sums[end] - self.sums[begin]
+        none = np.zeros((0, len(group)), np.int64)
+        cells = Cells(first, group, self.held.people[group], holders, others, none)
+        return _Lying(cells, first, last)
 
 
-def _candidates(
-    groups: list[_Held],
-    reach: list[int],
-    l: int,  # noqa: E741
-    k: int,
-    m: int,
-) -> Iterator[tuple[Fraction, int, int]]:
-    """Odds against, window and group: with everybody in one group, and in two."""
-    firsts: dict[Cell, tuple[int, int]] = {}
-    lying: list[_Lying] = []
-    for group in groups:
-        for each in _lying(group, reach, l, bool(m)):
-            lying.append(each)
-            # It has the same up to the last, which mostly begins at a value of its own.
-            own = each.last, each.group
-            firsts[each.cell] = min(firsts.get(each.cell, own), own)
-    for cell, (window, order) in firsts.items():
-        yield _target(cell, k) * _family(cell, k + 1, m), window, order
+class _Paint:
+    """The least of what lies at each window: a tree of halves, of which an interval is a few."""
+
+    def __init__(self, n_windows: int) -> None:
+        self.n_windows, self.width = n_windows, 1 << (n_windows - 1).bit_length()
+        self.tree = np.full(2 * self.width, np.inf)
+
+    def add(self, lying: _Lying, heights: Floats, some: NDArray[np.bool_]) -> None:
+        heights = heights[some]
+        begin, end = lying.first[some] + self.width, lying.last[some] + 1 + self.width
+        while len(begin):
+            for side, odd in ((begin, begin & 1 == 1), (end - 1, end & 1 == 1)):
+                np.minimum.at(self.tree, side[odd], heights[odd])
+            begin, end = (begin + 1) >> 1, end >> 1
+            rest = begin < end
+            begin, end, heights = begin[rest], end[rest], heights[rest]
+
+    def least(self) -> Floats:
+        level = self.tree[1:2]
+        while len(level) < self.width:
+            level = np.minimum(level.repeat(2), self.tree[2 * len(level) : 4 * len(level)])
+        return np.asarray(level[: self.n_windows])
+
+
+def _sorts(cells: Cells, rows: Ints) -> Ints:
+    """Of some cells, the first of each sort of equal ones."""
+    return distinct(*(row[rows] for row in (cells.people, cells.holders, cells.others)))[0]
+
+
+def _partners(least: Floats) -> Floats:
+    """For each kind of `_rough`, the least of what it is added to."""
+    return np.concatenate([[0.0], least[[3, 4, 1, 2]]]) if len(least) > 1 else np.zeros(1)
+
+
+def _rough(cells: Cells, k: int, m: int) -> list[Floats]:
+    """Logarithms: of both in one group; of the target alone, and with k; of the family so."""
+    target = {known: rough_single(cells, known) for known in {0, k}}
     if not m:
-        return
-    cells = set(firsts)
-    t = {
-        known: _painted(lying, len(reach), {c: _target(c, known) for c in cells})
-        for known in (0, k)
-    }
-    v = {
-        known: _painted(lying, len(reach), {c: _family(c, known, m) for c in cells})
-        for known in (0, k)
-    }
-    for target, family in ((t[0], v[k]), (t[k], v[0])):
-        for window, (one, other) in enumerate(zip(target, family, strict=True)):
-            yield one[0] * other[0], window, one[1]
+        return [target[k]]
+    family = {known: rough_relatives(cells, known, m) for known in {0, k, k + 1}}
+    return [target[k] + family[k + 1], target[0], target[k], family[k], family[0]]
 
 
 def _target(cell: Cell, known: int) -> Fraction:
@@ -130,54 +261,6 @@ def _target(cell: Cell, known: int) -> Fraction:
 
 def _family(cell: Cell, known: int, m: int) -> Fraction:
     return Fraction(*no_relative(cell.people, cell.holders, known, m)) if m else Fraction(1)
-
-
-def _lying(group: _Held, reach: list[int], l: int, everywhere: bool) -> Iterator[_Lying]:  # noqa: E741
-    """What a group has in windows: in those that begin at its own values, or in all."""
-    _, people, places, counts = group
-    sums = [0, *accumulate(counts)]
-    frequent = sorted(range(len(places)), key=lambda i: -counts[i])
-    changes = [at + 1 for at in places]
-    if everywhere:
-        changes = sorted({*changes, *(bisect_left(reach, at) for at in places)})
-        windows = [(first, after - 1) for first, after in pairwise(changes)]
-    else:
-        windows = [(at, at) for at in places]
-    for first, last in windows:
-        begin, end = bisect_left(places, first), bisect_right(places, reach[first])
-        if begin == end:
-            continue
-        others, left = 0, l
-        for i in frequent:
-            if not left:
-                break
-            if not begin <= i < end:
-                others, left = others + counts[i], left - 1
-        cell = Cell(people, sums[end] - sums[begin], (others,))
-        yield _Lying(cell, first, last, group.order)
-
-
-def _painted(
-    lying: list[_Lying], n_windows: int, ratios: Mapping[Cell, Fraction]
-) -> list[tuple[Fraction, int]]:
-    """For each window the least ratio of what lies there, and the first group that has it."""
-    rank = {ratio: i for i, ratio in enumerate(sorted(set(ratios.values())))}
-    of = {cell: rank[ratio] for cell, ratio in ratios.items()}
-    found: list[tuple[Fraction, int]] = [(Fraction(0), 0)] * n_windows
-    bare = list(range(n_windows + 1))  # from each window on, the next that is not painted
-    for each in sorted(lying, key=lambda each: (of[each.cell], each.group)):
-        window = _next(bare, each.first)
-        while window <= each.last:
-            found[window] = ratios[each.cell], each.group
-            bare[window] = window + 1
-            window = _next(bare, window)
-    return found
-
-
-def _next(bare: list[int], window: int) -> int:
-    while bare[window] != window:
-        bare[window] = window = bare[bare[window]]
-    return window
 
 
 # ---- numbers and dates as texts -------------------------------------------------------------

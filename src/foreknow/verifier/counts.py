@@ -1,0 +1,302 @@
+"""What the verifier counts: groups, and how many people of each have which value, as whole columns.
+
+A row of numbers is one thing throughout: texts are numbered in their order, a missing one first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+Group: TypeAlias = tuple[str | None, ...]
+Bag: TypeAlias = dict[str, int]
+Ints: TypeAlias = NDArray[Any]  # whole numbers
+
+# Numbers below this many times their amount are marked in a table, and not sorted.
+_ROOM = 8
+_MOST = 1 << 62
+# Floats nearer to each other than this are settled exactly.
+NEAR = 1e-9
+
+
+class Column(NamedTuple):
+    """Texts in order, each once and all of them in use; and the one that each row has."""
+
+    texts: pa.Array
+    codes: Ints
+
+    @property
+    def lacks(self) -> bool:
+        """Whether a text is missing somewhere; then it is the first."""
+        return len(self.texts) > 0 and not self.texts[0].is_valid
+
+    def at(self, row: int) -> str | None:
+        """The text of a row."""
+        text: str | None = self.texts[int(self.codes[row])].as_py()
+        return text
+
+    def to_list(self) -> list[str | None]:
+        """The text of each row."""
+        texts = self.texts.to_pylist()
+        return [texts[code] for code in self.codes.tolist()]
+
+    def take(self, rows: Ints) -> Column:
+        """The same for some of the rows."""
+        return Column(self.texts, self.codes[rows])
+
+    @classmethod
+    def of(cls, texts: pa.Array, codes: Ints) -> Column:
+        """The same for texts in any order, of which some may be equal."""
+        encoded = texts.dictionary_encode("encode")
+        order = pc.array_sort_indices(encoded.dictionary, null_placement="at_start")
+        place = np.empty(len(order), np.int32)
+        place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+        rank = place[encoded.indices.to_numpy()]
+        return cls(encoded.dictionary.take(order), rank[codes])
+
+
+class Counted(NamedTuple):
+    """Distinct rows of some columns, and how many rows of the table are like each.
+
+    Of the columns that make a group there is a row for each group, and each row has a group.
+    """
+
+    groups: Mapping[str, Column]
+    of_group: Ints
+    beside: Mapping[str, Column]
+    times: Ints
+
+    @classmethod
+    def of(cls, groups: Mapping[str, Column], beside: Mapping[str, Column], times: Ints) -> Counted:
+        """The same of columns that have all the rows."""
+        first, of_group = distinct(*(column.codes for column in groups.values()))
+        labels = {name: column.take(first) for name, column in groups.items()}
+        return cls(labels, of_group.astype(np.int32), beside, times)
+
+    def column(self, name: str) -> Column:
+        """A column by its name."""
+        return self.beside[name] if name in self.beside else self.groups[name].take(self.of_group)
+
+    def group(self, row: int) -> Group:
+        """What the group of a row is called."""
+        return tuple(column.at(self.of_group[row]) for column in self.groups.values())
+
+    def held(self, known: Sequence[str], values: Column, counts: Ints) -> Held:
+        """Groups, divided by columns that are known, and how many there have which value."""
+        labels, of_group = list(self.groups.values()), self.of_group
+        divided = [self.column(name) for name in known]
+        if known:
+            first, of_group = distinct(of_group, *(column.codes for column in divided))
+            labels = [column.take(self.of_group[first]) for column in labels]
+            labels += [column.take(first) for column in divided]
+        return Held(labels, values.texts.to_pylist(), of_group, values.codes, counts)
+
+
+class Held(Mapping[Group, tuple[int, Bag]]):
+    """People and bag of each group, in an order that does not depend on the engine.
+
+    Groups are in the order of the texts of their columns, a missing one first; and so are the
+    values of a group. It can be read as a mapping, too, which takes one group after the other.
+
+    Attributes
+    ----------
+    labels : sequence of Column
+        With a row for each group.
+    names : list of str
+        All values.
+    people : array
+        By group.
+    starts : array
+        The first cell of each group; and how many cells there are.
+    codes, counts : array
+        By cell: the place of its value in `names`, and how many have it.
+    """
+
+    def __init__(
+        self, labels: Sequence[Column], names: list[str], of_group: Ints, codes: Ints, counts: Ints
+    ) -> None:
+        """Cells may come in any order, and several of one group and value are added up.
+
+        Each group of `labels` must have a cell, or else people.
+        """
+        self.labels, self.names = labels, names
+        first, inverse = distinct(of_group, codes)
+        group = of_group[first]
+        self.codes = codes[first]
+        self.counts = counts[first]
+        if len(first) < len(counts):
+            self.counts = np.zeros(len(first), np.int64)
+            np.add.at(self.counts, inverse, counts)
+        n_groups = len(labels[0].codes)
+        self.starts = np.searchsorted(group, np.arange(n_groups + 1))
+        self.people = self.total(self.counts)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __iter__(self) -> Iterator[Group]:
+        return map(self.group, range(len(self)))
+
+    def __getitem__(self, group: Group) -> tuple[int, Bag]:
+        at = self._places[group]
+        return int(self.people[at]), self.bag(at)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Held):
+            return NotImplemented
+        return (
+            len(self.labels) == len(other.labels)
+            and self.names == other.names
+            and all(
+                one.texts.equals(two.texts) and np.array_equal(one.codes, two.codes)
+                for one, two in zip(self.labels, other.labels, strict=True)
+            )
+            and np.array_equal(self.people, other.people)
+            and np.array_equal(self.starts, other.starts)
+            and np.array_equal(self.codes, other.codes)
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def _places(self) -> dict[Group, int]:
+        return {group: at for at, group in enumerate(self)}
+
+    @cached_property
+    def of_group(self) -> Ints:
+        """The group of each cell."""
+        return np.repeat(np.arange(len(self)), self.kinds)
+
+    @property
+    def kinds(self) -> Ints:
+        """How many different values each group has."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def frequent(self) -> Ints:
+        """Counts of the cells, in each group those of its most frequent values first."""
+        most = self.counts.max(initial=0)
+        if len(self) * (int(most) + 1) < _MOST:
+            keys = self.of_group * (most + 1) + (most - self.counts)
+            keys.sort()
+            return np.asarray(most - keys % (most + 1))
+        return self.counts[np.lexsort((-self.counts, self.of_group))]
+
+    def total(self, of_cell: Any) -> Any:
+        """Sums over the cells of each group."""
+        return self._joined(np.add, of_cell)
+
+    def most(self, of_cell: Any) -> Any:
+        """The highest of the cells of each group; 0 of a group without any."""
+        return self._joined(np.maximum, of_cell)
+
+    def _joined(self, how: np.ufunc, of_cell: Any) -> Any:
+        found = np.zeros(len(self), of_cell.dtype)
+        some = self.kinds > 0
+        if some.any():
+            found[some] = how.reduceat(of_cell, self.starts[:-1][some])
+        return found
+
+    def top(self, many: int) -> Ints:
+        """How many people have the `many` most frequent values of each group."""
+        sums = np.concatenate([[0], np.cumsum(self.frequent)])
+        first = self.starts[:-1]
+        return np.asarray(sums[first + np.minimum(self.kinds, many)] - sums[first])
+
+    def ranked(self, place: int) -> Ints:
+        """How many people have the value of some place among those of each group, or 0."""
+        if not len(self.frequent):
+            return np.zeros(len(self), np.int64)
+        at = np.minimum(self.starts[:-1] + place, len(self.frequent) - 1)
+        return np.where(place < self.kinds, self.frequent[at], 0)
+
+    def group(self, at: int) -> Group:
+        """What a group is called."""
+        return tuple(column.at(at) for column in self.labels)
+
+    def bag(self, at: int) -> Bag:
+        """How many people of a group have each value."""
+        cells = slice(int(self.starts[at]), int(self.starts[at + 1]))
+        names = [self.names[code] for code in self.codes[cells].tolist()]
+        return dict(zip(names, self.counts[cells].tolist(), strict=True))
+
+    def shape(self, at: int) -> tuple[int, ...]:
+        """How many people of a group have its values, the most frequent one first."""
+        return tuple(self.frequent[self.starts[at] : self.starts[at + 1]].tolist())
+
+    def shares(self) -> NDArray[np.float64]:
+        """By cell, the part of its group that has the value."""
+        return np.asarray(self.counts / self.people[self.of_group])
+
+    @cached_property
+    def everybody(self) -> Ints:
+        """How many people of all groups have each value."""
+        sums = np.zeros(len(self.names), np.int64)
+        np.add.at(sums, self.codes, self.counts)
+        return sums
+
+    def merged(self, one_of: Mapping[str, str]) -> Held:
+        """The same with some values as one, which has the name that is said."""
+        called = pa.array([one_of.get(name, name) for name in self.names], pa.string())
+        merged = Column.of(called, self.codes)
+        names = merged.texts.to_pylist()
+        found = Held(self.labels, names, self.of_group, merged.codes, self.counts)
+        found.people = self.people
+        return found
+
+
+def distinct(*columns: Ints) -> tuple[Ints, Ints]:
+    """The first of each sort of equal rows of whole numbers from 0, in order; the sort of each row.
+
+    >>> first, sort = distinct(np.array([1, 0, 1, 1]), np.array([5, 7, 5, 0]))
+    >>> first.tolist(), sort.tolist()
+    ([1, 3, 0], [2, 0, 2, 1])
+    """
+    key, span = np.zeros(len(columns[0]), np.int64), 1
+    for column in columns:
+        most = int(column.max(initial=0)) + 1
+        if span * most >= _MOST:  # their ranks are as many as rows, and fit
+            (key, span), (column, most) = _ranked(key), _ranked(column)
+        key, span = key * most + column, span * most
+    if span > _ROOM * len(key) + 1024:
+        order = np.argsort(key)
+        new = np.diff(key[order], prepend=-1) > 0
+        found: Ints = np.empty(len(key), np.int64)
+        found[order] = np.cumsum(new) - 1
+        return np.minimum.reduceat(order, np.flatnonzero(new)), found
+    seen = np.zeros(span, bool)
+    seen[key] = True
+    sort: Ints = np.cumsum(seen, dtype=np.int32)[key] - 1
+    first = np.empty(int(seen.sum()), np.int64)
+    first[sort[::-1]] = np.arange(len(key) - 1, -1, -1)
+    return first, sort
+
+
+def _ranked(numbers: Ints) -> tuple[Ints, int]:
+    known, ranks = np.unique(numbers, return_inverse=True)
+    return ranks, len(known)
+
+
+def highest(
+    heights: NDArray[np.float64], key_of: Callable[[int], Any], exact: Callable[[Any], Fraction]
+) -> tuple[Fraction, int]:
+    """The highest, and the first that is as high: floats rank, and fractions decide.
+
+    What is asked `exact` is what `key_of` makes of each; of equal ones it is asked once.
+    """
+    top = float(heights.max())
+    known: dict[Any, tuple[Fraction, int]] = {}
+    for at in np.flatnonzero(heights >= top - NEAR * max(1.0, abs(top))).tolist():
+        key = key_of(at)
+        if key not in known:
+            known[key] = exact(key), -at
+    height, at = max(known.values())
+    return height, -at
