@@ -40,7 +40,7 @@ def publish(page: Any, base: str) -> None:
     page.goto(f"{base}/publish")
     page.wait_for_selector("#method option", state="attached")
     page.click("#start")
-    page.wait_for_selector("#sizes-b .main-svg", timeout=120_000)
+    page.wait_for_selector("#sizes-b rect", timeout=120_000)
     page.evaluate("document.getElementById('side').scrollIntoView()")
 
 

@@ -186,6 +186,7 @@ class View:
         self.base, self.said = base, []
         self.context = chromium.new_context(viewport={"width": 1280, "height": 900}, **options)
         self.page = self.context.new_page()
+        self.page.set_default_timeout(20_000)
         self.page.on("console", self._note)
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("dialog", lambda dialog: (self.said.append("dialog"), dialog.dismiss()))

@@ -100,7 +100,7 @@ def test_from_a_table_to_a_folder_in_a_browser(chromium, own):
         page.fill("#folder-1", "finished")
         page.keyboard.press("Enter")
         page.wait_for_selector("text=Written to finished.")
-        page.wait_for_selector("#sizes-b .main-svg")
+        page.wait_for_selector("#sizes-b rect")
         assert view.said == []
         view.context.close()
     fk.verify(own / "finished")

@@ -39,7 +39,7 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
     table = {} if draft.is_broken else from_toml(draft.text)
     words: list[Any] = []
     if not draft.mistake:
-        rows = policy_rows(draft.policy, draft.policy.semantics)
+        rows = policy_rows(draft.policy, draft.policy.semantics_of())
         words = [(title, " ".join(lines)) for title, lines in rows]
     return {
         "name": visible(name),

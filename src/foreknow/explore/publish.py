@@ -18,7 +18,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.documents import from_toml
 from foreknow.errors import InputError, NoSafeRelease, OutputError, did_you_mean
 from foreknow.explore.session import Session
-from foreknow.explore.shown import grid_values
+from foreknow.explore.shown import chart_values, grid_values
 from foreknow.methods.registry import METHODS, key_of, kind_of
 from foreknow.numbers import percentage
 from foreknow.output import write_whole
@@ -99,7 +99,9 @@ def _publish(order: _Order, job: str) -> Made:
     if error.median is not None:
         rows.append(("Count queries are off by, in the middle", percentage(error.median, 1)))
     page = page_of(made.audit)
-    return Made(tuple(rows), sizes_figure(made.counts), page.headline, made.audit.safe)
+    return Made(
+        tuple(rows), chart_values(sizes_figure(made.counts)), page.headline, made.audit.safe
+    )
 
 
 def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
@@ -315,7 +317,7 @@ class Press:
                 audit = self._session.looked(name).audit
                 titles.append(_BEFORE)
                 columns.append(dict(audit_rows(audit)))
-                figures.append(sizes_figure(audit.counts))
+                figures.append(chart_values(sizes_figure(audit.counts)))
                 continue
             trial = self._trial(given[key])
             assert trial.made is not None

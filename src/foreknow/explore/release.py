@@ -21,7 +21,7 @@ from foreknow.data.release import Release
 from foreknow.errors import InputError
 from foreknow.explore.kinds import Judged
 from foreknow.explore.session import Dial, Looked, Secret
-from foreknow.explore.shown import grid_values, page_values
+from foreknow.explore.shown import chart_values, grid_values, page_values
 from foreknow.numbers import as_threshold, shown, whole_number
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.publishing.members import OwnRelease
@@ -75,7 +75,7 @@ def overview(looked: Looked) -> dict[str, Any]:
         "name": visible(looked.name),
         "published": looked.published,
         "scope": utility_line(audit.utility),
-        "sizes": sizes_figure(audit.counts),
+        "sizes": chart_values(sizes_figure(audit.counts)),
         "dials": [_dial(looked, dial) for dial in looked.dials],
         "meaning": MEANING,
         "names": _names_people(looked),

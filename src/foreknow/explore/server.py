@@ -41,7 +41,7 @@ VIEWS = (
     ("columns", "Columns", False),
     ("policy", "Policy", False),
     ("release", "Release", True),
-    ("publish", "Publish", True),
+    ("publish", "Publish", False),
 )
 _TYPES = {".css": "text/css", ".js": "text/javascript"}
 _STATIC = re.compile(r"[a-z]+\.(?:css|js)")

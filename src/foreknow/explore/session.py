@@ -196,8 +196,9 @@ class Looked:
     @cached_property
     def dials(self) -> tuple[Dial, ...]:
         """The requirements whose adversaries are not of groups alone."""
+        known = {id(verdict.requirement): verdict.known for verdict in self.audit.verdicts}
         return tuple(
-            Dial(place, own, own.known(self.release), tuple(Secret(*each) for each in judged))
+            Dial(place, own, known.get(id(own), ()), tuple(Secret(*each) for each in judged))
             for place, (own, judged) in enumerate(
                 zip(self.policy.requirements, self.audit.counted, strict=False), 1
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from foreknow.report.chart import Chart
 from foreknow.report.page import Block, Cell, Grid, Page
 
 
@@ -42,3 +43,22 @@ def _cell(cell: str | Cell) -> Any:
     if not isinstance(cell, Cell):
         return cell
     return {"text": cell.text, "mood": cell.mood, "width": cell.width, "mark": cell.mark}
+
+
+def chart_values(chart: Chart) -> dict[str, Any]:
+    """A chart of bars: places in percents of the plot."""
+    return {
+        "x": {"title": chart.x.title, "ticks": [(chart.left(at), t) for at, t in chart.x.ticks]},
+        "y": {"title": chart.y.title, "ticks": [(chart.top(at), t) for at, t in chart.y.ticks]},
+        "bars": [
+            {
+                "left": chart.x.at(bar.start),
+                "width": chart.x.at(bar.end) - chart.x.at(bar.start),
+                "height": chart.y.at(bar.height),
+                "text": bar.text,
+            }
+            for bar in chart.bars
+        ],
+        "height": chart.height,
+        "margin": chart.margin,
+    }

@@ -1,5 +1,5 @@
+import { chart } from "./chart.js";
 import { ask, byId, el, fill, keep, latest, send, state, table, trouble } from "./dom.js";
-import { draw } from "./figures.js";
 
 let found = null;
 let begun = 0;
@@ -55,7 +55,7 @@ const compared = latest(async (a, b) => {
   fill(byId("compared"), table(told.grid, "sided", "Side by side"));
   ["a", "b"].forEach((side, i) => {
     byId(`sizes-${side}-title`).textContent = "Group sizes of " + told.titles[i];
-    draw(byId("sizes-" + side), told.sizes[i]);
+    chart(byId("sizes-" + side), told.sizes[i]);
   });
 });
 

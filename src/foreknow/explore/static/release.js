@@ -1,4 +1,5 @@
 import { ask, blocks, byId, el, fill, keep, latest, send, state, table, trouble } from "./dom.js";
+import { chart } from "./chart.js";
 import { draw } from "./figures.js";
 
 const AMOUNTS = ["l", "k", "m"];
@@ -18,7 +19,7 @@ function show() {
   byId("notes").hidden = !found.notes.length;
   fill(byId("notes").querySelector("ul"), ...found.notes.map((said) => el("li", {}, said)));
   fill(byId("verdicts"), ...blocks(found.blocks.filter(settled), "Verdicts"));
-  draw(byId("sizes"), found.sizes);
+  chart(byId("sizes"), found.sizes);
   byId("nameless").hidden = found.names;
   byId("ask").hidden = !found.names;
 }
