@@ -16,6 +16,7 @@ from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
 from foreknow.cli.compare import compare
 from foreknow.cli.evidence import evidence
+from foreknow.cli.inference import inference
 from foreknow.cli.init import init
 from foreknow.cli.learned import learned
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
@@ -59,6 +60,7 @@ _COMMANDS = (
     ask,
     attack,
     learned,
+    inference,
     utility,
     compare,
     priors,

@@ -106,7 +106,7 @@ def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:
             f"people is for a Release, not {type(release).__name__}, which has no labels"
         )
     exact = people if isinstance(people, Microdata) else _as_microdata(release, people, by)
-    groups = _groups(release, exact)
+    groups = placed(release, exact)
     return Sight(release.counts, exact, groups, release.sensitive, release.name)
 
 
@@ -128,13 +128,13 @@ def _as_microdata(release: Release, people: Any, by: Sequence[str]) -> Microdata
     return Microdata(rows, schema)
 
 
-def _groups(release: Release, people: Microdata) -> IntArray:
-    """The position of everybody's group."""
+def placed(release: Release, people: Microdata) -> IntArray:
+    """The position of everybody's group in the counts, by what its labels cover."""
     labels: Any = release.counts.groups
     covers, codes = [], []
     for place, name in enumerate(release.group_columns):
         own = [label[place] if isinstance(label, tuple) else label for label in labels]
-        attribute, of_label = _covered(people, name, dict.fromkeys(own))
+        attribute, of_label = covered(people, name, dict.fromkeys(own))
         at = {label: i for i, label in enumerate(of_label)}
         inside = np.stack(list(of_label.values()))
         covers.append((inside, np.array([at[label] for label in own])))
@@ -167,7 +167,7 @@ def _groups(release: Release, people: Microdata) -> IntArray:
     return np.asarray(found[point_of])
 
 
-def _covered(
+def covered(
     people: Microdata, name: str, labels: Iterable[Any]
 ) -> tuple[Attribute, dict[Any, NDArray[np.bool_]]]:
     """The attribute in which labels can be read, and which codes each of them covers."""
