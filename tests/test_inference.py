@@ -18,7 +18,7 @@ POLICY = fk.Policy([fk.Requirement(fk.Facts(), below="0.4")], SCHEMA)
 RDA = fk.Streamliner(3, "rda")
 
 
-def table(share, people=900, jobs=6, seed=1):
+def table(share, people=600, jobs=6, seed=1):
     """People whose disease goes with their job so often, else with any other."""
     random = np.random.default_rng(seed)
     job = random.integers(0, jobs, people)
@@ -49,18 +49,18 @@ def strong():
 def test_a_classifier_finds_what_goes_with_what_and_the_bags_do_the_rest(strong):
     rows, made = strong
     found = fk.inference_attack(made, rows, control=table(0.7, seed=2))
-    assert found.attack.people == 900
+    assert found.attack.people == 600
     assert found.groups.share == pytest.approx(1 / 3)
     assert found.baseline.share == pytest.approx(0.7, abs=0.06)
     assert found.statistics.share == pytest.approx(0.7, abs=0.06)
     assert found.attack.share > 0.76
     assert found.attack.low > found.baseline.high
     assert found.low > 0
-    assert found.control == 900
+    assert found.control == 600
     # About what is learned without a classifier.
     release = made.release
     learned = fk.Learned(["job"]).guesses(release)
-    assert found.attack.share == pytest.approx(learned.learned / 900, abs=0.05)
+    assert found.attack.share == pytest.approx(learned.learned / 600, abs=0.05)
 
 
 def test_where_nothing_goes_with_anything_only_the_bags_are_guessed_by():

@@ -36,6 +36,8 @@ class Sight:
         The position of everybody's group in the counts.
     sensitive, name : str
         The column of sensitive values, and what messages call the release.
+    release : Release, optional
+        What is looked at, to see its other columns in it; see `seen`.
     """
 
     def __init__(
@@ -45,7 +47,10 @@ class Sight:
         groups: IntArray,
         sensitive: str,
         name: str = "the release",
+        release: Release | None = None,
     ) -> None:
+        self._release = release
+        self._seen: dict[tuple[str, ...], Sight] = {}
         self.counts, self.sensitive, self.name = counts, sensitive, name
         self._microdata, self._groups = microdata, groups
         own = np.bincount(groups, minlength=self.counts.n_groups)
@@ -61,6 +66,40 @@ class Sight:
     def sight(self) -> Sight:
         """What tells it from other sights of the same release."""
         return self
+
+    def seen(self, sensitive: str | None = None, knowing: Sequence[str] | None = None) -> Sight:
+        """The same for one of several sensitive columns, and divided by columns that are known.
+
+        See `Release.seen`. Of groups that are not written yet there is nothing else to see.
+        """
+        if self._release is None:
+            return self
+        shown = self._release.seen(sensitive, knowing)
+        known = self._release.known(sensitive, knowing)
+        if shown is self._release:
+            return self
+        if (shown.sensitive, *known) not in self._seen:
+            columns = [self._column(name) for name in known]
+            sizes = [self.counts.n_groups, *(len(labels) for _, labels in columns)]
+            parts, first = combine([self._groups, *(codes for codes, _ in columns)], sizes)
+            place = {_parts(label): i for i, label in enumerate(shown.counts.groups or ())}
+            labels = [
+                (
+                    *_parts(self.counts.group_label(int(self._groups[row]))),
+                    *(labels[int(codes[row])] for codes, labels in columns),
+                )
+                for row in first.tolist()
+            ]
+            if not all(label in place for label in labels):
+                raise DataError(
+                    f"{self._microdata.name}: nobody in the release has what somebody here has in "
+                    f"{' and '.join(known)}; give the table that the release was made from"
+                )
+            of_part = np.array([place[label] for label in labels], dtype=np.int64)
+            self._seen[shown.sensitive, *known] = Sight(
+                shown.counts, self._microdata, of_part[parts], shown.sensitive, self.name
+            )
+        return self._seen[shown.sensitive, *known]
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -81,6 +120,9 @@ class Sight:
         for attribute in self._microdata.attributes:
             if attribute.name == name:
                 return attribute.codes, _printed(attribute.domain)
+        for column in self._microdata.sensitives:
+            if column.name == name != self.sensitive:
+                return column.codes, _printed(column.domain)
         if name not in self._microdata.schema.other:
             raise DataError(
                 f"{self._microdata.name}: {name!r} is not known of people"
@@ -88,6 +130,11 @@ class Sight:
             )
         codes, distinct = codes_of(self._microdata.other().column(name))
         return codes, _printed(distinct.to_pylist())
+
+
+def _parts(label: Any) -> tuple[Any, ...]:
+    parts = label if isinstance(label, tuple) else (label,)
+    return tuple(None if part is None else str(part) for part in parts)
 
 
 def _printed(labels: Sequence[Any]) -> Signature:
@@ -107,7 +154,7 @@ def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:
         )
     exact = people if isinstance(people, Microdata) else _as_microdata(release, people, by)
     groups = placed(release, exact)
-    return Sight(release.counts, exact, groups, release.sensitive, release.name)
+    return Sight(release.counts, exact, groups, release.sensitive, release.name, release)
 
 
 def _as_microdata(release: Release, people: Any, by: Sequence[str]) -> Microdata:
