@@ -403,7 +403,7 @@ def test_the_grid_is_stated_and_old_certificates_have_none(tmp_path):
     assert fk.Certificate.load(path).grids == made.grids == {"age": "in steps of 5"}
     page = page_of(made.audit).html()
     assert "Ranges are written on a grid: age in steps of 5." in page
-    old = {"version": 4, "scope": None}  # nor had they a scope
+    old = {"version": 4, "scope": None, "report": None}  # nor had they these
     for wrong in (old, {"grids": {"zip": "in steps of 5"}}, {"grids": {"age": 5}}):
         text = path.read_text()
         said = {**json.loads(text), **wrong}

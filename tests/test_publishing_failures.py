@@ -131,7 +131,7 @@ class Wrong:
 
 
 MICRODATA = fk.Microdata(people(), schema())
-CERTAIN = fk.Policy([fk.Requirement(fk.Facts(), 1)])
+CERTAIN = fk.Policy([fk.Requirement(fk.Facts(), 1, knowing=[])])
 
 
 @pytest.mark.parametrize(("form", "fmt"), FORMS)

@@ -389,7 +389,11 @@ def test_a_scope_that_is_none_is_refused(folder, change, said):
 
 
 def test_a_scope_belongs_to_version_5_and_may_be_absent(folder):
-    edit(folder, lambda table: table.update(version=4))
+    def without_report(table):
+        table.update(version=4)
+        table.pop("report", None)
+
+    edit(folder, without_report)
     with pytest.raises(CertificateError, match="from version 5 on"):
         fk.verify(folder)
     edit(folder, lambda table: table.pop("scope"))

@@ -1,6 +1,6 @@
 """The seams: one of each kind, added by one registration, is served everywhere."""
 
-import re
+import json
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -276,7 +276,9 @@ def test_a_certificate_with_criteria_is_refused_with_an_earlier_version(place):
     fk.publish(microdata, fk.Policy([fk.Requirement(fk.KAnonymity(2))])).write(place / "out")
     path = place / "out" / "certificate.json"
     for version in (1, 2, 3):
-        path.write_text(re.sub(r'"version": \d', f'"version": {version}', path.read_text()))
+        said = {**json.loads(path.read_text()), "version": version}
+        said.pop("report", None)
+        path.write_text(json.dumps(said))
         with pytest.raises(fk.InputError, match="criteria are certified from version 4 on"):
             fk.verify(place / "out")
 

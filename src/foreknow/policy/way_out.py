@@ -6,6 +6,7 @@ holds, and the policy does not contradict itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import is_dataclass, replace
@@ -427,7 +428,7 @@ def _numbers(given: Any) -> Any:
     """The settings of a criterion, fractions as numbers."""
     if isinstance(given, Mapping):
         return {name: _numbers(setting) for name, setting in given.items()}
-    return Fraction(given) if isinstance(given, str) and "/" in given else given
+    return Fraction(given) if isinstance(given, str) and re.fullmatch(r"\d+/\d+", given) else given
 
 
 def _line(before: Requirement, after: Requirement) -> str:
