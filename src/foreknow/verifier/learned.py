@@ -25,9 +25,11 @@ from foreknow.verifier.priors import Bag, Group, Signature
 _EACH_STEP, _LAST_STEPS, _AT_LAST, _OF_ONE = 1 << 19, 1 << 22, 1 << 26, 1 << 23
 # What it takes to begin with a shape, in such numbers, for each person and value.
 _BEGINNING = 3000
-_CANDIDATES, _LARGEST = 6, 4000
+_CANDIDATES, _LARGEST = 12, 4000
 _STEPS, _FOLD_STEPS, _ENDING, _ENOUGH = 200, 40, 25, 1e-5
 _ROUNDS, _BALANCED = 100, 1e-6
+# People that a smoothing is judged by, in each of two halves.
+_FOLD = 10_000
 # So much less likely held-out groups may be than by the best smoothing: halves differ by chance.
 _BEHIND = 25.0
 # The stated rules of numbers: from so many on they are cut into so many bins; with a bandwidth they
@@ -110,15 +112,37 @@ def learned_from(
     if sets is not None:
         secrets = {name: [place[v] for v in own if v in place] for name, own in sets.items()}
     at_last = _within(parts, _AT_LAST)
-    found = [
-        lesson
-        for part, before, exact in zip(parts, reached, at_last, strict=True)
-        for lesson in _lessons(part, _of(part, chances), before, exact, taught, secrets, relative)
-    ]
-    nobody = Lesson(None, None, 0.0, 1.0)
-    if relative:
-        return max(found, key=lambda one: one.probability / one.statistics, default=nobody)
-    return max(found, key=lambda one: one.probability, default=nobody)
+    found: list[_Found] = []
+    near_to: list[_Found] = []
+    for part, before, exact in zip(parts, reached, at_last, strict=True):
+        each = _lessons(part, _of(part, chances), before, exact, taught, secrets, relative)
+        (found if exact else near_to).extend(each)
+
+    def height(one: _Found) -> float:
+        return one.lesson.probability / (one.lesson.statistics if relative else 1.0)
+
+    # Where posteriors are only near, those that come first are gone through.
+    found += [one.settled() for one in sorted(near_to, key=height)[-_CANDIDATES:]]
+    top = max(found, key=height, default=None)
+    return Lesson(None, None, 0.0, 1.0) if top is None else top.lesson
+
+
+class _Found(NamedTuple):
+    """Somebody of whom it makes sure; their group, what is known of it, and their secret."""
+
+    lesson: Lesson
+    group: _Part
+    known: _Floats
+    person: int
+    about: NDArray[np.bool_]
+
+    def settled(self) -> _Found:
+        """The same, exactly, where that takes no more numbers than one group may."""
+        if self.group.numbers > _OF_ONE:
+            return self
+        own, _ = _posteriors(self.group, self.known, True)
+        chance = float(min((own[0, self.person] * self.about).sum(), 1.0))
+        return self._replace(lesson=self.lesson._replace(probability=chance))
 
 
 class _Taught(NamedTuple):
@@ -139,7 +163,7 @@ def _lessons(
     taught: _Taught,
     secrets: Mapping[str, Sequence[int]],
     relative: bool,
-) -> Iterator[Lesson]:
+) -> Iterator[_Found]:
     """Those of whom groups of one shape make surest, of each secret."""
     mean, _ = _posteriors(part, table, before)
     own, others = _own(part, mean, taught)
@@ -163,17 +187,13 @@ def _lessons(
             taught.smooth,
         )
         height = total / np.maximum(prior, 1e-300) if relative else total
-        # Where posteriors are only near, those that come first are gone through.
-        order = np.argsort(-height, axis=None)[: 1 if exact else _CANDIDATES]
-        for flat in order.tolist():
+        for flat in np.argsort(-height, axis=None)[: 1 if exact else _CANDIDATES].tolist():
             g, person = (int(i) for i in np.unravel_index(flat, height.shape))
-            chance = total[g, person]
+            chance = float(min(total[g, person], 1.0))
             if chance <= 0:
                 break
-            if not exact and part.numbers <= _OF_ONE:
-                alone, _ = _posteriors(part.one(g), known[g : g + 1], True)
-                chance = (alone[0, person] * about[g]).sum()
-            yield Lesson(name, part.names[g], float(min(chance, 1.0)), float(prior[g, person]))
+            lesson = Lesson(name, part.names[g], chance, float(prior[g, person]))
+            yield _Found(lesson, part.one(g), known[g : g + 1], person, about[g])
 
 
 def _own(part: _Part, mean: _Floats, taught: _Taught) -> tuple[_Floats, _Floats]:
@@ -380,6 +400,59 @@ def _by_counts(table: _Floats, counts: tuple[int, ...]) -> tuple[_Floats, _Float
     return found / np.where(sums > 0, sums, 1.0), total
 
 
+class _Rest:
+    """Groups that are not gone through, by the kinds of their people: margins to be balanced."""
+
+    def __init__(self, parts: Sequence[_Part]) -> None:
+        each: list[list[NDArray[Any]]] = [[] for _ in range(7)]
+        rows = columns = 0
+        for part in parts:
+            for kinds, values, times in zip(part.kinds, part.values, part.times, strict=True):
+                own, many = np.unique(kinds, return_counts=True)
+                wide = len(values)
+                found = (
+                    np.repeat(own, wide),
+                    np.tile(values, len(own)),
+                    np.repeat(np.arange(len(own)) + rows, wide),
+                    np.tile(np.arange(wide) + columns, len(own)),
+                    np.full(len(own) * wide, times),
+                    many.astype(float),
+                    np.array(part.counts, dtype=float),
+                )
+                for listed, array in zip(each, found, strict=True):
+                    listed.append(array)
+                rows, columns = rows + len(own), columns + wide
+        joined = [np.concatenate(own) if own else np.zeros(0, np.int64) for own in each]
+        self.kind, self.value, self.row, self.column, self.times, self.people, self.held = joined
+        self._scale = np.ones(columns)
+
+    def _table(self, chances: _Floats) -> tuple[_Floats, _Floats]:
+        """People by cell, and how likely they are to be there; from where it ended last."""
+        given = np.maximum(chances[self.kind, self.value], 1e-200)
+        row = np.ones(len(self.people))
+        for _ in range(_ROUNDS if len(given) else 0):
+            row = self.people / np.bincount(self.row, given * self._scale[self.column])
+            sums = np.bincount(self.column, given * row[self.row])
+            change = float(np.abs(self._scale * sums / self.held - 1).max())
+            self._scale = self.held / sums
+            if change <= _BALANCED:
+                break
+        return given * row[self.row] * self._scale[self.column], given
+
+    def amounts(self, chances: _Floats) -> _Floats:
+        """People by kind and value."""
+        table, _ = self._table(chances)
+        at = self.kind * chances.shape[1] + self.value
+        found = np.bincount(at, self.times * table, minlength=chances.size)
+        return np.asarray(found, dtype=np.float64).reshape(chances.shape)
+
+    def weight(self, chances: _Floats) -> float:
+        """Logarithm of the weight of all worlds, about, and up to a constant."""
+        table, given = self._table(np.maximum(chances, 1e-12))
+        share = given * self.people[self.row] / np.maximum(table, 1e-300)
+        return float((self.times * table * np.log(share)).sum())
+
+
 def _overall(parts: Sequence[_Part], n_values: int) -> _Floats:
     total = np.zeros(n_values)
     for part in parts:
@@ -405,9 +478,12 @@ def _climb(
     done = [False] * len(parts)
     for most, often in ((_EACH_STEP, steps), (_LAST_STEPS, _ENDING if steps == _STEPS else 0)):
         reached = _within(parts, most)
+        rest = _Rest([part for part, exact in zip(parts, reached, strict=True) if not exact])
         for _ in range(often if reached != done or most == _EACH_STEP else 0):
-            found = np.zeros(shape[0] * shape[1])
+            found = rest.amounts(chances).ravel()
             for part, exact in zip(parts, reached, strict=True):
+                if not exact:
+                    continue
                 mean, _ = _posteriors(part, _of(part, chances), exact)
                 at = part.kinds[:, :, None] * shape[1] + part.values[:, None, :]
                 weight = mean * part.times[:, None, None]
@@ -427,15 +503,17 @@ def _best(
     parts: Sequence[_Part], shape: tuple[int, int], near: _Floats | None, claimed: float | None
 ) -> float:
     """The smoothing that predicts every other group best from the rest, or a claimed one."""
+    many = sum(part.times.sum() * part.kinds.shape[1] for part in parts)
+    apart = 2 * max(int(many) // _FOLD, 1)
     halves: list[list[_Part]] = [[], []]
-    odd = 0
-    for part in parts:  # every other group; of those that are alike, every other one, too
-        first = np.cumsum([odd, *part.times.astype(np.int64)])
-        odd = int(first[-1])
-        for side, half in enumerate(halves):
-            times = (first[1:] + side) // 2 - (first[:-1] + side) // 2
+    last = 0
+    for part in parts:  # every so many groups; of those that are alike, too
+        first = np.cumsum([last, *part.times.astype(np.int64)])
+        last = int(first[-1])
+        for half, at in zip(halves, (0, apart // 2), strict=True):
+            times = np.diff((first - at + apart - 1) // apart)
             some = np.flatnonzero(times)
-            names = [part.names[at] for at in some.tolist()]
+            names = [part.names[i] for i in some.tolist()]
             own = _Part(part.kinds[some], part.values[some], part.counts, times[some] * 1.0, names)
             half += [own] if len(some) else []
     if not all(halves):
@@ -445,7 +523,12 @@ def _best(
         height = 0.0
         for one, other in (halves, halves[::-1]):
             chances, _, _ = _climb(one, shape, near, float(smooth), _FOLD_STEPS)
-            for part, exact in zip(other, _within(other, _EACH_STEP), strict=True):
+            reached = _within(other, _EACH_STEP)
+            rest = _Rest([part for part, exact in zip(other, reached, strict=True) if not exact])
+            height += rest.weight(chances)
+            for part, exact in zip(other, reached, strict=True):
+                if not exact:
+                    continue
                 _, weights = _posteriors(part, np.maximum(_of(part, chances), 1e-12), exact)
                 height += float(part.times @ weights)
         found[float(smooth)] = height
