@@ -71,5 +71,7 @@ def test_a_trained_classifier_is_shown_and_written(desk):
     assert (
         "no column 'wage'" in desk.refused("inference", "out", "people.csv", "-s", "wage") or True
     )
+    refused = desk.refused("inference", "out", "people.csv", "--delimiter", ";")
+    assert "goes with a policy" in refused
     (desk.folder / "empty.csv").write_text("")
     desk.refused("inference", "out", "empty.csv")

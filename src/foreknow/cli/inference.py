@@ -64,6 +64,8 @@ def inference(
     for path in (table, control):
         if path is not None and is_published(path):
             raise SchemaError(f"{str(path)!r} is published already; give the raw table")
+    if policy is None and reading != NOTHING:
+        raise SchemaError("how a file is read goes with a policy here; add --policy FILE")
     rules = None if policy is None else read_by(Policy.load(policy), reading)
     with progress("Training classifiers", quiet):
         found = inference_attack(
