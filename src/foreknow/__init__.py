@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from foreknow.data.schema import Schema
     from foreknow.errors import ForeknowError, InputError, NoSafeRelease
     from foreknow.evidence import EvidenceReport, evidence_report
+    from foreknow.inference import InferenceAttack, inference_attack
     from foreknow.methods.anatomy import Anatomy
     from foreknow.methods.art import ART, Limit
     from foreknow.methods.decoy.decoy import Decoy
@@ -139,6 +140,7 @@ _ROOMS = {
     "data.release": ["Release"],
     "data.schema": ["Schema"],
     "evidence": ["EvidenceReport", "evidence_report"],
+    "inference": ["InferenceAttack", "inference_attack"],
     "errors": ["ForeknowError", "InputError", "NoSafeRelease"],
     "methods.anatomy": ["Anatomy"],
     "methods.art": ["ART", "Limit"],
@@ -200,6 +202,7 @@ __all__ = [
     "Guesses",
     "Has",
     "Implications",
+    "InferenceAttack",
     "InputError",
     "Intervals",
     "Jump",
@@ -256,6 +259,7 @@ __all__ = [
     "counts_at",
     "disclosure_curves",
     "evidence_report",
+    "inference_attack",
     "is_recursively_diverse",
     "k_anonymity",
     "knowledge_skyline",

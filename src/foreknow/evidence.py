@@ -10,13 +10,12 @@ from typing import Any
 from foreknow.auditing.audit import Audit, audit
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
-from foreknow.data.schema import Schema
-from foreknow.errors import CertificateError, DataError, SchemaError, hinted
+from foreknow.errors import CertificateError, DataError, hinted
 from foreknow.policy.policy import Policy
 from foreknow.publishing import CERTIFICATE, OWNER, PRIORS, owners_folder
 from foreknow.publishing.certificate import Certificate, digest_of
 from foreknow.publishing.certificate_file import is_kept
-from foreknow.publishing.members import is_source
+from foreknow.publishing.members import is_source, table_schema
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.verification import (
     Verification,
@@ -238,7 +237,8 @@ def _before(
     """What was so of the table, and what the release keeps of it."""
     microdata = table
     if not isinstance(table, Microdata):
-        microdata = Microdata(table, _schema(policy, known))
+        rules_of_table = None if policy is None else Policy.of(policy)
+        microdata = Microdata(table, table_schema(rules_of_table, known))
     refuse_other_schema(known, microdata.schema)
     same = is_source(microdata, known, owners_folder(folder) / OWNER)
     if same is False:
@@ -253,16 +253,3 @@ def _before(
         "utility": utility_report(published, microdata, queries=queries, seed=seed),
         "same_source": same is True,
     }
-
-
-def _schema(policy: Any, known: Certificate) -> Schema:
-    if policy is not None:
-        return Policy.of(policy).needed_schema
-    schema = known.policy["schema"]
-    for column, hierarchy in schema.get("hierarchies", {}).items():
-        if "file" in hierarchy:
-            raise SchemaError(
-                f"the hierarchy of {column!r} is in a file, and not in the certificate; add the "
-                "policy that says how the table is read, by --policy FILE (policy=)"
-            )
-    return Policy.from_dict({"schema": schema, "require": [{"k_anonymity": 1}]}).needed_schema

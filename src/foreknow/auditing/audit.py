@@ -179,6 +179,8 @@ class Estimate:
         The other values of the requirement, highest first.
     details : mapping
         How it was learned, and how many people are guessed right.
+    known : tuple of str
+        Columns that the adversary knows of everybody, beyond the quasi-identifiers.
     """
 
     requirement: Requirement
@@ -187,6 +189,7 @@ class Estimate:
     within: bool
     others: tuple[Disclosure, ...]
     details: Mapping[str, Any]
+    known: tuple[str, ...] = ()
 
     @property
     def limit(self) -> Fraction:
@@ -200,6 +203,8 @@ class Estimate:
             "requirement": self.requirement.name,
             "values": None if about is None else [str(v) for v in about],
             "except": [str(v) for v in self.requirement.excluded],
+            **(written(self.requirement, None) if self.requirement.about_sets else {}),
+            **_sight_of(self.requirement, self.known),
             "adversary": self.point.adversary.to_dict(),
             self.point.key: str(self.point.below),
             **({"limit": float(self.limit)} if self.point.relative else {}),
@@ -475,7 +480,7 @@ def audit(
             criteria.append(CriterionVerdict(requirement, attained, safe, beside))
             continue
         if any(point.estimated for point in requirement.points):
-            estimates += _estimates(requirement, seen)
+            estimates += _estimates(requirement, seen, beside)
             continue
         each = requirement.disclosures(release, known)
         for point, found in zip(requirement.points, each, strict=True):
@@ -548,7 +553,9 @@ def _seen(release: HasCounts, policy: Policy, people: Any) -> HasCounts:
     return seen_with(release, people, list(dict.fromkeys(by)))
 
 
-def _estimates(requirement: Requirement, seen: HasCounts) -> Iterator[Estimate]:
+def _estimates(
+    requirement: Requirement, seen: HasCounts, beside: tuple[str, ...]
+) -> Iterator[Estimate]:
     """Judge a requirement whose adversaries learn."""
     ((_, counted), *_) = requirement.counted_each(seen)
     for point, found in zip(requirement.points, requirement.disclosures(seen), strict=True):
@@ -556,4 +563,4 @@ def _estimates(requirement: Requirement, seen: HasCounts) -> Iterator[Estimate]:
         others = point.ranked(d for d in found if d is not top)
         adversary: Any = point.adversary
         details = adversary.learning(counted).to_dict()
-        yield Estimate(requirement, point, top, point.holds(top), tuple(others), details)
+        yield Estimate(requirement, point, top, point.holds(top), tuple(others), details, beside)

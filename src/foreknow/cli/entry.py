@@ -17,6 +17,7 @@ from foreknow.cli.attack import attack
 from foreknow.cli.compare import compare
 from foreknow.cli.evidence import evidence
 from foreknow.cli.explore import explore
+from foreknow.cli.inference import inference
 from foreknow.cli.init import init
 from foreknow.cli.learned import learned
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
@@ -60,6 +61,7 @@ _COMMANDS = (
     ask,
     attack,
     learned,
+    inference,
     utility,
     compare,
     explore,

@@ -37,6 +37,8 @@ class Sight:
         The position of everybody's group in the counts.
     sensitive, name : str
         The column of sensitive values, and what messages call the release.
+    release : Release, optional
+        What is looked at, to see its other columns in it; see `seen`.
     """
 
     def __init__(
@@ -46,7 +48,10 @@ class Sight:
         groups: IntArray,
         sensitive: str,
         name: str = "the release",
+        release: Release | None = None,
     ) -> None:
+        self._release = release
+        self._seen: dict[tuple[str, ...], Sight] = {}
         self.counts, self.sensitive, self.name = counts, sensitive, name
         self._microdata, self._groups = microdata, groups
         own = np.bincount(groups, minlength=self.counts.n_groups)
@@ -62,6 +67,40 @@ class Sight:
     def sight(self) -> Sight:
         """What tells it from other sights of the same release."""
         return self
+
+    def seen(self, sensitive: str | None = None, knowing: Sequence[str] | None = None) -> Sight:
+        """The same for one of several sensitive columns, and divided by columns that are known.
+
+        See `Release.seen`. Of groups that are not written yet there is nothing else to see.
+        """
+        if self._release is None:
+            return self
+        shown = self._release.seen(sensitive, knowing)
+        known = self._release.layout.seen(sensitive, knowing).known
+        if shown is self._release:
+            return self
+        if (shown.sensitive, *known) not in self._seen:
+            columns = [self._column(name) for name in known]
+            sizes = [self.counts.n_groups, *(len(labels) for _, labels in columns)]
+            parts, first = combine([self._groups, *(codes for codes, _ in columns)], sizes)
+            place = {_parts(label): i for i, label in enumerate(shown.counts.groups or ())}
+            labels = [
+                (
+                    *_parts(self.counts.group_label(int(self._groups[row]))),
+                    *(labels[int(codes[row])] for codes, labels in columns),
+                )
+                for row in first.tolist()
+            ]
+            if not all(label in place for label in labels):
+                raise DataError(
+                    f"{self._microdata.name}: nobody in the release has what somebody here has in "
+                    f"{' and '.join(known)}; give the table that the release was made from"
+                )
+            of_part = np.array([place[label] for label in labels], dtype=np.int64)
+            self._seen[shown.sensitive, *known] = Sight(
+                shown.counts, self._microdata, of_part[parts], shown.sensitive, self.name
+            )
+        return self._seen[shown.sensitive, *known]
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -82,6 +121,9 @@ class Sight:
         for attribute in self._microdata.attributes:
             if attribute.name == name:
                 return attribute.codes, _printed(attribute.domain)
+        for column in self._microdata.sensitives:
+            if column.name == name != self.sensitive:
+                return column.codes, _printed(column.domain)
         if name not in self._microdata.schema.other:
             raise DataError(
                 f"{self._microdata.name}: {name!r} is not known of people"
@@ -89,6 +131,11 @@ class Sight:
             )
         codes, distinct = codes_of(self._microdata.other().column(name))
         return codes, _printed(distinct.to_pylist())
+
+
+def _parts(label: Any) -> tuple[Any, ...]:
+    parts = label if isinstance(label, tuple) else (label,)
+    return tuple(None if part is None else str(part) for part in parts)
 
 
 def _printed(labels: Sequence[Any]) -> Signature:
@@ -107,8 +154,8 @@ def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:
             f"people is for a Release, not {type(release).__name__}, which has no labels"
         )
     exact = people if isinstance(people, Microdata) else _as_microdata(release, people, by)
-    groups = _groups(release, exact)
-    return Sight(release.counts, exact, groups, release.sensitive, release.name)
+    groups = placed(release, exact)
+    return Sight(release.counts, exact, groups, release.sensitive, release.name, release)
 
 
 def _as_microdata(release: Release, people: Any, by: Sequence[str]) -> Microdata:
@@ -129,13 +176,13 @@ def _as_microdata(release: Release, people: Any, by: Sequence[str]) -> Microdata
     return Microdata(rows, schema)
 
 
-def _groups(release: Release, people: Microdata) -> IntArray:
-    """The position of everybody's group."""
+def placed(release: Release, people: Microdata) -> IntArray:
+    """The position of everybody's group in the counts, by what its labels cover."""
     labels: Any = release.counts.groups
     covers, codes = [], []
     for place, name in enumerate(release.group_columns):
         own = [label[place] if isinstance(label, tuple) else label for label in labels]
-        attribute, of_label = _covered(people, name, dict.fromkeys(own))
+        attribute, of_label = covered(people, name, dict.fromkeys(own))
         at = {label: i for i, label in enumerate(of_label)}
         inside = np.stack(list(of_label.values()))
         covers.append((inside, np.array([at[label] for label in own])))
@@ -168,7 +215,7 @@ def _groups(release: Release, people: Microdata) -> IntArray:
     return np.asarray(found[point_of])
 
 
-def _covered(
+def covered(
     people: Microdata, name: str, labels: Iterable[Any]
 ) -> tuple[Attribute, dict[Any, NDArray[np.bool_]]]:
     """The attribute in which labels can be read, and which codes each of them covers."""

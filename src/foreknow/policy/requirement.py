@@ -33,6 +33,7 @@ from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout, Seen
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
+from foreknow.data.sights import Sight
 from foreknow.data.windows import Width, Window, Windows
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
 from foreknow.numbers import CLOSE, Number, as_fraction, as_threshold, shown
@@ -219,12 +220,6 @@ class Requirement:
             raise PolicyError(
                 f"{self.name}: what is learned is estimated, and other limits are settled; make "
                 "each a requirement of its own"
-            )
-        estimated = any(point.estimated for point in self.points)
-        if estimated and (self.any_of is not None or self.sensitive or self.knowing):
-            raise PolicyError(
-                f"{self.name}: what is learned is limited for each value of the only sensitive "
-                "column; leave out any_of, sensitive and knowing"
             )
         object.__setattr__(self, "_known", {})
         for name, key in (("values", "values"), ("excluded", "except")):
@@ -518,8 +513,8 @@ class Requirement:
 
     def seen(self, release: HasCounts) -> HasCounts:
         """A release, or the counts of one, in the sight of the adversary."""
-        if getattr(release, "sight", None) is not None:  # of somebody who knows more columns
-            return release
+        if isinstance(release, Sight):
+            return release.seen(self.sensitive, self.knowing)
         if isinstance(release, Release):
             self.check_columns(release.sensitives)
             return release.seen(self.sensitive, self.knowing, of_people=self.of_people)

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foreknow.auditing.audit import Estimate
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import JointLabels, Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
-from foreknow.data.sparse import IntArray
+from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import NoSafeRelease, PolicyError
 from foreknow.methods.protocol import Grouping, traits_of
 from foreknow.policy.policy import Policy
@@ -100,16 +102,14 @@ def gated(
 def _judged(of_row: IntArray, microdata: Microdata, policy: Policy) -> tuple[float, str]:
     """How far what is learned from groups is above its limits; 0 or less where it is not."""
     groups = np.asarray(of_row)[microdata.kept]
-    counts = microdata.counts(groups)
-    sight = Sight(counts, microdata, groups, microdata.schema.sensitive)
+    columns = policy.combined(microdata).values
     excess, said = -1.0, ""
     for requirement in policy.requirements:
-        for point in requirement.points:
-            if not point.estimated:
-                continue
-            mask = requirement.mask(counts.values)
-            each = zip(point.disclosures(sight), mask, strict=True)
-            top = point.worst(d for d, about in each if about)
+        if not any(point.estimated for point in requirement.points):
+            continue
+        sight = _sight(requirement, microdata, groups, columns)
+        for point, found in zip(requirement.points, requirement.disclosures(sight), strict=True):
+            top = point.worst(found)
             over = top.probability - float(point.limit(top))
             if not point.holds(top) and over >= excess:
                 chance, limit = point.said(top)
@@ -119,6 +119,23 @@ def _judged(of_row: IntArray, microdata: Microdata, policy: Policy) -> tuple[flo
                     f"{str(top.value)!r}, the limit is {limit}"
                 )
     return excess, said
+
+
+def _sight(
+    requirement: Requirement, microdata: Microdata, groups: IntArray, columns: Labels
+) -> Sight:
+    """Groups that are not written yet, for one requirement: its column, in divided groups."""
+    sensitive = requirement.sensitive or microdata.schema.sensitive
+    known = requirement.sight(columns.layout).known if isinstance(columns, JointLabels) else ()
+    if known:
+        beside = microdata.combined(known)
+        codes = beside.sensitive_codes.astype(np.int64)
+        groups = combine([groups, codes], [int(groups.max()) + 1, len(beside.values)])[0]
+    (column,) = (own for own in microdata.sensitives if own.name == sensitive)
+    counts = GroupCounts.from_pairs(
+        groups, column.codes, values=Labels(column.domain), n_groups=int(groups.max()) + 1
+    )
+    return Sight(counts, microdata, groups, sensitive)
 
 
 def _stricter(policy: Policy, factor: Fraction) -> Policy:
@@ -158,7 +175,7 @@ def sight_of(
     }
     of_group = np.array([place[label] for label in zip(*columns, strict=True)], dtype=np.int64)
     sensitive = microdata.schema.sensitive
-    return Sight(release.counts, microdata, of_group[groups], sensitive, release.name)
+    return Sight(release.counts, microdata, of_group[groups], sensitive, release.name, release)
 
 
 def certified(

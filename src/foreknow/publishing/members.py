@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Holdings
 from foreknow.data.engines.columns import to_python
 from foreknow.data.engines.group_counts import People, group_codes
@@ -23,6 +24,7 @@ from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.documents import from_json
 from foreknow.errors import DataError, InputError, SchemaError
+from foreknow.policy.policy import Policy
 from foreknow.publishing import MEMBERS, OWNER, owners_folder
 from foreknow.publishing.certificate import Certificate
 from foreknow.publishing.verification import Published, open_published
@@ -113,13 +115,8 @@ class OwnRelease:
     @cached_property
     def groups(self) -> IntArray:
         """The group of each row of the source, by its position in the counts; -1 if left out."""
-        known, counts = self.published.certificate, self.published.release.counts
-        columns, several = list(known.groups), known.form == "generalized"
-        of_row, labels = group_codes(self.rows, columns, as_tuples=several)
-        place = {_text(label): i for i, label in enumerate(counts.groups or ())}
-        each = [place.get(_text(label, known.escaped), -1) for label in labels]
-        found: IntArray = np.array(each, dtype=np.int64)[of_row]
-        return found
+        known = self.published.certificate
+        return groups_of(self.rows, known, self.published.release.counts, escaped=known.escaped)
 
     def refuse_other(self, microdata: Microdata) -> None:
         """Raise `DataError` for another table than the one that was published."""
@@ -185,6 +182,32 @@ class OwnRelease:
             f"{microdata.name} does not have the values that {self.published.release.name} has in "
             "its groups; give the table that it was made of"
         )
+
+
+def groups_of(
+    rows: Any, certificate: Certificate, counts: GroupCounts, *, escaped: bool
+) -> IntArray:
+    """The group of each row of the source, by its position in the counts; -1 if left out."""
+    columns, several = list(certificate.groups), certificate.form == "generalized"
+    of_row, labels = group_codes(rows, columns, as_tuples=several)
+    place = {_text(label): i for i, label in enumerate(counts.groups or ())}
+    each = [place.get(_text(label, escaped), -1) for label in labels]
+    found: IntArray = np.array(each, dtype=np.int64)[of_row]
+    return found
+
+
+def table_schema(policy: Policy | None, certificate: Certificate) -> Schema:
+    """How the table is read that a release was made of: as a policy says, or its certificate."""
+    if policy is not None:
+        return policy.needed_schema
+    schema = certificate.policy["schema"]
+    for column, hierarchy in schema.get("hierarchies", {}).items():
+        if "file" in hierarchy:
+            raise SchemaError(
+                f"the hierarchy of {column!r} is in a file, and not in the certificate; add the "
+                "policy that says how the table is read, by --policy FILE (policy=)"
+            )
+    return Policy.from_dict({"schema": schema, "require": [{"k_anonymity": 1}]}).needed_schema
 
 
 def _text(label: Any, escaped: bool = False) -> Any:

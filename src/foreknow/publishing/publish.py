@@ -380,8 +380,7 @@ def publish(
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     utility = replace(utility, weights=options.weights if ncp else {})
     seen = None
-    plain = schema.semantics == "single" and len(schema.sensitives) == 1
-    if options.written == "generalized" and plain:
+    if options.written == "generalized" and schema.semantics == "single":
         seen = sight_of(release, microdata, groups, called)  # its readers know exact columns
     verdicts = audit(release, policy, utility=utility, name="the release", people=seen)
     traits = traits_of(anonymizer)

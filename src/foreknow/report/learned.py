@@ -56,7 +56,8 @@ def learnt_sentences(learnt: Learnt | Literal[False] | None, noun: str = NOUN) -
         return []
     guesses = learnt.guesses.to_dict()
     said = learned_sentence(learnt.by, learnt.probability, guesses, noun)
-    of = "" if learnt.whole else f", on a sample of {learnt.people:,} people"
+    sample = f", on a sample of {learnt.people:,} people; all of them may teach much more"
+    of = "" if learnt.whole else sample
     return [f"{said} This is an estimate{of}, and no verdict."]
 
 

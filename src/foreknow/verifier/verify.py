@@ -385,12 +385,12 @@ def estimates(
             continue
         relative = "at_most_times" in table
         own = written.about(table.get("sensitive", written.sensitive))
-        (asked, *more) = _counted(own, table, relative)
-        if more or asked.members:
-            raise CertificateError("what is learned is limited for single values, and not for sets")
+        asked = _counted(own, table, relative)
+        if asked[0].within is not None:
+            raise CertificateError("what is learned is limited for values, and not within widths")
         for kind, settings, limit in _points(table):
             known = (smoothings or {}).get(position)
-            value, group, chance, prior = _judge_learned(asked, settings, known)
+            value, group, chance, prior = _learned(asked, settings, known)
             found.append(
                 Estimated(
                     position,
@@ -674,15 +674,25 @@ def _people(
     return people
 
 
-def _judge_learned(
-    asked: Asked, settings: Mapping[str, Any], claimed: float | None = None
+def _judge_learned(asked: Asked, settings: Mapping[str, Any]) -> Worst:
+    return _learned((asked,), settings)
+
+
+def _learned(
+    asked: Sequence[Asked], settings: Mapping[str, Any], claimed: float | None = None
 ) -> Worst:
-    """Estimate what an adversary who learns would be surest of; attributes are read from people."""
-    by = settings.get("by")
-    if not isinstance(by, (list, tuple)) or not by or asked.written.semantics != "single":
+    """Estimate what an adversary who learns would be surest of; attributes are read from people.
+
+    Values of a set stay apart in what is learned; of several sets, each is asked of the same.
+    """
+    by, (first, *_) = settings.get("by"), asked
+    if not isinstance(by, (list, tuple)) or not by or first.written.semantics != "single":
         raise CertificateError("what is learned is by columns, of people with one value each")
-    people = _people(asked.written, list(by), asked.groups)
-    found = learned_from(asked.held, people, list(asked.about), settings, asked.relative, claimed)
+    people = _people(first.written, list(by), first.groups)
+    held = first.plain if first.members else first.held
+    sets = {next(iter(one.about)): one.members for one in asked} if first.members else None
+    about = list(first.about)
+    found = learned_from(held, people, about, settings, first.relative, claimed, sets)
     return found.value, found.group, Fraction(found.probability), Fraction(found.statistics)
 
 

@@ -34,8 +34,8 @@ from foreknow.data.sparse import IntArray, ranges
 REACH = 1 << 13
 _STEP, _STATE = 6e-5, 1.5e-8
 # Seconds that all may take, about: those whose people cost most are beyond reach. While learning,
-# which takes a hundred times as many rounds; and to judge what was learned.
-LEARNING, JUDGING = (0.004, 1e-6), (0.25, 2e-5)
+# which takes a hundred times as many rounds; in its last steps; and to judge what was learned.
+LEARNING, ENDING, JUDGING = (0.004, 1e-6), (0.04, 2e-7), (0.25, 2e-5)
 # Numbers that are worked with at a time.
 _NUMBERS = 1 << 20
 # Balancing ends where no margin is farther off than this, or after so many rounds.

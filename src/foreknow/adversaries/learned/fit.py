@@ -14,19 +14,22 @@ likelihood is dropped. Nothing here sees who has which value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from foreknow.adversaries.learned.expectation import LEARNING, Layout
+from foreknow.adversaries.learned.expectation import ENDING, LEARNING, Layout
 from foreknow.adversaries.learned.kinds import Kinds
 from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
+from foreknow.data.sparse import IntArray
 
 # Where a step changes no chance by more than this, or after so many steps, it is the end.
 TOLERANCE, STEPS = 1e-6, 400
+ENDING_STEPS = 100
 # Starts go through the groups of so many people, drawn at random where there are more; then
 # through all.
 SAMPLE, SAMPLE_STEPS = 10_000, 150
@@ -171,20 +174,37 @@ class Fit:
     @cached_property
     def without_own(self) -> FloatArray:
         """By cell: the chance that all other groups teach. What a group is about is not counted."""
-        layout = self.layout
+        whole, own, others = self._of_others
+        value = self.layout.value
+        found = whole[self.layout.signature, value] - own
+        return self._taught(found, others, self.overall[value])
+
+    def others_teach(
+        self, rows: IntArray, first: IntArray, about: NDArray[np.bool_], codes: Sequence[int]
+    ) -> FloatArray:
+        """By row of cells: the same of any of some values, of which the cells `about` are."""
+        whole, own, others = self._of_others
+        held = np.bincount(rows[about], own[about], minlength=len(first))
+        found = whole[self.layout.signature[first]][:, codes].sum(axis=1) - held
+        share = np.full(len(first), self.overall[list(codes)].sum())
+        return self._taught(found, others[first], share)
+
+    def _taught(self, found: FloatArray, others: FloatArray, share: FloatArray) -> FloatArray:
+        amount = others + self.smoothing
+        found = np.clip(found, 0, others) + self.smoothing * share
+        return np.where(amount > 0, found / np.where(amount > 0, amount, 1), share)
+
+    @cached_property
+    def _of_others(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """People by kind and value; by cell: those of its own group, and how many others."""
+        layout, near = self.layout, self.kinds.near
         posteriors = layout.expected(self.chances[layout.signature, layout.value]).posteriors
-        kind, value = layout.signature, layout.value
-        near = self.kinds.near
         whole = self.amounts if near is None else near @ self.amounts
         everybody = self.people if near is None else near @ self.people
-        own = layout.people * posteriors
-        size = layout.people
+        own, size = layout.people * posteriors, layout.people
         if near is not None:
             own, size = self._own_by_kernel(own, near)
-        others = np.maximum(everybody[kind] - size, 0)
-        found = np.clip(whole[kind, value] - own, 0, others) + self.smoothing * self.overall[value]
-        amount = others + self.smoothing
-        return np.where(amount > 0, found / np.where(amount > 0, amount, 1), self.overall[value])
+        return whole, own, np.maximum(everybody[layout.signature] - size, 0)
 
     def _own_by_kernel(self, own: FloatArray, near: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What the people of its own group count for each cell, and how many they are."""
@@ -353,6 +373,11 @@ def fit(
     reached = _different(tried)
     if part is not whole:
         reached = _different([whole.climb(chances, STEPS) for _, chances, _ in reached])
+    ending = layout if brief else Layout.of(groups, ENDING)
+    if (layout.balanced & ~ending.balanced).any():  # what was near is followed to where it leads
+        last = _Climb(ending, kinds, n_values, smoothing)
+        near = [each for each in reached if each[0].likelihood >= reached[0][0].likelihood - _APART]
+        reached = _different([last.climb(chances, ENDING_STEPS) for _, chances, _ in near])
     top = reached[0][0].likelihood
     chosen = [each for each in reached if each[0].likelihood >= top - _APART]
     weights = np.exp([each[0].likelihood - top for each in chosen])

@@ -265,6 +265,26 @@ class Learned:
         """The posterior that is highest relative to the statistics alone, its `prior`."""
         return worst_by_prior(self.gains(release).values())
 
+    def any_of(
+        self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
+    ) -> Disclosure:
+        """Estimate the highest posterior that some person has one of some values, whichever.
+
+        What is learned is of each value by itself; posteriors, and what the statistics alone say,
+        are added up.
+
+        Parameters
+        ----------
+        release : Release
+        members : sequence of str
+            The values, as they print.
+        name : label
+            What they are called together.
+        relative : bool
+            Whether it is to be the highest by what the statistics alone say.
+        """
+        return self.learning(release).of_set(members, name, relative=relative)
+
     def guesses(self, release: HasCounts, *, measured: bool = False) -> Guesses:
         """How many people are guessed right.
 
@@ -320,6 +340,7 @@ class Learning:
     layout: Layout
     statistics: FloatArray  # by cell
     of_people: Signatures
+    everything: FloatArray  # by kind and value
 
     @cached_property
     def posteriors(self) -> FloatArray:
@@ -345,34 +366,77 @@ class Learning:
             found[value] = Disclosure(
                 value,
                 float(self.posteriors[cell]),
-                _witness=lambda cell=cell: self._witness(cell),  # type: ignore[misc]
+                _witness=lambda at=cell, value=value: self._witness(  # type: ignore[misc]
+                    np.array([at]), value, float(self.statistics[at])
+                ),
                 estimated=True,
                 prior=Fraction(float(self.statistics[cell])) if relative else None,
             )
         return found
 
-    def _witness(self, cell: int) -> LearnedWitness:
+    def of_set(self, members: Sequence[str], name: Label, *, relative: bool = False) -> Disclosure:
+        """The highest of some values together, in which they stay apart."""
+        layout, codes = self.layout, [str(value) for value in self.counts.values]
+        about = np.isin(layout.value, [codes.index(member) for member in members])
+        nobody = Disclosure(name, 0.0, estimated=True)
+        if not about.any():
+            return nobody
+        rows = self._rows[about]
+        height = np.bincount(rows, self.posteriors[about])
+        known = self._set_statistics([codes.index(member) for member in members])[: len(height)]
+        ranked = height / np.maximum(known, np.finfo(float).tiny) if relative else height
+        row = int(np.argmax(ranked))
+        cells = np.flatnonzero(about & (self._rows == row))
+        chance = min(float(height[row]), 1.0)
+        if chance == 0:
+            return nobody
+        return Disclosure(
+            name,
+            chance,
+            _witness=lambda: self._witness(cells, name, float(known[row])),
+            estimated=True,
+            prior=Fraction(float(known[row])) if relative else None,
+        )
+
+    @cached_property
+    def _rows(self) -> IntArray:
+        """By cell: the people that it is of, those of one signature in one group, by number."""
+        own = self.layout.case * len(self.kinds.labels) + self.layout.signature
+        return np.asarray(np.cumsum(np.diff(own, prepend=-1) != 0) - 1)
+
+    def _set_statistics(self, codes: Sequence[int]) -> FloatArray:
+        """By row: how likely what was learned makes any of some values, in the group or not."""
+        first = np.flatnonzero(np.diff(self._rows, prepend=-1))
+        kind, about = self.layout.signature[first], np.isin(self.layout.value, codes)
+        if self.fit is not None:
+            found = self.fit.others_teach(self._rows, first, about, codes)
+        else:
+            found = self.everything[kind][:, codes].sum(axis=1)
+        return np.asarray(np.minimum(found, 1.0))
+
+    def _witness(self, cells: IntArray, value: Label, statistics: float) -> LearnedWitness:
+        """Of people of one row, and some of their values, which are called so together."""
+        cell = int(cells[0])
         case, kind = int(self.layout.case[cell]), int(self.layout.signature[cell])
         group = int(np.argmax(self.layout.case_of == case))
-        value = self.counts.values[int(self.layout.value[cell])]
-        ends = self._interval(cell)
+        bag = self.counts.bag(group)
         return LearnedWitness(
             value,
             self.counts.group_label(group),
             dict(zip(self.kinds.attributes, self.kinds.labels[kind], strict=True)),
             int(self.layout.people[cell]),
             int(self.counts.sizes[group]),
-            self.counts.bag(group)[value],
-            float(self.statistics[cell]),
-            *ends,
+            sum(bag[self.counts.values[int(self.layout.value[one])]] for one in cells),
+            statistics,
+            *self._interval(cells),
         )
 
-    def _interval(self, cell: int) -> tuple[float | None, float | None]:
+    def _interval(self, cells: IntArray) -> tuple[float | None, float | None]:
         """Where the posterior lies if statistics are drawn within their errors."""
         covariance = None if self.fit is None else self.fit.covariance
         if self.fit is None or covariance is None:
             return None, None
-        case = int(self.layout.case[cell])
+        case = int(self.layout.case[cells[0]])
         one = Layout.of(self.layout.cases.take(np.array([case])))
         n_values = self.counts.n_values
         kinds, place = np.unique(one.signature, return_inverse=True)
@@ -383,22 +447,21 @@ class Learning:
         drawn = self.fit.chances[kinds].ravel() + random.normal(size=(_DRAWS, len(at))) @ root.T
         drawn = np.maximum(drawn.reshape(_DRAWS, len(kinds), n_values), 1e-9)
         drawn /= drawn.sum(axis=2, keepdims=True)
-        own = cell - int(self.layout.offsets[case])
+        own = cells - int(self.layout.offsets[case])
         found = [
-            float(one.expected(row[place.reshape(-1), one.value]).posteriors[own]) for row in drawn
+            float(one.expected(row[place.reshape(-1), one.value]).posteriors[own].sum())
+            for row in drawn
         ]
         low, high = np.quantile(found, [_LEFT_OUT, 1 - _LEFT_OUT])
-        height = float(self.posteriors[cell])
+        height = min(float(self.posteriors[cells].sum()), 1.0)
         return min(float(low), height), max(float(high), height)
 
     def guesses(self, truth: HasCounts | None = None) -> Guesses:
         """How many are guessed right; counted, where the truth is given."""
         layout, counts = self.layout, self.counts
         times = layout.times[layout.case] * layout.people
-        rows = np.concatenate(([True], np.diff(layout.case * len(self.kinds.labels)) != 0))
-        rows |= np.diff(layout.signature, prepend=-1) != 0
-        row = np.cumsum(rows) - 1
-        starts = np.flatnonzero(rows)
+        row = self._rows
+        starts = np.flatnonzero(np.diff(row, prepend=-1))
         top = np.maximum.reduceat(self.posteriors, starts)
         groups = float(np.maximum.reduceat(counts.counts, counts.offsets[:-1]).sum())
         guess = self._by_statistics[layout.signature] == layout.value
@@ -491,7 +554,7 @@ def learn(adversary: Learned, release: HasCounts, *, brief: bool = False) -> Lea
         matrix = given.matrix(labels, [str(value) for value in counts.values])
         layout = Layout.of(_checked(kinds.groups(of_people, *bags), counts))
         statistics = matrix.chances[layout.signature, layout.value]
-        return Learning(counts, kinds, None, layout, statistics, of_people)
+        return Learning(counts, kinds, None, layout, statistics, of_people, matrix.chances)
     kinds = Kinds.of(of_people, bandwidth)
     smoothing = None if adversary.smoothing is None else float(as_fraction(adversary.smoothing))
     found = fit(
@@ -503,7 +566,8 @@ def learn(adversary: Learned, release: HasCounts, *, brief: bool = False) -> Lea
         seed=adversary.seed,
         brief=brief,
     )
-    return Learning(counts, kinds, found, found.layout, found.without_own, of_people)
+    everything = found.chances
+    return Learning(counts, kinds, found, found.layout, found.without_own, of_people, everything)
 
 
 def _checked(groups: SignatureGroups, counts: GroupCounts) -> SignatureGroups:

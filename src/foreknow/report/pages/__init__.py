@@ -11,6 +11,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("DisclosureCurves", "foreknow.report.pages.curves"),
     ("LearnedReport", "foreknow.report.pages.learned"),
     ("EvidenceReport", "foreknow.report.pages.evidence"),
+    ("InferenceAttack", "foreknow.report.pages.inference"),
     ("LatticeResult", "foreknow.report.pages.lattice"),
     ("LatticeSurvey", "foreknow.report.pages.survey"),
     ("NamedWitness", "foreknow.report.pages.named_people"),

@@ -294,10 +294,13 @@ def criterion_sentence(verdict: CriterionVerdict) -> str:
 
 def _estimates(audit: Audit, *, published: bool = False) -> list[tuple[bool, list[str]]]:
     """Whether each estimate of what is learned is within its limit, and what it is."""
-    noun = sensitive_noun(audit.policy)
     # Of a generalized release, what was found is by columns that are not published exactly.
     kept = published and audit.policy.options.written == "generalized"
-    return [(each.within, estimate_sentences(each, noun, kept=kept)) for each in audit.estimates]
+    nouns = [sensitive_noun(audit.policy, each.requirement) for each in audit.estimates]
+    return [
+        (each.within, estimate_sentences(each, noun, kept=kept))
+        for each, noun in zip(audit.estimates, nouns, strict=True)
+    ]
 
 
 def _criterion_text(requirement: Requirement) -> str:
