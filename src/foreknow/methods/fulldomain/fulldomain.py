@@ -178,7 +178,7 @@ class FullDomain:
         rollup = Rollup(microdata)
         lattice = Lattice(rollup.tops)
         most = int(self._share * rollup.n_people)
-        everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
+        everyone = microdata.everyone()
         judge = Judge(
             policy,
             everyone,
