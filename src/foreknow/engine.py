@@ -80,6 +80,15 @@ def scratch() -> Path:
     return _scratch[1]
 
 
+def new_file(suffix: str) -> Path:
+    """Make an empty file in the private folder, which is removed when the process ends."""
+    folder = scratch() / CONTENT
+    folder.mkdir(mode=0o700, exist_ok=True)
+    handle, name = tempfile.mkstemp(suffix, "read-", folder)
+    os.close(handle)
+    return Path(name)
+
+
 @atexit.register
 def _close() -> None:
     """Close what is open, and remove the folder; not in a fork of the process that made it."""

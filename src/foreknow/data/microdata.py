@@ -608,9 +608,7 @@ def grids_of(attributes: Iterable[Attribute]) -> dict[str, str]:
     return {a.name: words_of(a.cells.grid) for a in attributes if a.cells is not None}
 
 
-def _in_cells(
-    attribute: Attribute, grid: Grid | None, times: IntArray | None = None
-) -> Attribute:
+def _in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = None) -> Attribute:
     """Put the values of an attribute in the cells of a grid, of the finest that serves by default.
 
     An attribute that needs none, or only has nulls, stays as it is.

@@ -97,9 +97,7 @@ class Points:
 _Found: TypeAlias = "tuple[NDArray[Any], IntArray, IntArray, Codes, IntArray]"
 
 
-def _single(
-    columns: Sequence[Codes], sizes: Sequence[int], microdata: Microdata
-) -> _Found:
+def _single(columns: Sequence[Codes], sizes: Sequence[int], microdata: Microdata) -> _Found:
     """Key, people and cells of each point; the value and the people of each cell."""
     columns, sizes = [*columns, microdata.sensitive_codes], [*sizes, len(microdata.values)]
     n_values, span, weights = sizes[-1], math.prod(sizes), microdata.times
@@ -126,9 +124,7 @@ def _single(
     return *_points_of(cells, n_values, times), times
 
 
-def _several(
-    columns: Sequence[NDArray[Any]], sizes: Sequence[int], microdata: Microdata
-) -> _Found:
+def _several(columns: Sequence[NDArray[Any]], sizes: Sequence[int], microdata: Microdata) -> _Found:
     """The same where a person may have several values, or none."""
     found, point, weights = np.unique(
         _keys(columns, sizes), return_inverse=True, return_counts=True

@@ -6,7 +6,7 @@ published columns is carried over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,18 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.engines import Column
+from foreknow.data.engines.columns import codes_of
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import COUNT
-from foreknow.data.sparse import IntArray, combine, count_pairs
+from foreknow.data.sparse import IntArray, combine, count_pairs, order_of
 from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.publishing.certificate_file import parts_of_sensitive
 
 GROUP = "group"
 ROW = "row"
+# Rows that are written at once, and groups among them: their numbers are sorted as 16 bits.
+_PART, _MOST_GROUPS = 1 << 20, 1 << 16
 
 
 def coarsened_columns(
@@ -58,12 +61,7 @@ def generalized(
 
     A column that is `unlinked` is shuffled within each group by itself.
     """
-    keys = [rank_of_labels(column.labels, column.places) for column in columns]
-    # Groups with the same labels are one group to a reader: they get one rank, and are mixed.
-    _, one_of, rank = np.unique(
-        np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
-    )
-    rank = rank.reshape(-1)
+    one_of, rank = _ranks(columns)
     order = _shuffled(rank[groups], random)
     written = {
         column.attribute.name: pa.array(column.labels, pa.string()).dictionary_encode()
@@ -87,6 +85,116 @@ def generalized(
     of_group = pa.array(one_of[of_cell])
     published = {name: column.take(of_group) for name, column in written.items()}
     return {"people": pa.table(people), "sensitive": pa.table({**published, **tally})}
+
+
+def _ranks(columns: Sequence[Coarsened]) -> tuple[IntArray, IntArray]:
+    """One group of each rank, and the rank of each group by its labels.
+
+    Groups with the same labels are one group to a reader: they get one rank, and are mixed.
+    """
+    keys = [rank_of_labels(column.labels, column.places) for column in columns]
+    _, one_of, rank = np.unique(
+        np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    return one_of, rank.reshape(-1)
+
+
+def generalized_parts(
+    microdata: Microdata,
+    groups: IntArray,
+    columns: Sequence[Coarsened],
+    random: np.random.Generator,
+    unlinked: Sequence[str] = (),
+) -> Iterator[pa.Table]:
+    """The table of `generalized`, a part at a time, of entries that stand for many people each.
+
+    It is drawn from the counts of the groups: which row of the source a row was, nothing tells.
+    """
+    one_of, rank = _ranks(columns)
+    schema, n_ranks, of_entry = microdata.schema, len(one_of), rank[groups]
+    times = np.ones(len(groups), np.int64) if microdata.times is None else microdata.times
+    own: dict[str, tuple[NDArray[Any], Any]] = {}  # of each column: codes, and their values
+    for name in schema.other:
+        codes, values = codes_of(_one_zero(microdata.other().column(name)))
+        own[name] = codes, values
+    for column in microdata.sensitives:
+        own[column.name] = column.codes, _texts(column.domain)
+    linked = [name for name in own if name not in unlinked]
+    bags = {}
+    if linked:
+        order = order_of(of_entry)
+        places = np.searchsorted(of_entry[order], np.arange(n_ranks + 1))
+        bags[tuple(linked)] = Bags(places, times[order], random), order
+    for name in own:
+        if name in unlinked:
+            codes, values = own[name]
+            offsets, held, many = count_pairs(of_entry, codes, n_ranks, len(values), times)
+            own[name] = held, values
+            bags[(name,)] = Bags(offsets, many, random), np.arange(len(held))
+    people = np.bincount(of_entry, times, n_ranks).astype(np.int64)
+    written = {}
+    for made in columns:
+        coded = pa.array([made.labels[g] for g in one_of], pa.string()).dictionary_encode()
+        written[made.attribute.name] = coded
+    for start, stop, n in runs(people):
+        of_row = np.repeat(np.arange(start, stop), people[start:stop] if n is None else n)
+        at = pa.array(of_row)
+        part: dict[str, Any] = {name: coded.take(at) for name, coded in written.items()}
+        drawn: dict[str, IntArray] = {}
+        for names, (bag, order) in bags.items():
+            entries = order[bag.drawn(start, stop, n)]
+            drawn |= dict.fromkeys(names, entries)
+        for name in own:  # in the order of the schema, as in memory
+            codes, values = own[name]
+            if name in schema.other:
+                part[name] = values.take(pa.array(codes[drawn[name]]))
+            else:
+                part[name] = pa.DictionaryArray.from_arrays(pa.array(codes[drawn[name]]), values)
+        yield pa.table(part)
+
+
+def runs(people: IntArray) -> Iterator[tuple[int, int, int | None]]:
+    """Runs of groups of so many people, of up to a million; of a larger one, so many of them."""
+    ends = np.cumsum(people)
+    start = done = 0
+    while start < len(people):
+        stop = int(np.searchsorted(ends, done + _PART, side="right"))
+        stop = min(stop, start + _MOST_GROUPS)
+        if stop > start:
+            yield start, stop, None
+        else:
+            stop = start + 1
+            for many in range(0, int(people[start]), _PART):
+                yield start, stop, min(_PART, int(people[start]) - many)
+        start, done = stop, int(ends[stop - 1])
+
+
+class Bags:
+    """What each group has of some entries, drawn at random without replacement."""
+
+    def __init__(self, offsets: IntArray, times: IntArray, random: np.random.Generator) -> None:
+        self._offsets, self._times, self._random = offsets, times, random
+        self._left: tuple[int, IntArray] | None = None
+
+    def drawn(self, start: int, stop: int, n: int | None) -> IntArray:
+        """Every entry of a run of groups, as often as it is there, mixed within each group.
+
+        Or so many of one group, of what was not drawn before.
+        """
+        first = int(self._offsets[start])
+        times = self._times[first : self._offsets[stop]]
+        if n is not None:
+            left = self._left[1] if self._left and self._left[0] == start else times
+            # As many of each entry as a random choice of so many people has.
+            chosen = self._random.multivariate_hypergeometric(left, n, method="marginals")
+            self._left = start, left - chosen
+            return self._random.permutation(np.repeat(np.arange(first, first + len(left)), chosen))
+        group = np.repeat(
+            np.arange(stop - start, dtype=np.uint16), np.diff(self._offsets[start : stop + 1])
+        )
+        mixed = self._random.permutation(np.repeat(np.arange(len(times), dtype=np.int32), times))
+        mixed = mixed[np.argsort(group[mixed], kind="stable")]
+        return first + mixed.astype(np.int64)
 
 
 def refuse_borrowed_priors(
@@ -195,12 +303,12 @@ def members_of(
     made = {name: labels.take(at) for name, labels in published.items()}
     who: dict[str, Any] = {}
     for name in own.column_names:
-        who[_free(name, {**made, **who})] = own.column(name)
+        who[free_name(name, {**made, **who})] = own.column(name)
     position = pa.array(np.arange(1, len(of_row) + 1))
-    return pa.table({_free(ROW, {**made, **who}): position, **who, **made})
+    return pa.table({free_name(ROW, {**made, **who}): position, **who, **made})
 
 
-def _free(name: str, taken: Iterable[str]) -> str:
+def free_name(name: str, taken: Container[str]) -> str:
     """The name, with as many underscores after it as it takes to be no other column's."""
     while name in taken:
         name += "_"

@@ -237,6 +237,7 @@ class FullDomain:
         """What it makes holds the policy, at the levels of one node."""
         return Traits(
             consults_policy=True,
+            counted=True,
             deterministic=not callable(self.objective),
             symmetric=not callable(self.objective),
             minimal=self._is_minimal,

@@ -165,6 +165,7 @@ class Mondrian:
         """Where merging never hurts, what it makes is minimal: no candidate cut is safe."""
         return Traits(
             consults_policy=True,
+            counted=True,
             deterministic=True,
             symmetric=True,
             minimal=lambda policy: policy.monotone() and not self.suppression,
