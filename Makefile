@@ -5,14 +5,16 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOWEST := .venv-lowest
 DOCS := .venv-docs
+SERVICES := .venv-services
 
-.PHONY: help demo test docs lowest lint bench clean
+.PHONY: help demo test docs lowest services lint bench clean
 
 help:
 	@echo "make demo   publish, audit and verify the bundled sample into demo/"
 	@echo "make test   run all tests (FOREKNOW_NIGHTLY=1 adds the exhaustive ones)"
 	@echo "make docs   build the documentation into site/; a broken link fails"
 	@echo "make lowest tests with the lowest versions that pyproject.toml allows, in $(LOWEST)/"
+	@echo "make services  tests with Spark, Ibis and PostgreSQL, in $(SERVICES)/; wants Java and a server"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  measured claims, printed as ratios"
 
@@ -55,6 +57,17 @@ lowest: $(LOWEST)/.ready
 	$(LOWEST)/bin/python -m pytest -n auto tests/cli tests/frames tests/report \
 		tests/test_publishing*.py tests/methods/test_publishing*.py tests/test_verifier.py
 
+$(SERVICES)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(SERVICES)
+	$(SERVICES)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(SERVICES)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--editable ".[spark,sql]" --group dev --group services
+	@touch $(SERVICES)/.ready
+
+# A test that finds no server, or no Java, says so and is skipped.
+services: $(SERVICES)/.ready
+	$(SERVICES)/bin/python -m pytest -rs tests/frames -k "spark or ibis or postgres or databases"
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -81,4 +94,4 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.attack
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(DOCS) site demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(DOCS) $(SERVICES) site demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

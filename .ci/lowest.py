@@ -10,7 +10,7 @@ PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 def pin(requirement: str) -> str:
     """Turn name>=version into name==version; a dependency without a lower bound is an error."""
-    bounded = re.fullmatch(r"([A-Za-z0-9._-]+)>=([0-9.]+)", requirement)
+    bounded = re.fullmatch(r"([A-Za-z0-9._-]+)(?:\[[a-z,]+\])?>=([0-9.]+)", requirement)
     if not bounded:
         sys.exit(f"pyproject.toml: {requirement!r} is not of the form name>=version")
     return f"{bounded[1]}=={bounded[2]}"

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from tests.frames import postgres
 
 
 def is_text(kind):
@@ -176,6 +177,28 @@ def spark_frame(table, folder):
     return session.createDataFrame(table)
 
 
+# ---- databases ------------------------------------------------------------------------------
+
+
+def postgres_table(table, folder):
+    """The address of a table in a server of our own."""
+    name = postgres.hold(table)
+    return f"{postgres.server()}&table={name}"
+
+
+def ibis_duckdb(table, folder):
+    ibis = pytest.importorskip("ibis")
+    with duckdb.connect(folder / "people.duckdb") as opened:
+        opened.from_arrow(table).create("people")
+    return ibis.duckdb.connect(folder / "people.duckdb").table("people")
+
+
+def ibis_postgres(table, folder):
+    ibis = pytest.importorskip("ibis")
+    name = postgres.hold(table)
+    return ibis.connect(postgres.server()).table(name)
+
+
 FILES = [csv_file, csv_gz]
 TYPED = [
     parquet_file,
@@ -195,9 +218,13 @@ TYPED = [
     arrow_repeated_entries,
     duckdb_relation,
     spark_frame,
+    ibis_duckdb,
+    ibis_postgres,
+    postgres_table,
 ]
 # Those that count in an engine, where rows have no numbers.
 UNNUMBERED = [csv_file, csv_gz, polars_lazy, polars_enum_lazy, duckdb_relation, spark_frame]
+UNNUMBERED += [ibis_duckdb, ibis_postgres, postgres_table]
 
 
 def write(folder, content, name="people.csv"):

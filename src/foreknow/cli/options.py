@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperCommand
 
-from foreknow.data.reading import Reading, named_part
+from foreknow.data.reading import Reading, named_part, with_part
 from foreknow.errors import InputError, OutputError
 from foreknow.numbers import MOST_DIGITS
 from foreknow.text import visible
@@ -81,7 +81,8 @@ KeptPriorsPath = Annotated[
 Raw = Annotated[
     Path,
     typer.Argument(
-        help="CSV, Parquet (a file or folder), .xlsx, .sqlite, .duckdb, .sav, ...; - is stdin."
+        help="CSV, Parquet (a file or folder), .xlsx, .sqlite, .duckdb, .sav, postgresql://...; "
+        "- is stdin."
     ),
 ]
 Group = Annotated[
@@ -161,25 +162,42 @@ _READING: dict[str, Any] = {
     "decimal": typer.Option("--decimal", help="Before decimals: a point or a comma."),
     "date_format": typer.Option("--date-format", help="Of dates, such as dd.mm.yyyy."),
 }
+_PART = typer.Option("--table", help="The table of a database, or the sheet of a workbook.")
 
 
 def reads(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command, for its last parameter `reading`, the options that say how a file is read."""
+    """Give a command, for its last parameter `reading`, the options that say how a file is read.
+
+    Unless it has an option of that name, also which table of a source is meant.
+    """
     signature = inspect.signature(command, eval_str=True)
     *own, _ = signature.parameters.values()
     kind = inspect.Parameter.KEYWORD_ONLY
+    options = _READING | ({} if _has_table(own) else {"part": _PART})
     added = [
         inspect.Parameter(name, kind, default=None, annotation=Annotated[str | None, option])
-        for name, option in _READING.items()
+        for name, option in options.items()
     ]
+
+    source = next((each.name for each in own if each.name == "table"), own[0].name)
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
+        part = given.pop("part", None)
+        if part is not None:
+            if given[source] is None:
+                raise InputError("--table says which table of a source is meant; name the source")
+            given[source] = with_part(given[source], part)
         command(reading=Reading(**{name: given.pop(name) for name in _READING}), **given)
 
     called.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
     called.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
     return called
+
+
+def _has_table(own: Sequence[inspect.Parameter]) -> bool:
+    said = [info for each in own for info in getattr(each.annotation, "__metadata__", ())]
+    return any("--table" in (info.param_decls or ()) for info in said)
 
 
 def read_by(rules: Policy, reading: Reading) -> Policy:

@@ -10,12 +10,14 @@ from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from foreknow.errors import SchemaError, did_you_mean
 
 UTF8 = "utf-8"
 STDIN = "-"
 _PART = re.compile(r"(?P<file>.+)\?(?P<key>table|sheet)=(?P<name>.+)", re.DOTALL)
+_ADDRESS = re.compile(r"postgres(ql)?:/")  # as a Path, it has one slash only
 _WORDS = {"yyyy": "%Y", "yy": "%y", "mm": "%m", "dd": "%d", "m": "%m", "d": "%d"}
 _TIME = re.compile(r"hh:mm(:ss)?", re.IGNORECASE)
 _DATE = re.compile(r"(?<!%)(yyyy|yy|mm?|dd?)", re.IGNORECASE)
@@ -178,6 +180,27 @@ def named_part(path: Path) -> tuple[Path, str | None, str]:
     if found is None or path.exists():
         return path, None, ""
     return Path(found["file"]), found["key"], found["name"]
+
+
+def with_part(path: Path, part: str) -> Path:
+    """The table or sheet of a source, as `named_part` reads it.
+
+    >>> str(with_part(Path("people.xlsx"), "2024")), str(with_part(Path("a.db"), "visits"))
+    ('people.xlsx?sheet=2024', 'a.db?table=visits')
+    """
+    if is_address(path):
+        return Path(f"{path}{'&' if '?' in str(path) else '?'}table={quote(part, safe='')}")
+    key = "sheet" if path.suffix.lower() in (".xlsx", ".xlsm") else "table"
+    return Path(f"{path}?{key}={part}")
+
+
+def is_address(source: str | Path) -> bool:
+    """Whether a source is the address of a database, and no path.
+
+    >>> is_address("postgresql://localhost/clinic"), is_address("clinic.csv")
+    (True, False)
+    """
+    return _ADDRESS.match(str(source)) is not None
 
 
 NOTHING = Reading()

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.data.engines.duckdb_table import DuckTable, clear_errors, quoted
+from foreknow.data.engines.duckdb_table import DuckTable, clear_errors
 from foreknow.data.engines.parquet_table import ParquetTable
-from foreknow.data.engines.table import Snapshot, Table
+from foreknow.data.engines.table import Snapshot, Table, sql_name
 from foreknow.data.sparse import IntArray
 from foreknow.engine import connect
 from foreknow.errors import DataError
@@ -165,7 +165,7 @@ class Counted:
             self.table.check()
 
     def _raw(self, name: str) -> str:
-        return quoted(self.duck.inner(name))
+        return sql_name(self.duck.inner(name))
 
     def _value(self, name: str) -> str:
         """A column as it is counted; of a CSV file, an empty field is a null."""

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.data.engines.table import check_columns, choose
+from foreknow.data.engines.table import check_columns, choose, sql_name
 from foreknow.data.reading import to_add
 from foreknow.engine import DELIMITERS, CsvFile, connect, read_parquet
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
@@ -107,7 +107,7 @@ class DuckTable:
                 known = connection.execute(_TABLES, [database, database]).fetchall()
                 places = {t if s == "main" else f"{s}.{t}": (s, t) for s, t in known}
                 table = choose(name, "table", list(places), part)
-                address = ".".join(map(quoted, (database, *places[table])))
+                address = ".".join(map(sql_name, (database, *places[table])))
                 relation = connection.table(address)
                 called = f"{name}, table {table}"
                 made = cls(relation, called, relation.columns, connection=connection)
@@ -138,7 +138,7 @@ class DuckTable:
         kinds = dict(zip(self.columns, map(str, self.relation.types), strict=True))
         floats = [i for i, name in enumerate(columns) if kinds[name] in ("FLOAT", "DOUBLE")]
         # DuckDB takes 0.0 and -0.0 for one, and readers of what is published may not.
-        signs = [f"signbit({quoted(self._inner[columns[i]])})" for i in floats]
+        signs = [f"signbit({sql_name(self._inner[columns[i]])})" for i in floats]
         keys = ", ".join([self._keys(columns), *signs])
         with clear_errors(self.name):
             grouped = self.relation.aggregate(f"{keys}, count(*)", keys).to_arrow_table()
@@ -188,18 +188,13 @@ class DuckTable:
                 raise DataError(f"column {column!r} is of type {kinds[column]}; cast it to text")
 
     def _keys(self, columns: Sequence[str]) -> str:
-        return ", ".join(quoted(self._inner[column]) for column in columns)
+        return ", ".join(sql_name(self._inner[column]) for column in columns)
 
 
 def _detach(connection: Any, database: str) -> None:
     """Give a file free, so that others may write to it."""
     with suppress(duckdb.Error):
         connection.execute(f"DETACH {database}")
-
-
-def quoted(column: str) -> str:
-    """A name as SQL has it."""
-    return '"' + column.replace('"', '""') + '"'
 
 
 def _encode_texts(batch: pa.RecordBatch) -> pa.RecordBatch:

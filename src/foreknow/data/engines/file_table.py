@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import pyarrow as pa
 
-from foreknow.data.engines.table import check_columns, choose
+from foreknow.data.engines.table import check_columns, choose, sql_name, sql_text
 from foreknow.data.reading import Reading, to_add
 from foreknow.engine import Stamp
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
@@ -130,25 +130,17 @@ def of_sqlite(path: Path, name: str, part: str | None, reading: Reading) -> File
     listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
     known = [each for each in ask(listed)["name"] if not each.startswith("sqlite_")]
     table = choose(name, "table", known, part)
-    columns = ask(f"SELECT name, type FROM pragma_table_xinfo({_text(table)}) WHERE hidden <> 1")
+    columns = ask(f"SELECT name, type FROM pragma_table_xinfo({sql_text(table)}) WHERE hidden <> 1")
     declared = dict(zip(*columns.values(), strict=True))
 
     def fetch(wanted: Sequence[str]) -> list[Any]:
-        found = ask(f"SELECT {', '.join(map(_quoted, wanted))} FROM {_quoted(table)}")
+        found = ask(f"SELECT {', '.join(map(sql_name, wanted))} FROM {sql_name(table)}")
         return [
             _moments(values) if re.search("DATE|TIME", str(declared[column]).upper()) else values
             for column, values in found.items()
         ]
 
     return FileTable(f"{name}, table {table}", columns["name"], fetch, settled=False)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(name: str) -> str:
-    return "'" + name.replace("'", "''") + "'"
 
 
 def _moments(values: list[Any]) -> Any:

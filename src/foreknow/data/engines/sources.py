@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.data.engines.table import Table
-from foreknow.data.reading import STDIN, Reading, named_part, to_add
+from foreknow.data.reading import STDIN, Reading, is_address, named_part, to_add
 from foreknow.errors import DataError
 
 _CSV = (".csv", ".tsv", ".txt")
@@ -26,6 +26,10 @@ def open_table(source: Any, reading: Reading | None = None) -> Table:
         table: Table = source
         return table
     if isinstance(source, (str, Path)):
+        if is_address(source):
+            from foreknow.data.engines.database import DatabaseTable
+
+            return DatabaseTable(source)
         return _open_path(Path(source), reading or Reading())
     if type(source).__module__.split(".")[0] in {"duckdb", "_duckdb"}:
         from foreknow.data.engines.duckdb_table import DuckTable

@@ -90,6 +90,16 @@ def require(table: Table, columns: Sequence[str]) -> None:
             )
 
 
+def sql_name(name: str) -> str:
+    """A name in a query."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def sql_text(text: str) -> str:
+    """A text in a query."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 class Snapshot:
     """A table of which some columns are read once, on first use; others can only be counted."""
 

@@ -1,0 +1,161 @@
+"""Time and memory of whole commands as a table grows, each in a process of its own.
+
+    python -m benchmarks.growth [--most 7] [--out growth.json]
+
+Rows go from 10^4 to 10^MOST; then, at 10^6 rows, groups, values, columns, and nodes of the lattice.
+Tables are Parquet: five quasi-identifiers of 79, 2, 17, 57 and 7 values unless said, a sensitive
+column of 50. Besides each command stands DuckDB's bare GROUP BY of the same file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+
+from benchmarks.measure import heading
+
+CARDINALITIES = (79, 2, 17, 57, 7)
+VALUES, GROUPS, ROWS = 50, 50_000, 10**6
+POLICY = """
+[schema]
+quasi_identifiers = {columns}
+sensitive = "disease"
+
+[publish]
+format = "parquet"
+
+[[require]]
+facts = {{ l = 3, k = 2, m = 1 }}
+below = 0.5
+"""
+AUDIT = """
+[schema]
+group = "gid"
+sensitive = "disease"
+
+[[require]]
+facts = {{ l = 3, k = 2, m = 1 }}
+below = 0.5
+"""
+
+
+def made(folder: Path, rows: int, groups: int, values: int, columns: int) -> Path:
+    """Write a table of people, groups as if it were a release."""
+    path = folder / f"people-{rows}-{groups}-{values}-{columns}.parquet"
+    if path.exists():
+        return path
+    sizes = (CARDINALITIES * 3)[:columns]
+    drawn = ", ".join(
+        f"least({size - 1}, floor(-ln(1 - random()) * {size / 3}))::UTINYINT AS q{i}"
+        for i, size in enumerate(sizes)
+    )
+    with duckdb.connect() as connection:
+        connection.execute("SELECT setseed(0.5)")
+        connection.execute(
+            f"COPY (SELECT {drawn}, (i * 7919 % {groups})::INTEGER AS gid, "
+            f"'v' || least({values - 1}, floor(pow(random(), 2) * {values}))::INTEGER AS disease "
+            f"FROM range({rows}) t(i)) TO '{path}' (FORMAT parquet)"
+        )
+    return path
+
+
+def bare(path: Path, keys: str) -> float:
+    """Seconds of DuckDB's GROUP BY of the file, in a process of its own."""
+    code = (
+        "import duckdb, time; t = time.perf_counter(); "
+        f"duckdb.sql('SELECT {keys}, count(*) FROM \"{path}\" GROUP BY ALL').to_arrow_table(); "
+        "print(time.perf_counter() - t)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def run(*command: str) -> tuple[float, int, int]:
+    """Seconds, peak memory in bytes, and exit code of a command."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "foreknow", *command, "--quiet"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    said = process.stderr.read()
+    _, status, used = os.wait4(process.pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code not in (0, 1):
+        print(said.decode()[-500:], file=sys.stderr)
+    return time.perf_counter() - start, used.ru_maxrss * 1024, code
+
+
+def settings(most: int) -> Iterator[tuple[str, dict[str, int], tuple[str, ...]]]:
+    """What grows, at which sizes, and by which methods."""
+    usual = {"rows": ROWS, "groups": GROUPS, "values": VALUES, "columns": 5}
+    for power in range(4, most + 1):
+        groups = min(GROUPS, 10**power // 20)
+        yield "rows", {**usual, "rows": 10**power, "groups": groups}, ("mondrian", "fulldomain")
+    for groups in (50, 5_000, 200_000):
+        yield "groups", {**usual, "groups": groups}, ()
+    for values in (2, 1_000, 20_000):
+        yield "values", {**usual, "values": values}, ("mondrian",)
+    for columns in (2, 8):
+        yield "columns", {**usual, "columns": columns}, ("mondrian", "fulldomain")
+
+
+def measured(folder: Path, size: dict[str, int], methods: tuple[str, ...]) -> dict[str, list]:
+    """Each command once: seconds, and peak memory."""
+    path, found = made(folder, **size), {}
+    columns = [f"q{i}" for i in range(size["columns"])]
+    for name, text in (("audit.toml", AUDIT), ("publish.toml", POLICY)):
+        (folder / name).write_text(text.format(columns=json.dumps(columns)))
+    found["GROUP BY of a release"] = [bare(path, "gid, disease"), 0]
+    found["audit"] = [*run("audit", str(path), "--policy", str(folder / "audit.toml"))][:2]
+    if methods:
+        found["GROUP BY of combinations"] = [bare(path, f"{', '.join(columns)}, disease"), 0]
+    for method in methods:
+        out = folder / "out"
+        asked = ["--policy", str(folder / "publish.toml"), "--method", method, "--out", str(out)]
+        *cost, code = run("publish", str(path), *asked)
+        found[f"publish {method}"] = cost if code == 0 else [None, cost[1]]
+        if code == 0:
+            found[f"verify {method}"] = [*run("verify", str(out))][:2]
+        for each in (out, out.with_name("out.owner")):
+            shutil.rmtree(each, ignore_errors=True)
+    return found
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--most", type=int, default=7)
+    asked.add_argument("--out", type=Path)
+    given = asked.parse_args()
+    heading(f"growth, load {os.getloadavg()[0]:.1f} at the start")
+    results = []
+    with tempfile.TemporaryDirectory(prefix="growth") as place:
+        for what, size, methods in settings(given.most):
+            found = measured(Path(place), size, methods)
+            results.append({"grows": what, **size, "cost": found})
+            print(f"{what}: {', '.join(f'{n:,} {key}' for key, n in size.items())}")
+            for name, (seconds, peak) in found.items():
+                took = "none safe" if seconds is None else f"{seconds:8.2f} s"
+                print(f"    {name:<26}{took} {peak / 2**20:8,.0f} MiB", flush=True)
+            for old in Path(place).glob("*.parquet"):
+                old.unlink()
+    if given.out:
+        given.out.write_text(json.dumps(results, indent=1))
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    print(f"highest peak of any process: {peak / 2**10:,.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""Tables in a PostgreSQL database, through ADBC; counting is the database's own GROUP BY."""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foreknow.data.engines.table import check_columns, choose, sql_name, sql_text
+from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
+
+# As a Path, an address has one slash only.
+_ADDRESS = re.compile(r"(postgres(?:ql)?):/+(.*)", re.DOTALL)
+_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_TABLES = """
+SELECT n.nspname AS schema, c.relname AS name
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema'
+  AND n.nspname NOT LIKE 'pg\\_%' AND has_table_privilege(c.oid, 'SELECT')
+ORDER BY 1, 2
+"""
+_COLUMNS = """
+SELECT a.attname AS name, CASE t.typtype WHEN 'e' THEN 'text'
+  WHEN 'd' THEN format_type(t.typbasetype, NULL) ELSE format_type(t.oid, NULL) END AS kind
+FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+WHERE a.attrelid = {}::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+_AS_IT_IS = {"smallint", "integer", "bigint", "boolean", "date", "timestamp without time zone"}
+_AS_IT_IS |= {"timestamp with time zone", "real", "double precision"}
+_FLOATS = {"real", "double precision"}
+# Collations may take texts for equal that readers of what is published tell apart.
+_AS_TEXT = {"text", "character varying", "character", '"char"', "name", "uuid", "citext"}
+
+
+class DatabaseTable:
+    """A table or view; all that is read of it is of one moment."""
+
+    untyped = settled = False
+
+    def __init__(self, source: str | Path) -> None:
+        address, part = _parts(source)
+        self.name = _name(address)
+        try:
+            from adbc_driver_postgresql import dbapi
+        except ImportError:
+            raise DataError(
+                f'{self.name} needs the ADBC driver of PostgreSQL: pip install "foreknow[sql]"'
+            ) from None
+        with self._clear_errors(address):
+            connection = dbapi.connect(address)
+            self._cursor = connection.cursor()
+            weakref.finalize(self, _close, self._cursor, connection)
+            self._cursor.execute(_SNAPSHOT)
+            known = self._ask(_TABLES).to_pylist()
+            places = {
+                each["name"] if each["schema"] == "public" else ".".join(each.values()): each
+                for each in known
+            }
+            table = choose(self.name, "table", list(places), part)
+            self._place = ".".join(map(sql_name, places[table].values()))
+            listed = self._ask(_COLUMNS.format(sql_text(self._place))).to_pylist()
+        self.name = f"{self.name}, table {table}"
+        self._kinds: Mapping[str, str] = {each["name"]: each["kind"] for each in listed}
+        self.columns = check_columns(list(self._kinds), self.name)
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns."""
+        with self._clear_errors():
+            found = self._ask(f"SELECT {self._chosen(columns)} FROM {self._place}")
+        return self._typed(found)
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
+        """One GROUP BY in the database; not of floats, of which it takes 0.0 and -0.0 for one."""
+        if any(self._kinds[column].removesuffix("[]") in _FLOATS for column in columns):
+            return None
+        places = ", ".join(str(place) for place in range(1, len(columns) + 1))
+        with self._clear_errors():
+            found = self._ask(
+                f"SELECT {self._chosen(columns)}, count(*) FROM {self._place} GROUP BY {places}"
+            )
+        last = found.num_columns - 1
+        return self._typed(found.select(list(columns))), found.column(last).to_numpy()
+
+    def _ask(self, query: str) -> pa.Table:
+        self._cursor.execute(query)
+        return self._cursor.fetch_arrow_table()
+
+    def _chosen(self, columns: Sequence[str]) -> str:
+        return ", ".join(f"{self._read(column)} AS {sql_name(column)}" for column in columns)
+
+    def _read(self, column: str) -> str:
+        kind, name = self._kinds[column], sql_name(column)
+        one = kind.removesuffix("[]")
+        if one in _AS_IT_IS:
+            return name
+        if one in _AS_TEXT:
+            return f'{name}::text{kind[len(one) :]} COLLATE "C"'
+        if kind == "numeric":  # 1.0 and 1.00 are one number, and two texts
+            return f"trim_scale({name})::text"
+        raise DataError(
+            f"{self.name}: column {column!r} is of type {kind}; make a view that casts it to text, "
+            "or to a number or date"
+        )
+
+    def _typed(self, found: pa.Table) -> pa.Table:
+        """Numbers of any size as decimals."""
+        for place, column in enumerate(found.column_names):
+            if self._kinds[column] == "numeric":
+                found = found.set_column(place, column, self._decimals(column, found[column]))
+        return found
+
+    def _decimals(self, column: str, texts: pa.ChunkedArray) -> pa.ChunkedArray:
+        digits = pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", ""))
+        try:
+            return texts.cast(pa.decimal128(38, pc.max(digits).as_py() or 0))
+        except pa.ArrowInvalid:
+            raise DataError(
+                f"{self.name}: column {column!r} holds a number of over 38 digits, NaN or "
+                "infinity; make a view that casts it to double precision or to text"
+            ) from None
+
+    @contextmanager
+    def _clear_errors(self, address: str = "") -> Iterator[None]:
+        """Say in one line what the database says in several; never the password."""
+        from adbc_driver_manager import Error
+
+        try:
+            yield
+        except Error as error:
+            if short_of_memory(error):
+                raise NotEnoughMemory(f"reading {self.name}") from error
+            said = re.sub(r"^[A-Z_]+: (\[libpq\] )?", "", str(error)).splitlines()[0]
+            password = urlsplit(address).password
+            if password:
+                said = said.replace(password, "...").replace(unquote(password), "...")
+            raise DataError(f"{self.name} cannot be read: {said}") from None
+
+
+def _close(*opened: Any) -> None:
+    for each in opened:
+        each.close()
+
+
+def _parts(source: str | Path) -> tuple[str, str | None]:
+    """The address as libpq takes it, and the table that its query names."""
+    found = _ADDRESS.fullmatch(str(source))
+    assert found is not None, source
+    scheme, rest = found.groups()
+    local = "/" if str(source).startswith(f"{scheme}:///") else ""
+    place, _, query = f"postgresql://{local}{rest}".partition("?")
+    said = parse_qsl(query, keep_blank_values=True)
+    kept = urlencode([each for each in said if each[0] != "table"], quote_via=quote)
+    part = dict(said).get("table")
+    return f"{place}?{kept}" if kept else place, part
+
+
+def _name(address: str) -> str:
+    """The address without who asks, nor how."""
+    parts = urlsplit(address)
+    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
