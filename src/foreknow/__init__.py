@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from foreknow.data.reading import Reading
     from foreknow.data.release import Release
     from foreknow.data.schema import Schema
+    from foreknow.engine import limit_memory
     from foreknow.errors import ForeknowError, InputError, NoSafeRelease
     from foreknow.evidence import EvidenceReport, evidence_report
     from foreknow.methods.anatomy import Anatomy
@@ -138,6 +139,7 @@ _ROOMS = {
     "data.reading": ["Reading"],
     "data.release": ["Release"],
     "data.schema": ["Schema"],
+    "engine": ["limit_memory"],
     "evidence": ["EvidenceReport", "evidence_report"],
     "errors": ["ForeknowError", "InputError", "NoSafeRelease"],
     "methods.anatomy": ["Anatomy"],
@@ -261,6 +263,7 @@ __all__ = [
     "knowledge_skyline",
     "knowledge_skylines",
     "learned_report",
+    "limit_memory",
     "name_people",
     "named_release",
     "optimal_discernibility",

@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from foreknow.data.engines.table import check_columns
-from foreknow.engine import Stamp
+from foreknow.engine import Stamp, memory_limit
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 
 # Up to here two columns of codes fit the memory of a small machine, and counting them is faster
 # than a GROUP BY.
 _ROWS_IN_MEMORY = 150_000_000
+_BYTES_PER_ROW = 32
 _CODED = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -85,7 +86,8 @@ class ParquetTable:
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """Count in DuckDB where the rows are too many to hold."""
-        if self.n_rows <= _ROWS_IN_MEMORY:
+        limit = memory_limit()
+        if self.n_rows <= (_ROWS_IN_MEMORY if limit is None else limit // _BYTES_PER_ROW):
             return None
         from foreknow.data.engines.duckdb_table import DuckTable
 
