@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,10 @@ class InEngine:
         for name in own:
             who.append(free_name(name, {*published, *who}))
         row = free_name(ROW, {*published, *who})
-        labels = {name: array.dictionary_encode() for name, array in published.items()}
+        labels = {
+            name: array.dictionary_encode() if pa.types.is_string(array.type) else array
+            for name, array in published.items()
+        }
         needed = schema.sensitives if self.microdata.left_out else ()
         keys, of_key = self._keys(names, groups)
         found, done = np.zeros(len(people), dtype=np.int64), 0
@@ -152,46 +155,44 @@ class InEngine:
 
 
 class Stored(Mapping[str, pa.Table]):
-    """The table of a release in a file of our private folder; read when it is asked for.
+    """The tables of a release in files of our private folder; read when they are asked for.
 
     Attributes
     ----------
-    path : Path
-    digest : str
-        SHA-256 of the file.
+    paths : dict of str to Path
+        The file of each table.
+    digests : dict of str to str
+        SHA-256 of each file.
     """
 
-    def __init__(self, parts: Iterator[pa.Table]) -> None:
-        self.path = new_file(".parquet")
-        weakref.finalize(self, self.path.unlink, missing_ok=True)
-        write_parts(parts, self.path)
-        self.digest = digest_of(self.path)
+    def __init__(self, tables: Mapping[str, Iterable[pa.Table]]) -> None:
+        self.paths: dict[str, Path] = {}
+        for name, parts in tables.items():
+            self.paths[name] = path = new_file(".parquet")
+            weakref.finalize(self, path.unlink, missing_ok=True)
+            write_parts(parts, path)
+        self.digests = {name: digest_of(path) for name, path in self.paths.items()}
 
-    def table(self) -> DuckTable:
-        """The table where it can be counted."""
-        opened = DuckTable.of_parquet([self.path], "the release")
-        opened.kept = self  # type: ignore[attr-defined]
-        return opened
+    def opened(self) -> dict[str, DuckTable]:
+        """The tables where they can be counted."""
+        found = {}
+        for name, path in self.paths.items():
+            found[name] = DuckTable.of_parquet([path], "the release")
+            found[name].kept = self  # type: ignore[attr-defined]
+        return found
 
-    def parts(self) -> Iterator[pa.Table]:
-        """The table, some rows at a time."""
-        return parts_of_parquet(self.path)
+    def parts(self, name: str) -> Iterator[pa.Table]:
+        """A table, some rows at a time."""
+        return parts_of_parquet(self.paths[name])
 
     def __getitem__(self, name: str) -> pa.Table:
-        if name not in self.paths:
-            raise KeyError(name)
-        return pa.concat_tables(self.parts())
-
-    @property
-    def paths(self) -> dict[str, Path]:
-        """The file of each table."""
-        return {"release": self.path}
+        return pa.concat_tables(self.parts(name))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.paths)
 
     def __len__(self) -> int:
-        return 1
+        return len(self.paths)
 
 
 def _source(microdata: Microdata, policy: Policy, method: Any) -> Counted | str:
@@ -201,8 +202,6 @@ def _source(microdata: Microdata, policy: Policy, method: Any) -> Counted | str:
         return f"{type(method).__name__} looks at each row"
     if schema.semantics != "single":
         return "a person may have several values"
-    if options.written != "generalized":
-        return "the bucketized form is made of rows"
     if policy.attributes:
         return "priors are compared with people"
     if microdata.was_read:

@@ -86,12 +86,14 @@ from foreknow.publishing.signature import Signer
 from foreknow.publishing.tables import (
     GROUP,
     bucketized,
+    bucketized_parts,
     coarsened_columns,
     generalized,
     generalized_parts,
     group_ids,
     members_of,
     refuse_borrowed_priors,
+    tallies_of,
 )
 from foreknow.publishing.verification import as_release, findings_of
 from foreknow.result import page_of
@@ -226,7 +228,7 @@ class Publication:
             said, kept = self.certificate, self._kept
             digests = {path.name: digest_of(path) for path in paths.values()}
             stored = self.tables if isinstance(self.tables, Stored) else None
-            if stored is None or [*digests.values()] != [stored.digest]:
+            if stored is None or [*digests.values()] != [*stored.digests.values()]:
                 _log.info("reading the written release back")
                 self._read_back(paths)
             _log.info("writing the report")
@@ -249,10 +251,10 @@ class Publication:
         """Write a table; one that an engine counted is in a file already, which was judged."""
         stored, escape = self.tables, self._options.escape_formulas
         if self._options.format == "csv":
-            table = stored.parts() if isinstance(stored, Stored) else stored[name]
+            table = stored.parts(name) if isinstance(stored, Stored) else stored[name]
             write_csv(table, path, escape_formulas=escape)
         elif isinstance(stored, Stored):
-            shutil.copyfile(stored.path, path)
+            shutil.copyfile(stored.paths[name], path)
         else:
             write_parquet(stored[name], path)
 
@@ -379,16 +381,16 @@ def publish(
     anonymizer, floors = found.settled or anonymizer, found.floors
     groups, n_groups = _people(found.of_row, microdata, type(anonymizer).__name__)
     random = np.random.default_rng(seed)
+    tables: Mapping[str, pa.Table]
     _log.info("writing %d groups as tables", n_groups)
     if options.form == "generalized":
         coarse = coarsened_columns(written, groups, n_groups, options.labels, floors)
         refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
-        tables: Mapping[str, pa.Table]
         if counted is None:
             tables = generalized(microdata, groups, coarse, random, options.unlinked)
         else:
             parts = generalized_parts(microdata, groups, coarse, random, options.unlinked)
-            tables = Stored(parts)
+            tables = Stored({"release": parts})
         people = np.bincount(groups, microdata.times)
         ncp = {column.attribute.name: column.ncp(people) for column in coarse}
         labels = {column.attribute.name: column.known for column in coarse}
@@ -396,12 +398,17 @@ def publish(
         called = {c.attribute.name: pa.array(c.labels, pa.string()) for c in coarse}
     else:
         ids = group_ids(n_groups, random)
-        tables = bucketized(microdata, groups, ids, random, options.unlinked)
+        if counted is None:
+            tables = bucketized(microdata, groups, ids, random, options.unlinked)
+        else:
+            tallies = tallies_of(microdata, groups, ids, options.unlinked)
+            parts = bucketized_parts(microdata, groups, ids, random)
+            tables = Stored({"people": parts, **{n: [t] for n, t in tallies.items()}})
         columns, labels, ncp, called = (GROUP,), {}, {}, {GROUP: pa.array(ids)}
     schema = microdata.schema
     opened: dict[str, Table]
     if isinstance(tables, Stored):
-        opened = {"release": tables.table()}
+        opened = {**tables.opened()}
     else:
         if options.format == "csv":
             _refuse_empty_lines(tables)

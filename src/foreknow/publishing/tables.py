@@ -111,14 +111,46 @@ def generalized_parts(
     It is drawn from the counts of the groups: which row of the source a row was, nothing tells.
     """
     one_of, rank = _ranks(columns)
-    schema, n_ranks, of_entry = microdata.schema, len(one_of), rank[groups]
-    times = np.ones(len(groups), np.int64) if microdata.times is None else microdata.times
-    own: dict[str, tuple[NDArray[Any], Any]] = {}  # of each column: codes, and their values
-    for name in schema.other:
-        codes, values = codes_of(_one_zero(microdata.other().column(name)))
-        own[name] = codes, values
+    written = {
+        column.attribute.name: pa.array([column.labels[g] for g in one_of], pa.string())
+        for column in columns
+    }
+    by_rank = {name: labels.dictionary_encode() for name, labels in written.items()}
+    own = _others(microdata)
     for column in microdata.sensitives:
         own[column.name] = column.codes, _texts(column.domain)
+    return _drawn(microdata, rank[groups], by_rank, own, random, unlinked)
+
+
+def bucketized_parts(
+    microdata: Microdata, groups: IntArray, ids: IntArray, random: np.random.Generator
+) -> Iterator[pa.Table]:
+    """The table ``people`` of `bucketized`, a part at a time; see `generalized_parts`."""
+    own = {a.name: (a.codes, pa.array(exact_labels(a), pa.string())) for a in microdata.attributes}
+    by_rank = {GROUP: pa.array(np.arange(1, len(ids) + 1))}
+    order = [*own, *microdata.schema.other, GROUP]
+    own |= _others(microdata)
+    parts = _drawn(microdata, ids[groups] - 1, by_rank, own, random)
+    return (part.select(order) for part in parts)
+
+
+def _others(microdata: Microdata) -> dict[str, tuple[NDArray[Any], Any]]:
+    """Codes and values of the columns that are published as they are."""
+    other = microdata.other()
+    return {name: codes_of(_one_zero(other.column(name))) for name in microdata.schema.other}
+
+
+def _drawn(
+    microdata: Microdata,
+    of_entry: IntArray,
+    by_rank: Mapping[str, pa.Array],
+    own: dict[str, tuple[NDArray[Any], Any]],
+    random: np.random.Generator,
+    unlinked: Sequence[str] = (),
+) -> Iterator[pa.Table]:
+    """Rows in order of rank, at random among equals: what a rank has, and what its entries have."""
+    n_ranks = len(next(iter(by_rank.values())))
+    times = np.ones(len(of_entry), np.int64) if microdata.times is None else microdata.times
     linked = [name for name in own if name not in unlinked]
     bags = {}
     if linked:
@@ -132,24 +164,19 @@ def generalized_parts(
             own[name] = held, values
             bags[(name,)] = Bags(offsets, many, random), np.arange(len(held))
     people = np.bincount(of_entry, times, n_ranks).astype(np.int64)
-    written = {}
-    for made in columns:
-        coded = pa.array([made.labels[g] for g in one_of], pa.string()).dictionary_encode()
-        written[made.attribute.name] = coded
     for start, stop, n in runs(people):
         of_row = np.repeat(np.arange(start, stop), people[start:stop] if n is None else n)
         at = pa.array(of_row)
-        part: dict[str, Any] = {name: coded.take(at) for name, coded in written.items()}
+        part: dict[str, Any] = {name: values.take(at) for name, values in by_rank.items()}
         drawn: dict[str, IntArray] = {}
         for names, (bag, order) in bags.items():
-            entries = order[bag.drawn(start, stop, n)]
-            drawn |= dict.fromkeys(names, entries)
-        for name in own:  # in the order of the schema, as in memory
-            codes, values = own[name]
-            if name in schema.other:
-                part[name] = values.take(pa.array(codes[drawn[name]]))
+            drawn |= dict.fromkeys(names, order[bag.drawn(start, stop, n)])
+        for name, (codes, values) in own.items():
+            codes = pa.array(codes[drawn[name]])
+            if name in microdata.schema.sensitives:
+                part[name] = pa.DictionaryArray.from_arrays(codes, values)
             else:
-                part[name] = pa.DictionaryArray.from_arrays(pa.array(codes[drawn[name]]), values)
+                part[name] = values.take(codes)
         yield pa.table(part)
 
 
@@ -264,12 +291,7 @@ def bucketized(
     The groups are called by their `ids`, see `group_ids`. A sensitive column that is `unlinked` has
     a table of its own, ``sensitive2`` and so on.
     """
-    for column in (*microdata.schema.quasi_identifiers, *microdata.schema.other):
-        if column == GROUP:
-            raise SchemaError(f"a bucketized release names its groups {GROUP!r}; rename the column")
-    for column in microdata.schema.sensitives:
-        if column in (GROUP, COUNT):
-            raise SchemaError(f"a sensitive column must not be called {GROUP!r} or {COUNT!r}")
+    tallies = tallies_of(microdata, groups, ids, unlinked)
     order = _shuffled(ids[groups], random)
     people: dict[str, Any] = {
         attribute.name: pa.array(exact_labels(attribute), pa.string()).take(
@@ -279,7 +301,20 @@ def bucketized(
     }
     people.update(_other(microdata, order))
     people[GROUP] = pa.array(ids[groups][order])
-    tables = {"people": pa.table(people)}
+    return {"people": pa.table(people), **tallies}
+
+
+def tallies_of(
+    microdata: Microdata, groups: IntArray, ids: IntArray, unlinked: Sequence[str]
+) -> dict[str, pa.Table]:
+    """The tables of sensitive values of `bucketized`."""
+    for column in (*microdata.schema.quasi_identifiers, *microdata.schema.other):
+        if column == GROUP:
+            raise SchemaError(f"a bucketized release names its groups {GROUP!r}; rename the column")
+    for column in microdata.schema.sensitives:
+        if column in (GROUP, COUNT):
+            raise SchemaError(f"a sensitive column must not be called {GROUP!r} or {COUNT!r}")
+    tables = {}
     columns = {column.name: column for column in microdata.sensitives}
     for part, names in parts_of_sensitive(tuple(columns), unlinked).items():
         own = [columns[name] for name in names]
@@ -329,7 +364,7 @@ def _tally(
         sizes = [len(column.domain) for column in columns]
         values, first = combine([column.codes for column in columns], sizes)
         people, of = groups, {column.name: column.codes[first] for column in columns}
-    offsets, codes, counts = count_pairs(people, values, n_groups, len(first))
+    offsets, codes, counts = count_pairs(people, values, n_groups, len(first), microdata.times)
     of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
     named = {c.name: _texts(c.domain).take(pa.array(of[c.name][codes])) for c in columns}
     return of_cell, {**named, COUNT: pa.array(counts)}
