@@ -303,9 +303,12 @@ def test_errors_name_the_row_of_the_table(tmp_path):
         fk.publish(twice, {"schema": schema, "require": [FACTS]}, engine="duckdb")
 
 
-def test_large_tables_are_counted_without_being_asked(tmp_path, monkeypatch):
-    monkeypatch.setattr(in_engine, "LARGE_ROWS", 100)
-    monkeypatch.setattr(in_engine, "LARGE_BYTES", 1000)
+@pytest.mark.parametrize("limited", [False, True])
+def test_large_tables_are_counted_without_being_asked(tmp_path, monkeypatch, limited):
+    monkeypatch.setattr(in_engine, "LARGE_ROWS", 201 if limited else 200)
+    monkeypatch.setattr(in_engine, "LARGE_BYTES", 10**9 if limited else 1000)
+    if limited:
+        monkeypatch.setattr(in_engine, "memory_limit", lambda: 200 * 160)
     policy = {"schema": HOSPITAL, "require": [FACTS]}
     for suffix in (".csv", ".parquet"):
         source = written(patients(200), tmp_path / f"patients{suffix}")

@@ -24,7 +24,7 @@ from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.engines.write import parts_of_parquet, write_parts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, combine
-from foreknow.engine import new_file
+from foreknow.engine import memory_limit, new_file
 from foreknow.errors import DataError, InputError, InternalError, did_you_mean
 from foreknow.methods.protocol import traits_of
 from foreknow.policy.policy import Policy
@@ -33,8 +33,10 @@ from foreknow.publishing.tables import ROW, free_name
 
 _log = logging.getLogger(__name__)
 ENGINES = "auto", "memory", "duckdb"
-# From here on counting equal rows is faster than to read them: rows, or bytes of a CSV file.
-LARGE_ROWS, LARGE_BYTES = 2_000_000, 100_000_000
+# From here on a table is counted: rows, or bytes of a CSV file. What is smaller is read as fast.
+LARGE_ROWS, LARGE_BYTES = 10_000_000, 400_000_000
+# So much memory it takes to publish a row, or a byte of CSV, that was read; at the peak.
+_PER_ROW, _PER_BYTE = 160, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,5 +218,9 @@ def _source(microdata: Microdata, policy: Policy, method: Any) -> Counted | str:
 
 
 def _is_small(source: Counted) -> bool:
-    """Whether to read it is as fast."""
-    return source.size < (LARGE_BYTES if source.duck.untyped else LARGE_ROWS)
+    """Whether to read it is as fast, and it fits in what memory is allowed."""
+    csv, limit = source.duck.untyped, memory_limit()
+    large = LARGE_BYTES if csv else LARGE_ROWS
+    if limit is not None:
+        large = min(large, limit // (_PER_BYTE if csv else _PER_ROW))
+    return source.size < large
