@@ -92,7 +92,7 @@ def test_any_integer_type_will_do_and_sums_do_not_overflow():
         ({"sizes": [3, 9], "groups": ["x", "y"]}, "group 'y' has 9 people but 2 values"),
         (
             {"sizes": [1, 1], "semantics": "set"},
-            "value 'a' occurs 2 times among the 1 people of group 0; under 'set' nobody",
+            "value 'a' occurs 2 times among one person of group 0; under 'set' nobody",
         ),
     ],
     ids=str,

@@ -2,14 +2,17 @@
 
 import json
 import re
+from functools import partial
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests import adult
 
 import foreknow as fk
 from foreknow.auditing.curves import curves_at
 from foreknow.errors import DataError, InputError, UnsupportedError
+from foreknow.report import render
 
 BAGS = [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Mumps"]]
 
@@ -106,3 +109,63 @@ def test_other_tables_are_refused():
         fk.disclosure_curves(sets)
     with pytest.raises(DataError, match="no sensitive values"):
         fk.disclosure_curves(fk.GroupCounts.from_bags([]))
+
+
+# ---- columns that are published beside ----------------------------------------------------------
+
+
+def beside():
+    rows = {
+        "age": ["30 to 39"] * 8,
+        "job": ["Cook"] * 4 + ["Nurse"] * 4,
+        "illness": [*"aabb", *"abcd"],
+        "income": [*"xxxy", *"yyxx"],
+    }
+    return fk.Release.from_generalized(
+        pa.table(rows), quasi_identifiers=["age"], sensitive=["illness", "income"], other=["job"]
+    )
+
+
+def by_hand(columns, sensitive):
+    """The bags of those who agree in all of some columns."""
+    found = beside()
+    jobs, income, illness = ["Cook"] * 4 + ["Nurse"] * 4, [*"xxxyyyxx"], [*"aabbabcd"]
+    every = {"job": jobs, "income": income, "illness": illness}
+    bags = {}
+    for row, value in enumerate(every[sensitive]):
+        bags.setdefault(tuple(every[name][row] for name in columns), []).append(value)
+    assert found.beside
+    return fk.GroupCounts.from_bags(list(bags.values()))
+
+
+@pytest.mark.parametrize(
+    ("given", "columns", "sensitive"),
+    [
+        ({}, ["job", "income"], "illness"),
+        ({"sensitive": "income"}, ["job", "illness"], "income"),
+        ({"knowing": ["job"]}, ["job"], "illness"),
+        ({"knowing": [], "sensitive": "income"}, [], "income"),
+    ],
+)
+def test_columns_published_beside_are_known_unless_it_is_said_otherwise(given, columns, sensitive):
+    counts, release = by_hand(columns, sensitive), beside()
+    curves, own = fk.disclosure_curves(release, 2, **given), fk.disclosure_curves(counts, 2)
+    assert [x.exact for x in curves.implications] == [x.exact for x in own.implications]
+    assert set(curves.scope.known) == set(columns)
+    skylines = fk.skyline_report(release, confidence="0.9", **given)
+    assert skylines.skylines == fk.skyline_report(counts, confidence="0.9").skylines
+    assert set(skylines.scope.known) == set(columns)
+    for made in (curves, skylines):
+        assert made.sensitive == sensitive
+        assert ("The adversary knows the" in render(made).html()) == bool(columns)
+
+
+def test_a_sight_stays_as_it_is_and_counts_know_no_columns():
+    seen = beside().seen("illness", ["job"])
+    assert fk.disclosure_curves(seen, 1).scope.known == ("job",)
+    assert fk.skyline_report(seen, confidence="0.9").scope.known == ("job",)
+    for look in (fk.disclosure_curves, partial(fk.skyline_report, confidence=1)):
+        with pytest.raises(InputError, match="counts have none: give the release"):
+            look(fk.GroupCounts.from_bags(BAGS), knowing=["job"])
+        with pytest.raises(InputError, match="jobb"):
+            look(beside(), knowing=["jobb"])

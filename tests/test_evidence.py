@@ -372,7 +372,12 @@ def test_a_signature_stands_for_the_report_too(place):
     with pytest.raises(CertificateError, match=r"report\.html is a link"):
         fk.verify(place / "out")
     report.unlink()
-    assert "report" not in run("verify", place / "out", "--key", place / "key.pub").output
+    for key in (None, place / "key.pub"):
+        with pytest.raises(CertificateError, match=r"^report\.html is missing, which was cert"):
+            fk.verify(place / "out", key=key)
+    found = run("verify", place / "out")
+    assert found.exit_code
+    assert "report.html is missing" in found.output
 
 
 def test_a_report_is_certified_from_version_6_on(place):
@@ -387,10 +392,13 @@ def test_a_report_is_certified_from_version_6_on(place):
         path.write_text(json.dumps({**table, key: wrong}))
         with pytest.raises(CertificateError, match=said):
             fk.verify(place / "out")
-    del table["report"]  # as before
-    path.write_text(json.dumps(table))
-    (place / "out" / "report.html").write_text("anything")
-    assert "report.html" in fk.verify(place / "out").not_judged
+    del table["report"]
+    for text in ("anything", None):
+        path.write_text(json.dumps(table))
+        report = place / "out" / "report.html"
+        report.unlink() if text is None else report.write_text(text)
+        with pytest.raises(CertificateError, match="a report, and its digest is missing"):
+            fk.verify(place / "out")
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 63, b"x" * 65, b"x" * 10_000])

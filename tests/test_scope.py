@@ -480,3 +480,30 @@ def test_a_published_column_by_which_priors_are_known_is_judged(learned, tmp_pat
     edit(tmp_path / "out", lambda table: table["scope"].update(beside=["job", "shoe"]))
     with pytest.raises(CertificateError, match="scope: beside"):
         fk.verify(tmp_path / "out")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_without_a_value_of_several_columns_are_counted_for_each(seed, tmp_path):
+    draw = random.Random(seed)
+    rows = {
+        "age": [draw.choice([1, 2]) for _ in range(60)],
+        "ill": [draw.choice(["a", "b", "c", None]) for _ in range(60)],
+        "pay": [draw.choice(["x", "y", "z", None, None]) for _ in range(60)],
+    }
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"], missing="drop")
+    required = [fk.Requirement(fk.Facts(), 1, sensitive=c, knowing=[]) for c in ("ill", "pay")]
+    policy = fk.Policy(required, schema=schema)
+    lacking = {name: rows[name].count(None) for name in ("ill", "pay")}
+    found = fk.audit(pa.table(rows), policy)
+    assert found.scope.lacking == lacking == found.to_dict()["scope"]["lacking"]
+    assert found.scope.left_out == max(lacking.values())
+    assert [v.counts.n_people for v in found.verdicts] == [60 - n for n in lacking.values()]
+    (said,) = [note for note in found.notes if "row" in note]
+    assert said.startswith(f"{lacking['ill']} rows have no ill, {lacking['pay']} rows have no pay:")
+    made = fk.publish(pa.table(rows), policy)
+    either = sum(None in pair for pair in zip(rows["ill"], rows["pay"], strict=True))
+    left = f"{either} rows have no ill or pay and were left out; nothing is said about them."
+    assert left in made.audit.notes
+    assert "lacking" not in made.certificate.scope
+    made.write(tmp_path / "out")
+    fk.verify(tmp_path / "out")

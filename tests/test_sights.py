@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow.errors import SchemaError, UnsupportedError
+from foreknow.errors import PolicyError, SchemaError, UnsupportedError
 from foreknow.result import page_of
 
 COLUMNS = ("ill", "pay", "job")
@@ -392,3 +392,139 @@ def test_what_is_proved_of_a_method_is_not_claimed_with_columns_beside(knowing, 
     asked = fk.Requirement(fk.Facts(), below="9/10", knowing=knowing)
     made = fk.publish(pa.table(table), fk.Policy([asked], roles), method="safe")
     assert made.audit.scope.method == known
+
+
+@given(releases, st.sets(st.sampled_from(COLUMNS), min_size=1))
+@examples(60)
+def test_a_criterion_of_group_sizes_hides_no_value_so_any_column_may_be_known(groups, known):
+    release = opened(groups, ())
+    sizes = [
+        n
+        for members in groups
+        for n in Counter(tuple(row[name] for name in sorted(known)) for row in members).values()
+    ]
+    required = fk.Requirement(fk.KAnonymity(2), knowing=sorted(known))
+    found = fk.audit(release, fk.Policy([required]))
+    assert found.criteria[0].attained.amount == min(sizes)
+    assert found.safe == (min(sizes) >= 2)
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("sensitive", [["ill"], ["ill", "pay"]])
+def test_groups_divided_by_the_sensitive_column_itself_are_searched_and_verified(
+    form, sensitive, tmp_path
+):
+    draw = random.Random(4)
+    table = {
+        name: [draw.choice(own) for _ in range(200)]
+        for name, own in (("ill", "abc"), ("pay", "xy"), ("age", range(20, 50)))
+    }
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive=sensitive)
+    required = [fk.Requirement(fk.Facts(), 1, sensitive=name, knowing=[]) for name in sensitive]
+    policy = fk.Policy(
+        [fk.Requirement(fk.KAnonymity(4), knowing=["ill"]), *required], schema=schema
+    )
+    fk.publish(pa.table(table), policy, form=form).write(tmp_path / "out")
+    fk.verify(tmp_path / "out")
+    (part,) = [p for p in ("release.csv", "sensitive.csv") if (tmp_path / "out" / p).exists()]
+    with (tmp_path / "out" / part).open() as file:
+        tally = Counter()
+        for row in csv.DictReader(file):
+            tally[row.get("group", row.get("age")), row["ill"]] += int(row.get("count", 1))
+    assert min(tally.values()) >= 4
+
+
+def test_bare_counts_are_of_no_other_column():
+    counts = fk.GroupCounts.from_bags([["Flu", "AIDS"]])
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"])
+    for adversary in (fk.KAnonymity(1), fk.LDiversity(1), fk.Facts()):
+        limit = {"below": "2/3"} if isinstance(adversary, fk.Facts) else {}
+        own, other = (fk.Requirement(adversary, sensitive=c, **limit) for c in ("ill", "pay"))
+        with pytest.raises(PolicyError, match="'pay', and bare counts are taken for 'ill'; give"):
+            fk.audit(counts, fk.Policy([own, other], schema=schema))
+        assert fk.audit(counts, fk.Policy([own], schema=schema)).safe
+        with pytest.raises(PolicyError, match="do not say of which column they are"):
+            fk.audit(counts, fk.Policy([own]))
+
+
+@pytest.mark.parametrize("source", ["arrow", "csv", "parquet", "relation"])
+def test_sights_that_are_read_at_once_are_counted_as_if_each_were_read_alone(source, tmp_path):
+    import duckdb
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    draw = random.Random(source)
+    connection = duckdb.connect()
+    for turn in range(12):
+        n = draw.randint(1, 40)
+        table = {
+            "group": [draw.choice([-1, 0, 2, 10]) for _ in range(n)],
+            "job": [draw.choice(["x", "y", None]) for _ in range(n)],
+            "rank": [draw.choice([0.5, 2.5, None]) for _ in range(n)],
+            "ill": ["c", *(draw.choice(["a", "b", "c", None]) for _ in range(n - 1))],
+            "pay": [draw.choice([10, 9, 2]) for _ in range(n)],
+        }
+        rows = pa.table(table)
+        given = tmp_path / f"{turn}.{source}"
+        if source == "csv":
+            pyarrow.csv.write_csv(rows, given)
+        elif source == "parquet":
+            pyarrow.parquet.write_table(rows, given)
+        elif source == "relation":
+            given = connection.from_arrow(rows)
+        else:
+            given = rows
+
+        def release(given=given):
+            return fk.Release.from_groups(
+                given,
+                group="group",
+                sensitive=["ill", "pay"],
+                other=["job", "rank"],
+                missing="drop",
+            )
+
+        requirements = [
+            fk.Requirement(fk.Facts(), below=1, sensitive=name, knowing=knowing)
+            for name, knowing in (
+                ("ill", ["job"]),
+                ("ill", ["job", "rank", "pay"]),
+                ("pay", ["rank"]),
+                ("pay", None),
+                ("ill", []),
+            )
+        ]
+        judged, alone = release(), release()
+        fk.audit(judged, fk.Policy(requirements))
+        for requirement in requirements:
+            at_once = counted_by_label(requirement.counted(judged).counts)
+            assert at_once == counted_by_label(requirement.counted(alone).counts)
+            known = requirement.known(judged)
+            held = as_texts(table) if source == "csv" else table
+            assert at_once == tallied_by_hand(held, requirement.sensitive, known)
+
+
+def counted_by_label(counts):
+    return {
+        (label, value): many
+        for place, label in enumerate(counts.groups)
+        for value, many in counts.bag(place).items()
+    }
+
+
+def as_texts(table):
+    return {
+        name: [None if value is None else str(value) for value in own]
+        for name, own in table.items()
+    }
+
+
+def tallied_by_hand(table, sensitive, known):
+    found = Counter()
+    for row in zip(*table.values(), strict=True):
+        own = dict(zip(table, row, strict=True))
+        if own[sensitive] is None:
+            continue
+        label = (own["group"], *(own[name] for name in known)) if known else own["group"]
+        found[label, own[sensitive]] += 1
+    return dict(found)

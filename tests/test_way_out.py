@@ -263,3 +263,28 @@ def test_the_skyline_within_a_box_against_all_of_its_points():
 def test_a_box_of_too_many_points_gives_those_with_one_amount_less():
     found = skyline_within([50, 60, 70], lambda p: sum(p) <= 170)
     assert found == [(40, 60, 70), (50, 50, 70), (50, 60, 60)]
+
+
+def test_suppression_is_offered_where_it_was_tried_and_divides():
+    ages = [10, 11, *[50] * 94, 90, 91, 92]
+    rows = pa.table({"age": ages, "ill": [*"ab"] * 49 + ["a"]})
+    levels = {"age": fk.Intervals([1])}
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", hierarchies=levels)
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(5))], schema=schema)
+    made = fk.publish(rows, policy, method="fulldomain")
+    assert made.counts.n_groups == 1
+    said = "suppression = 0.1 in [publish.fulldomain] was tried: it gives 2 groups"
+    assert said in made.advice
+    tried = fk.publish(rows, policy, method=fk.FullDomain(suppression=0.1))
+    assert sorted(tried.counts.sizes.tolist()) == [5, 94]
+    assert fk.publish(rows, policy, method=fk.FullDomain(suppression=0.05)).counts.n_groups == 1
+
+
+def test_suppression_is_not_offered_where_no_share_that_was_tried_divides():
+    marks = [[1] * 3 + [0] * 57, [0] * 3 + [1] * 3 + [0] * 54]
+    rows = pa.table({"p": marks[0], "q": marks[1], "ill": [*"ab"] * 30})
+    schema = fk.Schema(quasi_identifiers=["p", "q"], sensitive="ill")
+    made = fk.publish(rows, fk.Policy([fk.Requirement(fk.KAnonymity(5))], schema=schema))
+    assert made.counts.n_groups == 1
+    assert len(made.advice) == 1
+    assert made.advice[0].startswith("Worthless: all 60 people are in one group")

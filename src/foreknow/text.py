@@ -27,6 +27,31 @@ def visible(label: object) -> str:
     )
 
 
+def number(amount: int) -> str:
+    """Write a whole number with its thousands apart."""
+    return f"{amount:,}"
+
+
+def some(amount: int, one: str, several: str) -> str:
+    """Write an amount of something, in the singular where it is one.
+
+    >>> some(1, "link", "links"), some(2000, "link", "links")
+    ('one link', '2,000 links')
+    """
+    return f"one {one}" if amount == 1 else f"{number(amount)} {several}"
+
+
+def people_text(amount: int, of: str = "") -> str:
+    """Write how many people there are.
+
+    >>> people_text(12), people_text(1), people_text(12, "all"), people_text(1, "all")
+    ('12 people', 'one person', 'all 12 people', 'the only person')
+    """
+    if of:
+        return "the only person" if amount == 1 else f"{of} {number(amount)} people"
+    return some(amount, "person", "people")
+
+
 def one_line(text: object, kept: str = "") -> str:
     r"""Write a message that may quote a file: cut, and what is not printable as escapes.
 

@@ -104,3 +104,24 @@ def test_the_json_of_python_and_of_the_command_are_one(desk):
     found.to_json(desk.folder / "own.json")
     own = json.loads((desk.folder / "own.json").read_text("utf-8"))
     assert own == desk.json("risk.json")
+
+
+def test_a_folder_with_several_sensitive_columns_and_others_beside_is_measured(desk):
+    rows = ["age,job,illness,income"]
+    rows += [f"{20 + i % 9},{('Cook', 'Nurse')[i % 2]},{'abcd'[i % 4]},{i % 3}" for i in range(72)]
+    desk.put("wide.csv", "\n".join(rows))
+    roles = 'quasi_identifiers = ["age"]\nsensitive = ["illness", "income"]\nother = ["job"]\n'
+    each = "".join(
+        f'\n[[require]]\nsensitive = "{name}"\nfacts = {{}}\nbelow = 1\nknowing = []\n'
+        for name in ("illness", "income")
+    )
+    desk.put("wide.toml", f"[schema]\n{roles}{each}")
+    desk.says("publish", "wide.csv", "--policy", "wide.toml", "--out", "out")
+    for more in ([], ["--policy", "wide.toml"]):
+        said = desk.says("risk", "out", *more)
+        assert "by age." in said
+        assert "Not looked at: job, illness and income." in " ".join(said.split())
+        desk.says("risk", "out", *more, "--json", "out.json")
+        classes = desk.json("out.json")["classes"]
+        release = fk.risk_report(desk.folder / "out", policy=desk.folder / "wide.toml")
+        assert classes == release.classes

@@ -41,8 +41,8 @@ class Reader(HTMLParser):
 
 
 def figures_of(page):
-    """What the script of a page draws."""
-    found = re.findall(r'(?:data-figure="[\w-]*"|class="data")>(.*?)</script>', page, re.DOTALL)
+    """What the script of a page draws in three dimensions."""
+    found = re.findall(r'class="data">(.*?)</script>', page, re.DOTALL)
     return [json.loads(text) for text in found]
 
 

@@ -248,7 +248,7 @@ def test_the_page_says_what_it_must(unsafe, page):
 
 def test_the_worst_groups_and_values_are_listed(page):
     reader = Reader(page)
-    heads = [attrs for tag, attrs in reader.elements if tag == "details"]
+    heads = [attrs for tag, attrs in reader.elements if tag == "details" and not attrs]
     assert len(heads) == 1  # the requirement about one value needs no list of values
     for value in ("AIDS", "Asthma", "Cancer", "Flu", "Gout"):
         assert value in reader.text
@@ -270,7 +270,7 @@ def test_another_kind_of_adversary_has_a_page_without_its_figure():
     policy = Policy([Requirement(Oracle(), below="0.5", values=["AIDS"])])
     reader = Reader(render(audit(small().counts, policy)).html())
     assert "has the knowledge Oracle(amount=3)" in reader.text
-    assert sum(attrs.get("type") == "application/json" for _, attrs in reader.elements) == 1
+    assert sum(tag == "figure" for tag, _ in reader.elements) == 1
 
 
 def test_generalization_is_shown_where_it_is_known():
@@ -399,8 +399,8 @@ def test_occurrences_are_not_called_people(found):
 
 def test_the_figure_s_words(found):
     figure = knowledge_figure(found.counts, found.verdicts[0], "diagnosis")
-    assert figure["layout"]["xaxis"]["title"]["text"] == "people without it (k)"
-    names = {line.get("name") for line in figure["data"]}
+    assert figure.x.title == "people without it (k)"
+    names = {line.name for line in figure.series}
     assert "one value only with it, one link (this requirement)" in names
 
 

@@ -74,15 +74,15 @@ def test_the_page_has_a_table_and_a_figure_for_the_owner_and_neither_where_it_is
 def test_the_figure_draws_every_person_once_and_what_is_over_the_limit_in_red():
     (found,) = audited(["aab", "abc", "d"], fk.Requirement(fk.Facts(), "1/2")).exposed
     figure, caption = exposed_figure(found)
-    (bars,) = figure["data"]
-    assert bars["y"] == [0, 0, 0, 4, 0, 0, 2, 0, 0, 0, 1]
-    colors = bars["marker"]["color"]
+    assert [bar.height for bar in figure.bars] == [0, 0, 0, 4, 0, 0, 2, 0, 0, 0, 1]
+    colors = [bar.color for bar in figure.bars]
     assert colors[5:] == [colors[10]] * 6
     assert colors[:5] == [colors[0]] * 5
     assert colors[0] != colors[10]
-    assert figure["layout"]["annotations"][0]["text"] == "limit 50%"
+    assert (figure.rule.at, figure.rule.text, figure.rule.across) == (5, "limit 50%", False)
     assert caption.startswith("Of 7 people who have a value")
-    assert bars["text"][-1] == "one person: certain"
+    assert figure.bars[-1].text == "one person: certain"
+    assert figure.table.rows == [("30% to 40%", "4"), ("60% to 70%", "2"), ("certain", "1")]
 
 
 def test_people_with_several_values_are_counted_by_their_values_and_at_most():

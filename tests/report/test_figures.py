@@ -1,6 +1,6 @@
 """Figures show what adversaries attain, in words: curves, ranks, sizes, and the policy's point."""
 
-import json
+import re
 import time
 
 import numpy as np
@@ -9,6 +9,8 @@ from tests.report.results import BAGS, small
 
 import foreknow as fk
 from foreknow import Disclosure, Facts, GroupCounts, Verdict
+from foreknow.report import render
+from foreknow.report.chart import Axis, Chart, Series, amounts, round_numbers, shares
 from foreknow.report.figures import (
     curves_around,
     knowledge_figure,
@@ -24,36 +26,47 @@ from foreknow.report.pages.curves import curves_section
 def test_each_line_is_the_disclosure_at_each_k():
     found = small(safe=False)
     figure = knowledge_figure(found.counts, found.verdicts[0], "diagnosis")
-    *lines, point = figure["data"]
+    *lines, point = figure.series
     points = {"one value ruled out, one link (this requirement)": (1, 1)}
     points |= {"nothing else known": (0, 0)}
     points |= {"2 values ruled out, one link": (2, 1)}
     points |= {"one value ruled out, 2 links": (1, 2)}
-    assert {line["name"] for line in lines} == set(points)
+    assert {line.name for line in lines} == set(points)
     for line in lines:
-        l, m = points[line["name"]]  # noqa: E741
-        assert line["x"] == list(range(21))
-        assert line["y"] == pytest.approx(
+        l, m = points[line.name]  # noqa: E741
+        assert list(line.x) == list(range(21))
+        assert line.y == pytest.approx(
             [Facts(l, k, m).disclosure(found.counts, "AIDS").probability for k in range(21)]
         )
-    assert (point["x"][0], point["y"][0]) == (3, found.verdicts[0].disclosure.probability)
+    assert (point.x[0], point.y[0]) == (3, found.verdicts[0].disclosure.probability)
 
 
 def test_the_limit_is_a_dashed_line_and_the_axes_are_in_words():
     found = small(safe=False)
-    layout = knowledge_figure(found.counts, found.verdicts[0], "diagnosis")["layout"]
-    assert layout["shapes"][0]["y0"] == layout["shapes"][0]["y1"] == 0.3
-    assert layout["shapes"][0]["line"]["dash"] == "dash"
-    assert "limit 30%" in [note["text"] for note in layout["annotations"]]
-    assert layout["xaxis"]["title"]["text"] == "people known (k)"
-    assert layout["yaxis"]["title"]["text"] == "how sure of AIDS"
+    figure = knowledge_figure(found.counts, found.verdicts[0], "diagnosis")
+    assert (figure.rule.at, figure.rule.text, figure.rule.across) == (0.3, "limit 30%", True)
+    assert figure.x.title == "people known (k)"
+    assert figure.y.title == "how sure of AIDS"
+    page = render(found).html()
+    assert re.search(r'<line class="rule" x2="100%" y1="71.15%" y2="71.15%"/>', page)
+
+
+def test_the_figure_is_a_table_too():
+    found = small(safe=False)
+    figure = knowledge_figure(found.counts, found.verdicts[0], "diagnosis")
+    assert figure.table.head[0] == "people known (k)"
+    own = figure.table.head.index("one value ruled out, one link (this requirement)")
+    assert figure.table.rows[3][own] == "37.9%" == figure.note[2]
+    assert len(figure.table.rows) == 21
 
 
 def test_the_histogram_counts_every_group():
     found = small()
-    bars = sizes_figure(found.counts)["data"][0]
-    assert sum(bars["y"]) == found.counts.n_groups
-    assert dict(zip(bars["x"], bars["y"], strict=True))[20] == 1
+    figure = sizes_figure(found.counts)
+    assert sum(bar.height for bar in figure.bars) == found.counts.n_groups
+    (bar,) = [bar for bar in figure.bars if bar.start < 20 < bar.end]
+    assert (bar.height, bar.text) == (1, "one group of 20")
+    assert ("20", "1") in figure.table.rows
 
 
 def random_counts(seed, groups=40, values=6, people=500):
@@ -135,6 +148,34 @@ def test_curves_of_a_large_release_are_quick():
     assert time.perf_counter() - start < 2  # about 0.15 s; generous for busy machines
 
 
+# ---- charts -----------------------------------------------------------------------------------
+
+
+def test_places_are_percents_of_the_plot_from_the_top_left():
+    chart = Chart(Axis("", 10, 20), Axis("", 0, 4), [Series((10, None, 20), (0, 1, 3), dash="")])
+    assert (chart.left(12.5), chart.top(1)) == ("25", "75")
+    assert chart.path(chart.series[0]) == "M0 100M100 25"
+    assert list(chart.marks(chart.series[0])) == [("0", "100", ""), ("100", "25", "")]
+
+
+@pytest.mark.parametrize("most", [0, 1, 4, 7, 23, 999, 1_000_001, 10**12])
+def test_an_axis_has_few_round_numbers_up_to_the_most(most):
+    axis = amounts("people", most)
+    ticks = [at for at, _ in axis.ticks]
+    assert 2 <= len(ticks) <= 6
+    assert ticks[0] == axis.low == 0
+    assert all(at == int(at) and at <= axis.high for at in ticks)
+    assert axis.high - ticks[-1] < ticks[1]
+    assert len({text for _, text in axis.ticks}) == len(ticks)
+
+
+@pytest.mark.parametrize("most", [0.001, 0.03, 0.2, 0.5, 1])
+def test_shares_are_labelled_apart(most):
+    texts = [text for _, text in shares("how sure", most).ticks]
+    assert len(set(texts)) == len(texts) >= 2, texts
+    assert list(round_numbers(0.83, 2.31)) == [1.0, 1.5, 2.0]
+
+
 # ---- curves around a requirement ---------------------------------------------------------------
 
 
@@ -142,20 +183,19 @@ def section(adversary, below, values=None, bags=BAGS):
     counts = fk.GroupCounts.from_bags(bags)
     (verdict,) = fk.audit(counts, fk.Policy([fk.Requirement(adversary, below, values)])).verdicts
     figure, caption = curves_section(counts, verdict, "diagnosis")
-    return verdict, None if figure is None else json.loads(str(figure)), caption
+    return verdict, figure, caption
 
 
 @pytest.mark.parametrize("kind", [fk.Implications, fk.Negations])
 def test_the_requirement_s_point_lies_on_its_curve(kind):
     verdict, figure, _ = section(kind(2), "0.8")
-    worst, mild, point = figure["data"]
+    worst, mild, point = figure.series
     own = worst if kind is fk.Implications else mild
-    assert point["x"] == [2]
-    assert point["y"] == [verdict.disclosure.probability]
-    assert own["y"][2] == pytest.approx(point["y"][0], abs=1e-12)
-    assert len(worst["x"]) == 13
-    assert figure["layout"]["shapes"][0]["y0"] == 0.8
-    assert "limit 80%" in [note["text"] for note in figure["layout"]["annotations"]]
+    assert point.x == [2]
+    assert point.y == [verdict.disclosure.probability]
+    assert own.y[2] == pytest.approx(point.y[0], abs=1e-12)
+    assert len(worst.x) == 13
+    assert (figure.rule.at, figure.rule.text) == (0.8, "limit 80%")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +218,7 @@ def test_a_limit_that_holds_to_the_end_of_the_curve():
     bag = {f"v{i}": 1000 - i for i in range(40)}
     _, figure, caption = section(fk.Implications(1), "0.99", bags=[bag])
     assert "still holds when 12 implications are known" in caption
-    assert figure["data"][0]["x"][-1] == 12
+    assert figure.series[0].x[-1] == 12
 
 
 def test_the_caption_is_what_the_adversary_attains():

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from tests.report.reading import Reader, figures_of, words
+from tests.report.reading import Reader, words
 from tests.report.results import curves as made_curves
 from tests.report.results import raw as lattice_raw
 from tests.test_survey import raw
@@ -14,8 +14,15 @@ from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.report import render
 from foreknow.report.pages import lattice as lattice_page
 from foreknow.report.pages import survey as survey_page
-from foreknow.report.pages.curves import fraction_text, key_sentence, known_text
+from foreknow.report.pages.curves import (
+    chance_text,
+    curves_figure,
+    fraction_text,
+    key_sentence,
+    known_text,
+)
 from foreknow.report.pages.survey import node_text, plain_sentence
+from foreknow.report.words import some
 
 POLICY = fk.Policy([fk.Requirement(fk.Facts(l=1), "0.7")])
 
@@ -38,15 +45,17 @@ def test_every_point_is_in_the_table_and_the_figure(curves):
         assert known_text(mild) in text
     assert "The target does not have" in text
     assert "of a member of group 18" in text
-    (drawn,) = figures_of(page)
-    worst, mild = drawn["data"]
-    assert (worst["name"], mild["name"]) == ("implications", "negations")
-    assert worst["x"] == mild["x"] == [0, 1, 2, 3, 4, 5]
-    assert worst["y"] == [found.probability for found in curves.implications]
-    assert "3 implications: " in worst["text"][3]
-    assert str(curves.implications[3].exact) in worst["text"][3]
-    assert drawn["layout"]["xaxis"]["title"]["text"] == "pieces of knowledge (k)"
-    assert drawn["layout"]["yaxis"]["title"]["text"] == "how sure of some diagnosis, at worst"
+    drawn = curves_figure(curves)
+    worst, mild = drawn.series
+    assert (worst.name, mild.name) == ("implications", "negations")
+    assert list(worst.x) == list(mild.x) == [0, 1, 2, 3, 4, 5]
+    assert worst.y == [found.probability for found in curves.implications]
+    for k, found in enumerate(curves.implications):
+        assert f"{some(k, 'implication', 'implications')}: {chance_text(found)} = " in text
+    assert drawn.x.title == "pieces of knowledge (k)"
+    assert drawn.y.title == "how sure of some diagnosis, at worst"
+    assert page.count("<use ") == 12
+    assert page.count('<path class="line" stroke="#') == 2
 
 
 @pytest.mark.parametrize(
@@ -96,13 +105,14 @@ def test_every_node_is_in_a_table(survey):
 
 def test_every_node_with_some_entropy_is_drawn_for_each_number_of_pieces(survey):
     even = [node for node in survey.nodes if node.entropy]
-    (figure,) = figures_of(render(survey).html())
+    figure = survey_page.survey_figure(survey)
     for place, name in enumerate(("one implication", "2 implications")):
-        marks = [trace for trace in figure["data"] if trace["name"] == name]
-        points = {(x, y) for t in marks for x, y in zip(t["x"], t["y"], strict=True)}
+        at = next(i for i, own in enumerate(figure.series) if own.name == name)
+        marks = figure.series[at : at + 2]
+        points = {(x, y) for t in marks for x, y in zip(t.x, t.y, strict=True)}
         assert points == {(round(n.entropy, 6), round(n.disclosures[place], 6)) for n in even}
-        assert marks[0]["x"] == sorted(marks[0]["x"])
-        hovers = " ".join(text for t in marks for text in t["text"])
+        assert marks[0].x == sorted(marks[0].x)
+        hovers = " ".join(text for t in marks for text in t.texts)
         assert "groups, least entropy" in hovers
         assert node_text(survey.attributes, survey.tops, even[0].levels) in hovers
 
@@ -139,20 +149,19 @@ def lattice():
 
 
 def test_every_node_is_drawn_once_as_what_it_is(lattice):
-    (figure,) = figures_of(render(lattice).html())
-    data = [trace for trace in figure["data"] if trace["mode"] == "markers"]
-    assert sum(len(trace["x"]) for trace in data) == lattice.n_nodes == 25
-    by_name = {trace["name"].split(":")[0]: trace for trace in data}
-    (chosen,) = by_name["chosen"]["text"]
+    lines, *data = lattice_page.lattice_figure(lattice).series
+    assert sum(len(own.x) for own in data) == lattice.n_nodes == 25
+    assert render(lattice).html().count("<use ") == 25
+    by_name = {own.name.split(":")[0]: own for own in data}
+    (chosen,) = by_name["chosen"].texts
     assert "safe, judged" in chosen
     assert "people suppressed" in chosen
-    assert len(by_name["not safe"]["x"]) == len(lattice.nodes("unsafe"))
+    assert len(by_name["not safe"].x) == len(lattice.nodes("unsafe"))
     minimal = set(lattice.minimal) - {lattice.chosen}
-    assert len(by_name["safe, none below is"]["x"]) == len(minimal)
-    lines = next(trace for trace in figure["data"] if trace["mode"] == "lines")
+    assert len(by_name["safe, none below is"].x) == len(minimal)
     nodes = Lattice(lattice.tops)
     steps = sum(len(list(nodes.parents(number))) for number in range(len(nodes)))
-    assert len(lines["x"]) == 3 * steps
+    assert len(lines.x) == 3 * steps
 
 
 def test_what_was_chosen_is_said_without_scripts(lattice):
@@ -170,7 +179,7 @@ def test_what_was_chosen_is_said_without_scripts(lattice):
 def test_a_large_lattice_is_counted_and_not_drawn(lattice, monkeypatch):
     monkeypatch.setattr(lattice_page, "MOST_NODES", 10)
     page = render(lattice).html()
-    assert figures_of(page) == []
+    assert "<svg" not in page
     unsafe = len(lattice.nodes("unsafe"))
     assert f"{len(lattice.nodes('safe'))} nodes are safe, {unsafe} are not" in Reader(page).text
 

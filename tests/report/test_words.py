@@ -2,10 +2,13 @@
 
 from fractions import Fraction
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.report.knowledge import Terms
 from foreknow.report.words import (
@@ -214,3 +217,21 @@ def test_every_short_word_is_explained():
         explained = {word for word, _ in terms.legend}
         for one, _ in terms.things:
             assert one == "person known" or any(word in one for word in explained)
+
+
+def test_one_person_and_one_value_are_in_the_singular():
+    counts = fk.GroupCounts.from_bags([["Flu"]])
+    criteria = fk.LDiversity(1), fk.LDiversity(1, kind="entropy"), fk.AlphaK(1, 1)
+    said = [each.attained(counts).words for each in criteria]
+    assert said[0] == "the least diverse group has 1 value, the least is 1"
+    assert "as diverse as a single value" in said[1]
+    assert "the smallest group has one person" in said[2]
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "1/2")], schema=schema)
+    for method in ("mondrian", "fulldomain", "decoy"):
+        with pytest.raises(fk.NoSafeRelease, match="one group of the only person is safe"):
+            fk.publish(pa.table({"age": [3], "ill": ["Flu"]}), policy, method=method)
+    with pytest.raises(fk.InputError, match="has one person but 2 values"):
+        fk.GroupCounts.from_pairs(
+            np.array([0, 0]), np.array([0, 1]), values=["a", "b"], n_groups=1, sizes=np.array([1])
+        )

@@ -20,8 +20,16 @@ from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
 from foreknow.data.labels import Label
+from foreknow.data.release import Release
 from foreknow.data.sights import Sight, seen_with
-from foreknow.errors import DataError, InputError, UnsupportedError, hinted, memory_for
+from foreknow.errors import (
+    DataError,
+    InputError,
+    PolicyError,
+    UnsupportedError,
+    hinted,
+    memory_for,
+)
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
 from foreknow.policy.policy import Policy
@@ -440,7 +448,7 @@ def audit(
         raise InputError("the release comes first, then the policy: audit(release, policy)")
     policy = Policy.of(policy)
     release = release_of(release, policy, group)
-    counts = counts_of(release)
+    counts = _counted_at_once(release, policy)
     if policy.schema is not None and policy.schema.semantics != counts.semantics:
         raise UnsupportedError(
             f"the policy is for semantics {policy.schema.semantics!r}, but the release was counted "
@@ -448,6 +456,8 @@ def audit(
         )
     if not counts.n_groups:
         raise DataError("the release has no groups")
+    if isinstance(release, GroupCounts):
+        _refuse_other_columns(policy)
     seen = _seen(release, policy, people)
     known: dict[Any, Any] = {}
     verdicts, criteria, judged = [], [], []
@@ -484,6 +494,23 @@ def audit(
     )
 
 
+def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:
+    """Count a release, and what requirements see of it, with one reading where one sees most."""
+    if not isinstance(release, Release):
+        return counts_of(release)
+    sights: list[set[str]] = [
+        {*requirement.known(release), requirement.sensitive or release.sensitive}
+        for requirement in policy.requirements
+        if requirement.sensitive in (None, *release.sensitives)
+    ]
+    widest = max(sights, key=lambda sight: len(sight), default=set())
+    with release.reading(sorted(widest)):
+        counts = release.counts
+        for requirement in policy.requirements:
+            counts_of(requirement.seen(release))
+    return counts
+
+
 def _learnt(seen: HasCounts, policy: Policy) -> Learnt | None:
     """What the columns of people teach, where they are known."""
     if policy.schema is None:
@@ -494,6 +521,18 @@ def _learnt(seen: HasCounts, policy: Policy) -> Learnt | None:
     free = set(unprotected_codes(counts, policy.requirements).tolist())
     about = [value for code, value in enumerate(counts.values) if code not in free]
     return learnt_beside(seen, policy.schema.quasi_identifiers, about or None)
+
+
+def _refuse_other_columns(policy: Policy) -> None:
+    """Raise `PolicyError` for a requirement on a column of which counts may not be."""
+    own = None if policy.schema is None else policy.schema.sensitive
+    for requirement in policy.requirements:
+        if requirement.sensitive not in (None, own):
+            of = "do not say of which column they are" if own is None else f"are taken for {own!r}"
+            raise PolicyError(
+                f"{requirement.name}: it is about {requirement.sensitive!r}, and bare counts {of}; "
+                "give the release itself, or leave sensitive out"
+            )
 
 
 def _seen(release: HasCounts, policy: Policy, people: Any) -> HasCounts:

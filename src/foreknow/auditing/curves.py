@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.protocol import HasCounts, counts_of, whole_amount
+from foreknow.auditing.opening import seen_by
 from foreknow.auditing.scope import Scope
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
@@ -81,6 +82,7 @@ def disclosure_curves(
     any_of: Sequence[Label] | None = None,
     name: str | None = None,
     sensitive: str | None = None,
+    knowing: Sequence[str] | None = None,
 ) -> DisclosureCurves:
     """Find the worst disclosure for 0 to `upto` pieces of knowledge of two kinds.
 
@@ -97,7 +99,10 @@ def disclosure_curves(
     any_of : sequence of labels, optional
         In place of `value`: that a person has one of these, whichever.
     name, sensitive : str, optional
-        What to call the release and its sensitive column in reports.
+        What to call the release and its sensitive column in reports; of several, which it is.
+    knowing : sequence of str, optional
+        Columns that the adversary knows of everybody; when left out, all that a `Release`
+        publishes beside the sensitive one, as in an audit; [] for none.
 
     Raises
     ------
@@ -118,13 +123,15 @@ def disclosure_curves(
     most = whole_amount("disclosure_curves", "upto", upto)
     if most > _MOST:
         raise InputError(f"upto is at most {_MOST}, not {most}: by then there is no more to know")
+    release = seen_by(release, sensitive, knowing)
     name = name or str(getattr(release, "name", "release"))
-    sensitive = sensitive or getattr(release, "sensitive", None)
+    sensitive, scope = sensitive or getattr(release, "sensitive", None), Scope.of(release)
     if any_of is not None:
         if value is not None:
             raise InputError("give value or any_of, not both; any_of is one secret")
         release, value = counts_of(release).any_of(any_of)
-    return curves_at(release, tuple(range(most + 1)), value, name=name, sensitive=sensitive)
+    found = curves_at(release, tuple(range(most + 1)), value, name=name, sensitive=sensitive)
+    return replace(found, scope=scope)
 
 
 def curves_at(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,3 +45,21 @@ def release_of(given: Any, policy: Policy | None = None, group: str | None = Non
             "quasi_identifiers=[...], sensitive=...) in place of the table"
         )
     return Release.from_schema(given, policy.needed_schema, group)
+
+
+def seen_by(given: HasCounts, sensitive: str | None, knowing: Sequence[str] | None) -> HasCounts:
+    """A release as somebody sees it who knows the columns published beside, or just some of them.
+
+    One that is such a sight already stays as it is, and so do counts, which have no columns.
+    """
+    if not isinstance(given, Release):
+        if knowing:
+            raise SchemaError(
+                "knowing names columns, and counts have none: give the release in their place"
+            )
+        return given
+    if given.knows and not knowing:
+        return given
+    if len(given.sensitives) == 1 and sensitive not in given.sensitives:
+        sensitive = None  # only what to call it
+    return given.seen(sensitive, knowing)

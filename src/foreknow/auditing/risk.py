@@ -462,7 +462,7 @@ class _Classes:
             places = np.arange(counts.n_groups)
             found = Combinations(("group",), [places], [], counts.sizes)
             return cls(found, False, str(getattr(opened, "name", "release")), None)
-        beside = (*opened.unseen(), opened.sensitive)
+        beside = (*opened.unseen(), *opened.sensitives)
         return cls(opened.combinations(), opened.by_values, opened.name, beside)
 
     @classmethod

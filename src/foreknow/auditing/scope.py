@@ -33,7 +33,10 @@ class Scope:
     Attributes
     ----------
     left_out : int or None
-        Rows without a sensitive value, which were not counted.
+        Rows without a sensitive value, which were not counted; where each of several columns is
+        counted by itself, the most of any.
+    lacking : mapping of str to int
+        Where that is so, the rows without a value of each of these columns.
     smallest_group, groups_of_one : int
         People of the smallest group, and how many groups have one person.
     without_value : int
@@ -94,6 +97,7 @@ class Scope:
     known: tuple[str, ...] = ()
     identifiers: tuple[str, ...] = ()
     people_suppressed: int = 0
+    lacking: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))
@@ -124,12 +128,18 @@ class Scope:
             looked = looked_at(sights, table.beside, table.sensitive)
             known += looked
             beside = [name for name in table.linked_sensitives if sights and name not in looked]
+        lacking = {
+            name: rows
+            for name in (() if table is None or not several else table.sensitives)
+            if table is not None and (rows := table.seen(name, []).left_out)
+        }
         schema = None if policy is None else policy.schema
         roles = None if schema is None else schema.quasi_identifiers
         unseen = [] if table is None else table.unseen(known, roles)
         names = [] if schema is None else [name for name in unseen if name in schema.identifiers]
         return cls(
-            left_out=None if table is None else table.left_out,
+            left_out=None if table is None else max([table.left_out, *lacking.values()]),
+            lacking=lacking,
             smallest_group=int(counts.sizes.min()) if counts.n_groups else 0,
             groups_of_one=int((counts.sizes == 1).sum()),
             without_value=int(counts.sizes[np.diff(counts.offsets) == 0].sum()),
@@ -152,7 +162,7 @@ class Scope:
         some = (
             *("linked", "values_and_people", "alike", "apart", "more_apart"),
             *(lists := ("unrequired", "shuffled", "known", "identifiers")),
-            *("assumed", "people_suppressed"),
+            *("assumed", "people_suppressed", "lacking"),
         )
         plain = {key: given for key, given in vars(self).items() if key not in some}
         for key in lists:
@@ -160,6 +170,8 @@ class Scope:
                 plain[key] = list(given)
         if self.assumed:
             plain["assumed"] = {name: list(of) for name, of in self.assumed.items()}
+        if self.lacking:
+            plain["lacking"] = dict(self.lacking)
         if self.people_suppressed:
             plain["people_suppressed"] = self.people_suppressed
         for key in ("beside", "suppressed"):

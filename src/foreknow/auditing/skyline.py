@@ -23,7 +23,7 @@ from foreknow.adversaries.facts.skyline import (
     near_skyline,
 )
 from foreknow.adversaries.protocol import counts_of
-from foreknow.auditing.opening import release_of
+from foreknow.auditing.opening import release_of, seen_by
 from foreknow.auditing.scope import Scope
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
@@ -231,6 +231,7 @@ def skyline_report(
     name: str | None = None,
     sensitive: str | None = None,
     within: Any = None,
+    knowing: Sequence[str] | None = None,
 ) -> SkylineReport:
     """Find the knowledge skylines of a release, to be shown or kept.
 
@@ -248,10 +249,13 @@ def skyline_report(
     policy : Policy, path or mapping, optional
         Whose schema says what the columns of a table are.
     name, sensitive : str, optional
-        What to call the release and its sensitive column in reports.
+        What to call the release and its sensitive column in reports; of several, which it is.
     within : number or str, optional
         In place of values, for numbers and dates: any window that is so wide, such as 5000 or
         "10%".
+    knowing : sequence of str, optional
+        Columns that the adversary knows of everybody; when left out, all that a `Release`
+        publishes beside the sensitive one, as in an audit; [] for none.
 
     Raises
     ------
@@ -270,7 +274,7 @@ def skyline_report(
     ((3, 0, 0), True)
     """
     policy = None if policy is None else Policy.of(policy)
-    release = release_of(release, policy)
+    release = seen_by(release_of(release, policy), sensitive, knowing)
     counts, limit = counts_of(release), as_threshold(confidence)
     windows = None
     if within is not None:

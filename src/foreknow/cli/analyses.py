@@ -17,6 +17,7 @@ from foreknow.cli.inputs import (
     open_raw,
     open_release,
     open_table_by,
+    open_whole,
     say_index,
     say_scope,
     schema_of,
@@ -201,7 +202,13 @@ def skyline(
         one = None if not any_of else named_set(opened.counts, any_of, policy)
         rules = None if policy is None else Policy.load(policy)
         report = skyline_report(
-            opened, wanted, confidence=confidence, any_of=one, policy=rules, within=within
+            opened,
+            wanted,
+            confidence=confidence,
+            any_of=one,
+            policy=rules,
+            within=within,
+            knowing=[],  # nor any but those with which it was opened
         )
         wanted = wanted or (None if one is None else list(report.values))
     by_itself = bool(wanted) or point is not None
@@ -428,7 +435,7 @@ def risk(
         names = [name.strip() for name in quasi_identifiers.split(",")]
     with progress("Counting the table", quiet):
         if names is None:
-            opened = open_by(table, policy, Columns(group, quasi_identifiers), reading)
+            opened = open_whole(table, policy, Columns(group, quasi_identifiers), reading)
         found = risk_report(
             table if opened is None else opened,
             population,

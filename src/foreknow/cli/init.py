@@ -18,7 +18,7 @@ from foreknow.cli.options import (
     reads,
 )
 from foreknow.data.reading import NOTHING, Reading
-from foreknow.text import visible
+from foreknow.text import some, visible
 
 
 @reads
@@ -53,7 +53,10 @@ def init(
     if quiet:
         return
     say, schema = console(), found.policy.needed_schema
-    print_plain(f"{visible(found.name)}: {found.rows:,} rows, {len(found.columns):,} columns.")
+    print_plain(
+        f"{visible(found.name)}: {some(found.rows, 'row', 'rows')}, "
+        f"{some(len(found.columns), 'column', 'columns')}."
+    )
     for role, names in (
         ("Identifiers", schema.identifiers),
         ("Quasi-identifiers", schema.quasi_identifiers),

@@ -9,6 +9,7 @@ import typer
 
 from foreknow.cli.options import Quiet, console, progress, reads, refuse_inputs
 from foreknow.data.reading import NOTHING, Reading
+from foreknow.text import some
 
 
 @reads
@@ -38,7 +39,8 @@ def priors(
     learned.to_csv(out)
     if not quiet:
         console().print(
-            f"{len(learned.chances):,} kinds of people, {len(learned.values):,} values of "
+            f"{some(len(learned.chances), 'kind', 'kinds')} of people, "
+            f"{some(len(learned.values), 'value', 'values')} of "
             f"{visible(sensitive)}: written to {visible(out)}",
             markup=False,
             highlight=False,

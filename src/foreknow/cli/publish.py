@@ -253,13 +253,14 @@ def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
     from foreknow.publishing.certificate import exact_text
     from foreknow.report.scope import HEADING, sentences
-    from foreknow.report.words import listing, named, noun_of, setting_text
+    from foreknow.report.words import listing, named, nouns_of, setting_text, some
     from foreknow.verifier.verify import Reached
 
     of_whom = "of your policy " if found.own_policy else ""
     columns = listing(list(found.sensitives), most=len(found.sensitives))
     lines = [
-        f"Verified: {found.people:,} people in {found.n_groups:,} groups by "
+        f"Verified: {some(found.people, 'person', 'people')} in "
+        f"{some(found.n_groups, 'group', 'groups')} by "
         f"{', '.join(found.groups)}; every requirement {of_whom}on {columns} holds:"
     ]
     for finding in found.findings:
@@ -295,7 +296,8 @@ def _say_verified(found: Verification) -> None:
             f"{'not above' if estimate.inclusive else 'below'} {float(estimate.below):.4g}"
         )
     lines.append(f"Judged: {', '.join(found.files)}.")
-    beside = sentences(found.scope, noun_of(found.sensitive), found.semantics)
+    any_of = nouns_of(found.sensitives)
+    beside = sentences(found.scope, any_of, found.semantics)
     lines += [HEADING, *(f"  – {said}" for said in beside)]
     rest = [name for name in found.not_judged if name not in found.to_keep]
     if rest:
@@ -305,7 +307,7 @@ def _say_verified(found: Verification) -> None:
             f"Keep {_listed(found.to_keep)} to yourself: not to be published. Do not send the "
             "folder whole; move what is for you elsewhere, as to its name with .owner after it."
         )
-    notes = sentences(found.claimed_scope, noun_of(found.sensitive), found.semantics)
+    notes = sentences(found.claimed_scope, any_of, found.semantics)
     notes += [f"{note}." for note in found.claimed]
     lines += [f"The publisher notes, which is not verified: {note}" for note in notes]
     for line in lines:

@@ -25,6 +25,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
 from foreknow.numbers import CLOSE, Number, as_fraction, whole_number
 from foreknow.settings import Settings
+from foreknow.text import people_text
 
 DiversityKind = Literal["distinct", "entropy", "recursive"]
 
@@ -158,11 +159,11 @@ class LDiversity(_OfValues):
         counts = counted(self, release)
         amount, group = getattr(self, f"_{self.kind}")(counts)
         said, limit = beside(amount, self.l if self.c is None else self.c)
+        values = "value" if amount == 1 else "different values"
+        even = "a single value" if amount == 1 else f"{said} values that are equally frequent"
         words = {
-            "distinct": f"the least diverse group has {amount} different values, the least is "
-            f"{self.l}",
-            "entropy": f"the least diverse group is as diverse as {said} values that are equally "
-            f"frequent, the least is {limit}",
+            "distinct": f"the least diverse group has {amount} {values}, the least is {self.l}",
+            "entropy": f"the least diverse group is as diverse as {even}, the least is {limit}",
             "recursive": "in the least diverse group the most frequent value occurs "
             f"{said} times as often as all from the {_ordinal(self.l)} on, together; it must be "
             f"below {limit}",
@@ -272,7 +273,7 @@ class AlphaK(_OfValues):
         said, limit = beside(share, self.alpha)
         words = (
             f"the largest share of a value in a group is {said}, the most is {limit}; the "
-            f" smallest group has {int(sizes.min())} people, the least is {self.k}"
+            f"smallest group has {people_text(int(sizes.min()))}, the least is {self.k}"
         )
         holds = share <= as_fraction(self.alpha) and int(sizes.min()) >= self.k
         return Attained(share, holds, words, counts.group_label(group))

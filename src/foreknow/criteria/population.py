@@ -35,6 +35,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, InputError
 from foreknow.numbers import Number, as_fraction, whole_number
 from foreknow.settings import Settings
+from foreknow.text import people_text
 
 # Bytes of groups by people of the population that are weighed at once.
 _AT_ONCE = 1 << 24
@@ -475,9 +476,9 @@ class DeltaPresence(_OfPopulation):
         if len(short):
             group = int(short[0])
             raise DataError(
-                f"the population {self.population.name} has {int(many[group])} people in group "
-                f"{counts.group_label(group)}, which has {int(counts.sizes[group])}; it must hold "
-                "everybody of the table"
+                f"the population {self.population.name} has {people_text(int(many[group]))} "
+                f"in group {counts.group_label(group)}, which has {int(counts.sizes[group])}; it "
+                "must hold everybody of the table"
             )
         inside = int(np.bitwise_count(union).sum())
         if int(many.sum()) > inside:
@@ -492,7 +493,8 @@ class DeltaPresence(_OfPopulation):
             ends.append((edge(of), of[edge(of)]))
         outside = len(self.population) - inside
         lowest = Fraction(0) if outside else ends[0][0]
-        said = f"; {outside} people of the population are in no group" if outside else ""
+        verb = "is" if outside == 1 else "are"
+        said = f"; {people_text(outside)} of the population {verb} in no group" if outside else ""
         return lowest, ends[1][0], ends[1][1], said
 
     def beyond_groups(self, release: HasCounts) -> bool:

@@ -28,6 +28,7 @@ from foreknow.data.labels import (
 )
 from foreknow.data.sparse import IntArray, combine, count_pairs, ranges, row_sums
 from foreknow.errors import DataError, UnsupportedError, did_you_mean
+from foreknow.text import people_text, some
 
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
 
@@ -565,8 +566,8 @@ def _check_semantics(made: GroupCounts) -> None:
             g = int(wrong[0])
             held = int(made.counts[made.offsets[g] : made.offsets[g + 1]].sum())
             raise DataError(
-                f"group {made.group_label(g)!r} has {int(made.sizes[g])} people but {held} "
-                "values; under 'single' everyone has exactly one"
+                f"group {made.group_label(g)!r} has {people_text(int(made.sizes[g]))} but "
+                f"{some(held, 'value', 'values')}; under 'single' everyone has exactly one"
             )
     elif made.semantics == "set":
         wrong = np.flatnonzero(made.counts > made.sizes[made.cell_groups])
@@ -575,8 +576,9 @@ def _check_semantics(made: GroupCounts) -> None:
             g = int(made.cell_groups[cell])
             raise DataError(
                 f"value {made.values[int(made.codes[cell])]!r} occurs "
-                f"{int(made.counts[cell])} times among the {int(made.sizes[g])} people of "
-                f"group {made.group_label(g)!r}; under 'set' nobody has a value twice"
+                f"{some(int(made.counts[cell]), 'time', 'times')} among "
+                f"{people_text(int(made.sizes[g]))} of group {made.group_label(g)!r}; under 'set' "
+                "nobody has a value twice"
             )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -392,7 +393,7 @@ class Release:
         if isinstance(knowing, str):
             raise SchemaError(f"knowing must be a list of columns, such as [{knowing!r}]")
         for column in knowing or ():
-            self._refuse_unknown(column, name)
+            self._refuse_unknown(column, None if of_people else name)
         known = self.known(sensitive, knowing, of_people=of_people)
         tables = self._apart.get(name, self._tables)
         if name == self.sensitive and not known and len(self.sensitives) == 1:
@@ -426,12 +427,29 @@ class Release:
         """The columns that divide groups in such a sight; see `seen`."""
         name, beside = self.sensitive if sensitive is None else sensitive, self.beside
         of_rows = isinstance(self._tables, ValuesTable)
-        of_people = of_people and of_rows and knowing is not None
-        if knowing is not None and of_rows and (of_people or name not in self.unlinked):
+        of_people = of_people and knowing is not None
+        if of_people and not of_rows and name not in self.unlinked:
+            beside = tuple(dict.fromkeys((name, *beside)))
+        elif knowing is not None and of_rows and (of_people or name not in self.unlinked):
             # What is said to be known counts, whatever role the column was given.
             beside = tuple(dict.fromkeys((*beside, name, *knowing)))
             beside = tuple(column for column in beside if column not in self.unlinked)
         return known_beside(beside, None if of_people else name, knowing)
+
+    @contextmanager
+    def reading(self, columns: Iterable[str]) -> Iterator[None]:
+        """Read some columns once, beside those of its groups, for all sights that are counted."""
+        tables = self._tables
+        if not isinstance(tables, ValuesTable) or tables.semantics != "single":
+            yield
+            return
+        own = dict.fromkeys((*tables.groups, *map(self._written, columns)))
+        tables.ahead.columns = [name for name in own if name in tables.table.columns]
+        tables.ahead.groups = [name for name in own if name != tables.sensitive]
+        try:
+            yield
+        finally:
+            tables.ahead.columns, tables.ahead.groups, tables.ahead.read = (), (), None
 
     @property
     def linked_sensitives(self) -> tuple[str, ...]:
@@ -442,7 +460,7 @@ class Release:
     def _written(self, name: str) -> str:
         return disarm_name(name) if self._escaped else name
 
-    def _refuse_unknown(self, column: str, sensitive: str) -> None:
+    def _refuse_unknown(self, column: str, sensitive: str | None) -> None:
         if column == sensitive:
             raise SchemaError(
                 f"{self.name}: {column!r} cannot be both known and what must stay hidden"
@@ -456,7 +474,8 @@ class Release:
         if column not in known:
             hint = did_you_mean(column, known)
             raise SchemaError(
-                f"{self.name}: {column!r} is not published beside {sensitive!r}{hint}"
+                f"{self.name}: {column!r} is not published beside "
+                f"{sensitive or self.sensitive!r}{hint}"
             )
 
     @property

@@ -18,6 +18,7 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
+from foreknow.text import people_text
 
 # Points of people times groups that are compared at a time.
 _AT_ONCE = 1 << 22
@@ -52,7 +53,7 @@ class Sight:
         if not np.array_equal(own, self.counts.sizes):
             g = int(np.argmax(own != self.counts.sizes))
             raise DataError(
-                f"{microdata.name}: {int(own[g])} people fit group "
+                f"{microdata.name}: {people_text(int(own[g]))} for group "
                 f"{self.counts.group_label(g)!r}, which has {int(self.counts.sizes[g])}; give the "
                 "table that the release was made from"
             )

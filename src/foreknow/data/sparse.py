@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,24 +22,29 @@ def count_pairs(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Count equal (row, column) pairs into compressed sparse rows.
 
-    Dense counting where the whole table is not larger than the pairs themselves, sorting
-    otherwise; so memory stays in proportion to the number of pairs.
+    Dense counting where the whole table is far smaller than the pairs themselves, or not much
+    larger and there are weights; sorting otherwise, which is as fast for keys of 32 bits. So memory
+    stays in proportion to the number of pairs.
     """
-    keys = rows.astype(np.int64)
+    cells_in_all = n_rows * n_columns
+    small = weights is None and cells_in_all < 2**31
+    keys: NDArray[Any] = rows.astype(np.int32 if small else np.int64)
     keys *= n_columns
-    keys += columns
-    if n_rows * n_columns <= max(2 * len(keys), _DENSE_LIMIT):
+    keys += columns.astype(keys.dtype, copy=False)
+    most = len(keys) // 4 if weights is None else 4 * len(keys)
+    if cells_in_all <= max(most, _DENSE_LIMIT):
         table = np.bincount(keys, weights=weights, minlength=n_rows * n_columns)
         cells = np.flatnonzero(table)
         counts = table[cells].astype(np.int64)
     else:
         cells, counts = _tally(keys, weights)
+    cells, counts = (part.astype(np.int64, copy=False) for part in (cells, counts))
     row_of = cells // n_columns if n_columns else cells
     offsets = np.searchsorted(row_of, np.arange(n_rows + 1)).astype(np.int64)
     return offsets, cells - row_of * n_columns, counts
 
 
-def _tally(keys: IntArray, weights: NDArray[Any] | None) -> tuple[IntArray, IntArray]:
+def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, IntArray]:
     """Distinct keys in order, and how often each occurs; `keys` is consumed."""
     if weights is None:
         keys.sort()
@@ -85,21 +91,24 @@ def combine(
     columns: list[NDArray[Any]], sizes: list[int]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Number the distinct combinations of several columns of codes."""
-    keys = np.zeros(len(columns[0]), dtype=np.int64)
+    # Half the memory where it will do.
+    narrow = prod(sizes) < 2**31 and len(columns[0]) < 2**31
+    kept: type = np.int32 if narrow else np.int64
+    keys: NDArray[Any] = np.zeros(len(columns[0]), dtype=kept)
     span = 1
     for codes, size in zip(columns, sizes, strict=True):
         if span * size >= 2**62:
             distinct, keys = np.unique(keys, return_inverse=True)
             span = len(distinct)
         keys *= size
-        keys += codes
+        keys += codes.astype(keys.dtype, copy=False)
         span *= size
     if span <= max(2 * len(keys), _DENSE_LIMIT):
-        row_of = np.full(span, -1, dtype=np.int64)
-        row_of[keys] = np.arange(len(keys))
+        row_of: NDArray[Any] = np.full(span, -1, dtype=kept)
+        row_of[keys] = np.arange(len(keys), dtype=kept)
         present = np.flatnonzero(row_of >= 0)
         place = np.empty(span, dtype=np.int64)
         place[present] = np.arange(len(present))
-        return place[keys], row_of[present]
+        return place[keys], row_of[present].astype(np.int64)
     _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
     return codes, first

@@ -430,7 +430,7 @@ class Requirement:
         a set is counted as one value (of several sets, ask each of `secrets`), and numbers that are
         near each other as windows.
         """
-        return self._united(self._seen(release))
+        return self._united(self.seen(release))
 
     def _united(self, seen: HasCounts) -> HasCounts:
         """What is counted of what the adversary sees."""
@@ -444,7 +444,7 @@ class Requirement:
 
     def counted_each(self, release: HasCounts) -> tuple[tuple[Requirement, HasCounts], ...]:
         """Each of its secrets by itself, and what is counted for it."""
-        seen = self._seen(release)
+        seen = self.seen(release)
         each = self.secrets(counts_of(seen).values)
         gaining = any(isinstance(point.adversary, Gaining) for point in self.points)
         if gaining or self.within is not None:
@@ -453,7 +453,7 @@ class Requirement:
 
     def counted_for(self, release: HasCounts, name: Label) -> GroupCounts:
         """What is counted for the one of its secrets that is called so."""
-        seen = self._seen(release)
+        seen = self.seen(release)
         return counts_of(self.called(counts_of(seen).values, name)._united(seen))
 
     @property
@@ -515,7 +515,7 @@ class Requirement:
                     f"{self.name}: {name!r} cannot be both known and what must stay hidden"
                 )
 
-    def _seen(self, release: HasCounts) -> HasCounts:
+    def seen(self, release: HasCounts) -> HasCounts:
         """A release, or the counts of one, in the sight of the adversary."""
         if getattr(release, "sight", None) is not None:  # of somebody who knows more columns
             return release
@@ -576,7 +576,7 @@ class Requirement:
 
         What is found of single values is kept in `known`, for other requirements.
         """
-        known, seen = {} if known is None else known, self._seen(release)
+        known, seen = {} if known is None else known, self.seen(release)
         found: list[list[Disclosure]] = [[] for _ in self.points]
         for own in self.secrets(counts_of(seen).values):
             counted: HasCounts | None = None
@@ -663,7 +663,7 @@ class Requirement:
         if self.criterion is not None:
             found = self.criterion.attained(self.counted(release))
             return [] if found.holds else [f"{name}: {found}"]
-        counts, said = counts_of(self._seen(release)), []
+        counts, said = counts_of(self.seen(release)), []
         for point, each in zip(self.points, self.disclosures(release), strict=True):
             worst_one = point.worst(each)
             if not point.holds(worst_one):

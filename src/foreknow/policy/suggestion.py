@@ -34,7 +34,7 @@ from foreknow.numbers import percentage
 from foreknow.output import write_new
 from foreknow.policy.policy import Policy, PublishOptions
 from foreknow.policy.requirement import Requirement
-from foreknow.text import one_line
+from foreknow.text import one_line, people_text, some
 
 Role: TypeAlias = Literal["identifier", "quasi-identifier", "sensitive", "undecided"]
 
@@ -352,7 +352,7 @@ def _unusable(each: Profile) -> tuple[Role, str] | None:
 
 def _identifier(each: Profile) -> tuple[Role, str] | None:
     words, share = _words(each.name), Fraction(each.distinct, each.known)
-    own = f"{each.distinct:,} values in {each.known:,} rows that have one"
+    own = f"{some(each.distinct, 'value', 'values')} in {some(each.known, 'row', 'rows')} with one"
     if each.kind == "date":
         return None
     if _NAMES_PEOPLE.keys() & words:
@@ -537,8 +537,8 @@ def _requirements(
         ]
     if found is None:
         raise DataError(
-            f"no limit on {profile.name!r} can be kept for {n:,} people with {len(labels):,} "
-            "values; publish more people"
+            f"no limit on {profile.name!r} can be kept for {people_text(n)} with "
+            f"{some(len(labels), 'value', 'values')}; publish more people"
         )
     required, limit, reached, value = found
     least = next(x for x in _LIMITS if x > reached)
@@ -594,8 +594,8 @@ def _odds(chance: Fraction) -> Fraction:
 def _lines(given: PolicySuggestion) -> Iterator[str]:
     """The lines of the policy file."""
     schema, policy = given.policy.needed_schema, given.policy
-    count = len(given.columns)
-    yield f"# A first policy for {_said(given.name)}: {given.rows:,} rows, {count:,} columns."
+    rows, columns = some(given.rows, "row", "rows"), some(len(given.columns), "column", "columns")
+    yield f"# A first policy for {_said(given.name)}: {rows}, {columns}."
     yield "# It can be published as it is. Read it first: roles are guesses from names and counts."
     decide = len(given.questions) + sum(note.startswith(_DECIDE) for note in given.notes)
     if decide:

@@ -487,6 +487,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         return "priors are named by a digest from version 3 on"
     if read.report is not None and read.version < 6:
         return "the report is certified from version 6 on"
+    if read.report is None and read.version >= 6 and release.files:
+        return "a release is written with a report, and its digest is missing"
     if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
         return "criteria are certified from version 4 on"
     keys = [each.key for each in criteria.CRITERIA]

@@ -6,6 +6,7 @@ import logging
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -97,6 +98,7 @@ from foreknow.publishing.tables import (
 )
 from foreknow.publishing.verification import as_release, findings_of
 from foreknow.result import page_of
+from foreknow.text import people_text
 from foreknow.utility.utility import Utility, utility_of
 from foreknow.verifier.verify import OF_POPULATION, Finding, Reached, Written
 
@@ -129,6 +131,7 @@ class Publication:
     _members: Callable[[Path, Mapping[str, str]], None] = field(repr=False)
     _kept: KeptPriors | None = field(repr=False, default=None)
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
+    _dividing: str = field(repr=False, default="")
 
     @property
     def counts(self) -> GroupCounts:
@@ -461,9 +464,34 @@ def publish(
         members: Any = partial(write_members, members_of(microdata, groups, called))
     else:
         members = partial(counted.write_members, groups, called)
+    dividing = ""
+    if n_groups == 1 and not verdicts.estimates:
+        dividing = _by_suppressing(anonymizer, written, policy, seed)
     return Publication(
-        release, verdicts, certificate, tables, options, private, members, kept, labels
+        release, verdicts, certificate, tables, options, private, members, kept, labels, dividing
     )
+
+
+# Shares of people that are tried, of tables of so many people.
+_SHARES, _MOST_TRIED = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 10)), 200_000
+
+
+def _by_suppressing(method: Any, microdata: Microdata, policy: Policy, seed: int | None) -> str:
+    """Which share of people a method must set aside, so that it divides the others."""
+    if getattr(method, "suppression", 1) or not 1 < microdata.n_people <= _MOST_TRIED:
+        return ""
+    for share in _SHARES:
+        with suppress(InputError, NoSafeRelease):
+            own = replace(method, suppression=float(share))
+            found = grouping_of(own, microdata, policy, seed)
+            many = int(found.of_row.max()) + 1
+            if many > 1:
+                aside = f", of which {people_text(found.suppressed)} in one that keeps nothing"
+                return (
+                    f"suppression = {float(share)} in [publish.{policy.options.method}] was tried: "
+                    f"it gives {many:,} groups{aside if found.suppressed else ''}"
+                )
+    return ""
 
 
 def _advice(made: Publication) -> Iterator[str]:
@@ -473,8 +501,9 @@ def _advice(made: Publication) -> Iterator[str]:
         return
     schema, method = policy.needed_schema, policy.options.method
     yield (
-        f"Worthless: all {counts.n_people:,} people are in one group, so the release says how "
-        f"often each {schema.sensitive!r} occurs, and ties none to {_or(schema.quasi_identifiers)}"
+        f"Worthless: {people_text(counts.n_people, 'all')} are in one group, so the release says "
+        f"how often each {schema.sensitive!r} occurs, and ties none to "
+        f"{_or(schema.quasi_identifiers)}"
     )
     flat = [name for name in schema.quasi_identifiers if name not in schema.hierarchies]
     if method == "fulldomain":
@@ -483,10 +512,9 @@ def _advice(made: Publication) -> Iterator[str]:
                 f"Without a hierarchy {_or(flat)} can only be published as it is, or not at all: "
                 "add levels in [schema.hierarchies]"
             )
-        yield (
-            'FullDomain writes everybody at one level: method = "mondrian" keeps more, and '
-            "suppression = 0.05 in [publish.fulldomain] lets it leave a few people aside"
-        )
+        yield 'FullDomain writes everybody at one level: method = "mondrian" keeps more'
+    if made._dividing:
+        yield made._dividing
     if made.audit.verdicts:
         tight = max(made.audit.verdicts, key=lambda v: v.probability / float(v.limit))
         reached, limit = tight.point.said(tight.disclosure)

@@ -42,6 +42,7 @@ from foreknow.publishing.certificate_file import is_kept, parts_of_sensitive
 from foreknow.publishing.learned import TOLERANCE, in_files, same
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.signature import check_signature
+from foreknow.text import people_text, some
 from foreknow.verifier.verify import (
     GAUGES,
     OF_PEOPLE,
@@ -240,6 +241,8 @@ def judge(
     problems = [*_uncertified(folder, others), *_changed(known, paths, release)]
     if known.report is not None and REPORT in others:
         problems += _not_as_certified(folder / REPORT, known.report)
+    elif known.report is not None and not release.is_file():
+        problems.append(f"{REPORT} is missing, which was certified; it belongs to the release")
     if policy is not None:
         policy = _as_published(known, policy)
         known = replace(known, policy=policy.published())
@@ -299,7 +302,8 @@ def judge(
         problems += _differences(known, findings, certified, kept)
         if (people, n_groups) != (known.people, known.n_groups):
             problems.append(
-                f"the release has {people} people in {n_groups} groups; certified are "
+                f"the release has {people_text(people)} in "
+                f"{some(n_groups, 'group', 'groups')}; certified are "
                 f"{known.people} in {known.n_groups}"
             )
         problems += [] if problems else _lies(known, scope)

@@ -8,11 +8,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator
 from io import StringIO
-from typing import Any
 
 from foreknow.auditing.exposed import Exposed, ExposedGroup, Tally
 from foreknow.data.engines.write import disarm_name
-from foreknow.report.figures import LIMIT, OWN, base_layout
+from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, Rule, amounts, bar_table
 from foreknow.report.page import Cell, Grid
 from foreknow.report.words import group_text, limit_text, number, percent, some, times_text, visible
 
@@ -79,12 +78,11 @@ def exposed_sentence(found: Exposed) -> str:
     return f"{people} could be found out, {sure}."
 
 
-def exposed_figure(found: Exposed) -> tuple[dict[str, Any], str] | None:
+def exposed_figure(found: Exposed) -> tuple[Chart, str] | None:
     """Draw how many people somebody could be how sure of, and what is to be read from it."""
     point, people = found.point, found.by_chance
     if point is None or not any(people):
         return None
-    at = [i + 0.5 for i in range(10)] + [11.4]
     ranges = [
         *(f"{10 * i}% to {'less than ' if i == 9 else ''}{10 * i + 10}%" for i in range(10)),
         "certain",
@@ -92,48 +90,30 @@ def exposed_figure(found: Exposed) -> tuple[dict[str, Any], str] | None:
     within = not point.relative
     # A bar that the limit divides is drawn as those below it.
     over = [i == 10 or (within and i >= 10 * point.below) for i in range(11)]
-    each = zip(people, ranges, strict=True)
-    texts = [f"{some(many, 'person', 'people')}: {said}" for many, said in each]
-    bars = {
-        "type": "bar",
-        "x": at,
-        "y": list(people),
-        "width": [0.92] * 11,
-        "text": texts,
-        "textposition": "none",
-        "marker": {"color": [LIMIT if one else OWN for one in over]},
-        "hovertemplate": "%{text}<extra></extra>",
-    }
-    layout = base_layout("how sure somebody could be", "people", height=300)
-    layout["showlegend"] = False
-    layout["xaxis"] |= {
-        "tickvals": [0, 2, 4, 6, 8, 10, 11.4],
-        "ticktext": ["0%", "20%", "40%", "60%", "80%", "100%", "certain"],
-        "range": [-0.1, 12],
-        "showgrid": False,
-    }
-    layout["yaxis"] |= {"tickformat": ",d"} | ({"dtick": 1} if max(people) < 5 else {})
-    if within:
-        limit = float(point.below) * 10
-        line = {"color": LIMIT, "dash": "dash", "width": 2}
-        layout["margin"] |= {"t": 30}
-        layout["shapes"] = [
-            {"type": "line", "yref": "paper", "x0": limit, "x1": limit, "y0": 0, "y1": 1}
-            | {"line": line}
-        ]
-        layout["annotations"] = [
-            {
-                "x": limit,
-                "y": 1,
-                "yref": "paper",
-                "text": f"limit {limit_text(point.below)}",
-                "font": {"color": LIMIT},
-                "showarrow": False,
-                "xanchor": "right" if limit > 5 else "left",
-                "yanchor": "bottom",
-            }
-        ]
-    return {"data": [bars], "layout": layout}, _caption(found)
+    bars = [
+        Bar(
+            (at := i + 0.9 * (i == 10)) + 0.04,
+            at + 0.96,
+            many,
+            f"{some(many, 'person', 'people')}: {said}",
+            LIMIT if over[i] else OWN,
+        )
+        for i, (many, said) in enumerate(zip(people, ranges, strict=True))
+    ]
+    ticks = [(at, f"{10 * at}%") for at in (0, 2, 4, 6, 8)] + [(10, "100%"), (11.4, "certain")]
+    head = ("how sure somebody could be", "people")
+    limit = Rule(
+        10 * float(point.below), f"limit {limit_text(point.below)}", False, point.below > 0.5
+    )
+    chart = Chart(
+        Axis(head[0], -0.1, 12, ticks),
+        amounts("people", max(people), above=0.15),
+        bars=bars,
+        rule=limit if within else None,
+        height=220,
+        table=bar_table(head, zip(ranges, people, strict=True)),
+    )
+    return chart, _caption(found)
 
 
 def _caption(found: Exposed) -> str:

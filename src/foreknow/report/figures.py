@@ -1,16 +1,11 @@
-"""Figures: what a little more knowledge would disclose, and how large the groups are.
-
-Plain values for Plotly, whose own objects would check each of thousands of numbers.
-"""
+"""Figures: what a little more knowledge would disclose, and how large the groups are."""
 
 from __future__ import annotations
 
-import textwrap
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -22,8 +17,20 @@ from foreknow.adversaries.facts.skyline import front
 from foreknow.auditing.audit import Verdict
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
+from foreknow.report.chart import (
+    LIMIT,
+    STYLES,
+    Bar,
+    Chart,
+    Rule,
+    Series,
+    amounts,
+    bar_table,
+    shares,
+)
 from foreknow.report.knowledge import NOUN, Terms
-from foreknow.report.words import limit_text, named, percent
+from foreknow.report.page import Grid
+from foreknow.report.words import limit_text, named, number, percent, some
 
 _LEAST_K = 20
 _MOST_POINTS = 41
@@ -115,168 +122,56 @@ def size_bins(sizes: Sequence[int], most: int = 40) -> tuple[list[int], list[int
 
 # ---- the figures ---------------------------------------------------------------------------
 
-# Middle tones: at least 3:1 against white and against near-black. Symbols and dashes tell them
-# apart in grey.
-OWN, LIMIT = "#2f7ed8", "#d64545"
-STYLES = (
-    (OWN, "circle", "solid"),
-    ("#cf6a10", "square", "dash"),
-    ("#1f8a70", "diamond", "dot"),
-    ("#8a63d2", "triangle-up", "dashdot"),
-    ("#c2549d", "x", "longdash"),
-    ("#7a8290", "star", "longdashdot"),
-)
-INK, _GRID, SIZE = "#5b6470", "rgba(128,136,148,0.28)", 14
-_LONGEST, _WIDTH = 40, 56
 
-
-def escape(text: str, longest: int = _LONGEST) -> str:
-    """Disarm the tags that Plotly would read in a text, such as <b> and <a href=...>.
-
-    >>> escape("<b>AIDS</b>")
-    '&lt;b&gt;AIDS&lt;/b&gt;'
-    """
-    short = text if len(text) <= longest else f"{text[: longest - 1]}…"
-    return short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def hover_text(*sentences: str) -> str:
-    """Lay out sentences for a hover box, and disarm their tags."""
-    lines = [
-        [escape(line, 2 * _WIDTH) for line in textwrap.wrap(sentence, _WIDTH)]
-        for sentence in sentences
-    ]
-    return "<br>".join(line for part in lines for line in part)
-
-
-def scatter(
-    x: Iterable[float], y: Iterable[float], texts: Iterable[str], **more: Any
-) -> dict[str, Any]:
-    """Marks that show their texts."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": list(x),
-        "y": list(y),
-        "text": list(texts),
-        "hovertemplate": "%{text}<extra></extra>",
-        "cliponaxis": False,
-        **more,
-    }
-
-
-def base_layout(
-    x: str = "", y: str = "", *, height: int = 380, percent: bool = False, top_first: bool = True
-) -> dict[str, Any]:
-    """What the figures of a page have in common; page.js adapts it to the reader's screen.
-
-    `percent` is for a vertical axis of probabilities; `top_first` reverses the legend.
-    """
-    axis = {
-        "gridcolor": _GRID,
-        "linecolor": INK,
-        "zeroline": False,
-        "fixedrange": True,
-        "automargin": True,
-        "rangemode": "tozero",
-    }
-
-    def titled(text: str) -> dict[str, Any]:
-        title = {"font": {"size": SIZE}, "standoff": 14}
-        return {**axis, "title": {**title, "text": text} if text else title}
-
-    legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
-    return {
-        "template": "none",
-        "height": height,
-        "margin": {"l": 10, "r": 16, "t": 16, "b": 10},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "system-ui, sans-serif", "size": SIZE, "color": INK},
-        "xaxis": titled(x),
-        "yaxis": titled(y) | ({"range": [0, 1.04], "tickformat": ".0%"} if percent else {}),
-        "dragmode": False,
-        "hovermode": "closest",
-        "showlegend": True,
-        "legend": {**legend, "traceorder": "reversed" if top_first else "normal"},
-    }
-
-
-def knowledge_figure(
-    counts: GroupCounts, verdict: Verdict, noun: str = NOUN
-) -> dict[str, Any] | None:
+def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) -> Chart | None:
     """Draw the breach probability of a verdict's worst value against k; None without a k."""
     facts, found, limit = verdict.point.adversary, verdict.disclosure, verdict.limit
     if not isinstance(facts, Facts) or found.value is None or found.witness is None:
         return None
     terms = Terms(noun, counts.semantics, named(found.value))
-    lines = []
+    ks, lines, columns = steps(facts.k), [], []
     around = curves_around(counts, facts, found.value).items()
     for ((l, m), curve), (color, _, dash) in zip(around, STYLES, strict=False):  # noqa: E741
         name, own = terms.short(l, 0, m) or "nothing else known", (l, m) == (facts.l, facts.m)
-        more = {
-            "mode": "lines",
-            "name": f"{name} (this requirement)" if own else name,
-            "line": {"color": color, "dash": dash, "width": 3.5 if own else 2},
-            "hovertemplate": f"%{{x}} known: %{{text}}<extra>{name}</extra>",
-        }
-        texts = (percent(d, limit, 1) for d in curve)
-        lines.append(scatter(steps(facts.k), (d.probability for d in curve), texts, **more))
-    x, y = terms.axes[1], f"how sure of {escape(named(found.value))}"
-    figure = {"data": lines[::-1], "layout": base_layout(x, y, percent=True)}
-    return with_limit(figure, facts.k, found, limit)
+        name = f"{name} (this requirement)" if own else name
+        chances = [d.probability for d in curve]
+        lines.append(Series(ks, chances, name, color, dash=dash, width=3.5 if own else 2))
+        columns.append([percent(d, limit, 1) for d in curve])
+    x, y = terms.axes[1], f"how sure of {named(found.value)}"
+    rows = [(number(k), *said) for k, *said in zip(ks, *columns, strict=True)]
+    chart = Chart(
+        amounts(x, ks[-1]),
+        shares(y),
+        lines[::-1],
+        table=Grid((x, *(line.name for line in lines)), rows),
+    )
+    return with_limit(chart, facts.k, found, limit)
 
 
-def with_limit(
-    figure: dict[str, Any], k: int, found: Disclosure, limit: Fraction
-) -> dict[str, Any]:
+def with_limit(chart: Chart, k: int, found: Disclosure, limit: Fraction) -> Chart:
     """Add a requirement's point and its limit to a figure of curves."""
-    said, left = percent(found, limit, 1), found.probability > 0.85
-    where = "bottom" if found.probability < 0.12 else "top"
-    marker = {"symbol": "diamond-open", "size": 17, "color": LIMIT, "line": {"width": 3}}
-    point = {"marker": marker, "showlegend": False}
-    line = {"color": LIMIT, "dash": "dash", "width": 2}
-    across = {"xref": "paper", "x0": 0, "x1": 1, "y0": float(limit), "y1": float(limit)}
-    beside = {
-        "x": k,
-        "y": found.probability,
-        "text": f"<b>{said}</b>",
-        "showarrow": False,
-        "xanchor": "left",
-        "yanchor": where,
-        "xshift": 10,
-        "yshift": 8 if where == "bottom" else -8,
-        "bgcolor": "rgba(255,255,255,0.8)",
-    }
-    note = {
-        "xref": "paper",
-        "x": 0 if left else 1,
-        "y": float(limit),
-        "text": f"limit {limit_text(limit)}",
-        "font": {"color": LIMIT},
-        "showarrow": False,
-        "xanchor": "left" if left else "right",
-        "yanchor": "bottom" if limit < Fraction(9, 10) else "top",
-    }
-    mark = scatter([k], [found.probability], [f"the policy's point: {said}"], **point)
-    drawn = {"shapes": [{"type": "line", "line": line, **across}], "annotations": [beside, note]}
-    return {"data": [*figure["data"], mark], "layout": {**figure["layout"], **drawn}}
+    said, chance = percent(found, limit, 1), found.probability
+    text = f"the policy's point: {said}"
+    mark = Series([k], [chance], "", LIMIT, [text], "diamond", size=1.6, open=True)
+    rule = Rule(float(limit), f"limit {limit_text(limit)}", left=chance > 0.85)
+    return replace(chart, series=[*chart.series, mark], rule=rule, note=(k, chance, said))
 
 
-def sizes_figure(counts: GroupCounts) -> dict[str, Any]:
+def sizes_figure(counts: GroupCounts) -> Chart:
     """Draw how many groups have which size."""
     starts, groups, width = size_bins(counts.sizes.tolist())
-    bars = {
-        "type": "bar",
-        "x": [start + (width - 1) / 2 for start in starts],
-        "y": groups,
-        "width": [width * 0.9] * len(starts),
-        "text": [str(s) if width == 1 else f"{s:,} to {s + width - 1:,}" for s in starts],
-        "textposition": "none",
-        "marker": {"color": OWN},
-        "hovertemplate": "%{y} groups of %{text}<extra></extra>",
-    }
-    layout = base_layout("people in the group", "groups", height=260)
-    layout["showlegend"] = False
-    layout["yaxis"] |= {"tickformat": ",d"} | ({"dtick": 1} if max(groups) < 5 else {})
-    return {"data": [bars], "layout": layout}
+    middles = [start + (width - 1) / 2 for start in starts]
+    names = [str(s) if width == 1 else f"{s:,} to {s + width - 1:,}" for s in starts]
+    bars = [
+        Bar(
+            middle - 0.45 * width,
+            middle + 0.45 * width,
+            many,
+            f"{some(many, 'group', 'groups')} of {name}",
+        )
+        for middle, many, name in zip(middles, groups, names, strict=True)
+    ]
+    across = amounts("people in the group", starts[-1] + width - 1, starts[0], 0.6 * width)
+    head = ("people in the group", "groups")
+    table = bar_table(head, zip(names, groups, strict=True))
+    return Chart(across, amounts("groups", max(groups)), bars=bars, height=200, table=table)

@@ -161,23 +161,22 @@ def document(
     kept: str | None,
     heading: str,
     name: str | None = None,
-    script: str = "page.js",
+    script: str | None = None,
     **shown: Any,
 ) -> str:
     """Write one HTML page; `kept` says why it is for the owner only, None that it is not.
 
-    Scripts are admitted by their digests, so that nothing in a label could run even if it got
-    past the escaping.
+    No script is admitted, or those of a page by their digests: nothing in a label could run even
+    if it got past the escaping.
     """
-    library, own = plotly(), _resource(script)
+    scripts = [] if script is None else [plotly(), _resource(script)]
     named = None if name is None else visible(name)
     return _template(template).render(
         version=__version__,
         style=Markup(_resource("style.css")),
-        library=Markup(library),
-        script=Markup(own),
+        scripts=[Markup(text) for text in scripts],
         kept=kept,
-        digests=" ".join(_digest(text) for text in (library, own)),
+        digests=" ".join(map(_digest, scripts)) or "'none'",
         title=heading if named is None else f"{heading} – {named}",
         heading=heading,
         name=named,
@@ -200,7 +199,7 @@ def script_json(plain: Any) -> Markup:
 
 @cache
 def plotly() -> str:
-    """The library that draws."""
+    """The library that draws in three dimensions: of several megabytes."""
     from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs()).replace("\r\n", "\n")

@@ -1,41 +1,24 @@
-"""Priors in a report: the figure of what was likely before the release and is after it.
-
-The figure is made of plain values, since Plotly's own objects check each of thousands of numbers.
-"""
+"""Priors in a report: the figure of what was likely before the release and is after it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
 from foreknow.adversaries.priors.disclosure import Judged, judged_before
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.auditing.audit import Verdict
 from foreknow.data.counts import GroupCounts
 from foreknow.numbers import percentage
-from foreknow.report.figures import LIMIT, base_layout, escape
-from foreknow.report.page import script_json
-from foreknow.report.words import (
-    limit_text,
-    named,
-    number,
-    times_text,
-    visible,
-)
+from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
+from foreknow.report.page import Grid
+from foreknow.report.words import limit_text, named, number, times_text, visible
 
-_MOST = 2_000
-_SETS = (
-    ("#2f7ed8", "circle"),
-    ("#cf6a10", "square"),
-    ("#1f8a70", "diamond"),
-    ("#8a63d2", "triangle-up"),
-)
+_MOST, _LISTED = 1_000, 20
 
 
-def priors_section(counts: GroupCounts, verdict: Verdict) -> tuple[Markup | None, str]:
+def priors_section(counts: GroupCounts, verdict: Verdict) -> tuple[Chart | None, str]:
     """Draw priors beside posteriors for a requirement about priors, with a caption.
 
     None where no posterior is known.
@@ -47,39 +30,36 @@ def priors_section(counts: GroupCounts, verdict: Verdict) -> tuple[Markup | None
     about = verdict.requirement.mask(counts.values)
     known = [judged_before(counts, table, priors.semantics) for table in priors.tables]
     clouds = [
-        _cloud(found, about, *_SETS[place % len(_SETS)])
+        _cloud(found, about, *STYLES[place % len(STYLES)][:2])
         for place, found in enumerate(known)
         if found is not None
     ]
-    if not clouds or not any(cloud["x"] for cloud in clouds):
+    if not any(cloud.x for cloud in clouds):
         return None, ""
-    same = _line("nothing learned", (0, 1), (0, 1), {"color": "#7a8290", "dash": "dot"})
-    dash, below = {"color": LIMIT, "dash": "dash"}, float(point.below)
+    same = Series((0, 1), (0, 1), "nothing learned", "#7a8290", dash="2 4")
+    below = float(point.below)
     if point.relative:
-        limit = _line("the limit", (0, 1 / below, 1), (0, 1, 1), dash)
+        limit = Series((0, 1 / below, 1), (0, 1, 1), "the limit", LIMIT, dash="8 5")
         said = f"is {times_text(point.below)} times as likely as before"
     else:
-        limit = _line("the limit", (0, 1), (below, below), dash)
+        limit = Series((0, 1), (below, below), "the limit", LIMIT, dash="8 5")
         said = f"is {limit_text(point.below)}"
-    return script_json({"data": [same, limit, *clouds], "layout": _layout(clouds)}), (
+    widest = max(x or 0 for cloud in clouds for x in cloud.x)
+    across = shares("how likely before the release", min(1.0, 1.1 * widest))
+    # The likeliest of each table, as the figure has them.
+    listed = [text for cloud in clouds for text in cloud.texts[:_LISTED]]
+    rows = [text.split("\n", 1) for text in listed]
+    chart = Chart(
+        across,
+        shares("how likely at worst after it"),
+        [same, limit, *clouds],
+        table=Grid(("who, and which value", "before and after"), rows, left=(0, 1)),
+    )
+    return chart, (
         f"Each mark is a {_kind(priors)} and a value: across, how likely the value was before the "
         "release; up, how likely it is after it in the group where it is likeliest. The limit "
         f"{said}."
     )
-
-
-def _line(
-    name: str, x: Sequence[float], y: Sequence[float], line: dict[str, str]
-) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": list(x),
-        "y": list(y),
-        "name": name,
-        "line": {**line, "width": 2},
-        "hoverinfo": "skip",
-    }
 
 
 def _kind(priors: Priors) -> str:
@@ -87,7 +67,7 @@ def _kind(priors: Priors) -> str:
     return " or ".join(visible(name) for name in columns[:4])
 
 
-def _cloud(found: Judged, about: np.ndarray[Any, Any], color: str, symbol: str) -> dict[str, Any]:
+def _cloud(found: Judged, about: np.ndarray[Any, Any], color: str, symbol: str) -> Series:
     who, what, prior, after = found.surest()
     kept = np.flatnonzero(about[what])
     kept = kept[np.argsort(-after[kept], kind="stable")][:_MOST]
@@ -96,39 +76,12 @@ def _cloud(found: Judged, about: np.ndarray[Any, Any], color: str, symbol: str) 
     for cell in kept.tolist():
         label = found.signatures[who[cell]]
         kind = ", ".join(
-            f"{escape(visible(name))} {escape('missing' if part is None else visible(part))}"
+            f"{visible(name)} {'missing' if part is None else visible(part)}"
             for name, part in zip(names, label, strict=True)
         )
-        value = escape(named(found.counts.values[what[cell]]))
-        texts.append(f"{kind}<br><b>{value}</b>")
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "customdata": [
-            [percentage(float(x), 2) for x in (prior[cell], after[cell])] for cell in kept
-        ],
-        "x": prior[kept].tolist(),
-        "y": after[kept].tolist(),
-        "text": texts,
-        "name": f"by {escape(', '.join(visible(name) for name in names))}: {number(len(kept))}",
-        "hovertemplate": "%{text}<br>%{customdata[0]} before, %{customdata[1]} after"
-        "<extra></extra>",
-        "marker": {"color": color, "symbol": symbol, "size": 7, "opacity": 0.7},
-        "cliponaxis": False,
-    }
-
-
-def _layout(clouds: list[dict[str, Any]]) -> dict[str, Any]:
-    layout = base_layout()
-    widest = max((x for cloud in clouds for x in cloud["x"]), default=1.0)
-    for axis, text, top in (
-        ("xaxis", "how likely before the release", min(1.0, 1.15 * widest)),
-        ("yaxis", "at worst after it", 1.04),
-    ):
-        layout[axis] = layout[axis] | {
-            "title": layout[axis]["title"] | {"text": text},
-            "tickformat": ".0%",
-            "range": [0, top],
-        }
-    layout["legend"] |= {"traceorder": "normal"}
-    return layout
+        value = named(found.counts.values[what[cell]])
+        before, then = (percentage(float(x), 2) for x in (prior[cell], after[cell]))
+        texts.append(f"{kind}: {value}\n{before} before, {then} after")
+    name = f"by {', '.join(visible(name) for name in names)}: {number(len(kept))}"
+    x, y = prior[kept].tolist(), after[kept].tolist()
+    return Series(x, y, name, color, texts, symbol, size=0.8)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED, Scope
 from foreknow.report.knowledge import NOUN
-from foreknow.report.words import listing, named, number, some
+from foreknow.report.words import listing, named, noun_of, number, some
 from foreknow.text import visible
 
 HEADING = "What the verdicts do not cover:"
@@ -53,12 +53,20 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
             "Judged by the counts of its groups. The table itself shows which values are of one "
             "person: publish counts instead, as foreknow publish does."
         )
-    if scope.left_out:
-        have, them = ("has", "it") if scope.left_out == 1 else ("have", "them")
+    if scope.lacking:
+        rows = [
+            f"{_some(many, 'row has', 'rows have')} no {noun_of(name)}"
+            for name, many in scope.lacking.items()
+        ]
+        said.append(
+            f"{_several(rows)}: left out where that column is judged, and nothing is said of it."
+        )
+    elif scope.left_out:
+        has, them = ("row has", "it") if scope.left_out == 1 else ("rows have", "them")
         were = "was" if scope.left_out == 1 else "were"
         said.append(
-            f"{_some(scope.left_out, 'row', 'rows')} {have} no {noun} and {were} left out; nothing "
-            f"is said about {them}."
+            f"{_some(scope.left_out, has, has)} no {noun} and {were} left out; nothing is said "
+            f"about {them}."
         )
     if scope.without_value:
         are = "is" if scope.without_value == 1 else "are"

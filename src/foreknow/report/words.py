@@ -11,6 +11,8 @@ from foreknow.data.labels import GroupLabel, Label
 from foreknow.data.windows import Window
 from foreknow.numbers import CLOSE, Rounding, fixed, percentage, rounded
 from foreknow.policy.requirement import Point
+from foreknow.text import number as number
+from foreknow.text import some as some
 from foreknow.text import visible as visible
 
 _PLAIN_NAME = re.compile(r"[\w.+*-]+")
@@ -88,11 +90,6 @@ def _brief(key: str, setting: object) -> str:
     return f"{len(setting)} rows" if tables else visible(setting)  # type: ignore[arg-type]
 
 
-def number(amount: int) -> str:
-    """Write a whole number with its thousands apart."""
-    return f"{amount:,}"
-
-
 def average_text(average: float) -> str:
     """Write an average with one decimal, where there is one.
 
@@ -100,11 +97,6 @@ def average_text(average: float) -> str:
     ('1,400', '2.3')
     """
     return f"{average:,.1f}".removesuffix(".0")
-
-
-def some(amount: int, one: str, several: str) -> str:
-    """Write an amount of something: "one link", "2 links"."""
-    return f"one {one}" if amount == 1 else f"{number(amount)} {several}"
 
 
 def noun_of(column: str) -> str:
@@ -115,6 +107,11 @@ def noun_of(column: str) -> str:
     """
     text = visible(column)
     return text.replace("_", " ").lower() if _COMMON_NOUN.fullmatch(text) else text
+
+
+def nouns_of(columns: Sequence[str], last: str = "or") -> str:
+    """Write the names of columns as nouns: "diagnosis or income"."""
+    return listing([*map(noun_of, columns)], last, most=len(columns))
 
 
 def plural(noun: str) -> str:

@@ -22,6 +22,7 @@ from foreknow.numbers import whole_number
 from foreknow.policy.policy import Form
 from foreknow.publishing.publish import Publication
 from foreknow.publishing.verification import Published, open_published
+from foreknow.text import people_text
 from foreknow.utility.lines import (
     BoolArray,
     Covers,
@@ -321,8 +322,8 @@ class Reading:
         counts = _same_values(release.counts, microdata)
         if counts.n_people > microdata.n_people:
             raise DataError(
-                f"{release.name} has {counts.n_people} people, {microdata.name} only "
-                f"{microdata.n_people}; give the table that the release was made of"
+                f"{release.name} has {people_text(counts.n_people)}, {microdata.name} "
+                f"only {microdata.n_people}; give the table that the release was made of"
             )
         names = [attribute.name for attribute in attributes]
         if self.armed:

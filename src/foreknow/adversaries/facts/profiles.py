@@ -243,9 +243,11 @@ def distinct_cells(counts: GroupCounts, l: int) -> IntArray | None:  # noqa: E74
     keys += counts.counts.astype(np.int32)
     keys *= np.int32(counts.n_values)
     keys += counts.codes.astype(np.int32)
-    first = np.full(most * largest * counts.n_values, -1, dtype=np.int64)
-    first[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # the first that is written last stays
-    return np.sort(first[first >= 0])
+    # The first that is written last stays.
+    kept: type = np.int32 if len(keys) < 2**31 else np.int64
+    first: NDArray[Any] = np.full(most * largest * counts.n_values, -1, dtype=kept)
+    first[keys[::-1]] = np.arange(len(keys) - 1, -1, -1, dtype=kept)
+    return np.sort(first[first >= 0]).astype(np.int64)
 
 
 def _slack_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:  # noqa: E741

@@ -9,7 +9,7 @@ by symmetry the sum is the same, so the smaller lattice is taken (errata, sectio
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -26,6 +26,8 @@ Places: TypeAlias = NDArray[np.intp]
 
 # Lattices up to this many states are kept for the next groups of the same shape.
 _KEPT = 1 << 12
+# Steps of many problems that are gone at once.
+_STEPS = 1 << 17
 # States that fractions go through at most, unless said otherwise; seconds of work.
 EXACT_REACH = 1 << 16
 
@@ -34,19 +36,20 @@ EXACT_REACH = 1 << 16
 class Lattice:
     """States by level (how many are used), and the steps from each level to the next.
 
-    ``steps[l][k]`` are those that use one of kind k at level l: places of states in level l, and
-    the places in level l + 1 that they lead to.
+    ``after[l]`` has, for each state of level l and each kind, the place in level l + 1 of the state
+    with one more of that kind; ``before[l]``, for each state of level l + 1, the place in level l
+    of the one with one less. Where there is none, -1.
 
     >>> lattice((2, 1)).widths
     (1, 2, 2, 1)
-    >>> before, after = lattice((2, 1)).steps[1][0]
-    >>> before.tolist(), after.tolist()
-    ([0, 1], [0, 1])
+    >>> lattice((2, 1)).after[1].tolist(), lattice((2, 1)).before[1].tolist()
+    ([[0, -1], [1, 0]], [[0, 1], [1, -1]])
     """
 
     capacities: tuple[int, ...]
     widths: tuple[int, ...]
-    steps: tuple[tuple[tuple[Places, Places], ...], ...]
+    after: tuple[Places, ...]
+    before: tuple[Places, ...]
 
 
 def lattice(capacities: tuple[int, ...]) -> Lattice:
@@ -64,15 +67,18 @@ def _new_lattice(capacities: tuple[int, ...]) -> Lattice:
     starts = np.searchsorted(level[order], np.arange(sum(capacities) + 2))
     place = np.empty(total, dtype=np.intp)
     place[order] = np.arange(total) - starts[level[order]]
-    steps = []
-    for done in range(1, sum(capacities) + 1):
+    room = np.array(capacities)[:, None] - used
+    strides = np.array([prod(shape[k + 1 :]) for k in range(len(shape))])
+    after: list[Places] = []
+    before: list[Places] = []
+    for done in range(sum(capacities) + 1):
         states = order[starts[done] : starts[done + 1]]
-        row = []
-        for k in range(len(shape)):
-            after = states[used[k, states] > 0]
-            row.append((place[after - prod(shape[k + 1 :])], place[after]))
-        steps.append(tuple(row))
-    return Lattice(capacities, tuple(np.diff(starts).tolist()), tuple(steps))
+        for found, sign, able in ((before, -1, used), (after, 1, room)):
+            there = able[:, states].T > 0
+            found.append(np.where(there, place[(states[:, None] + sign * strides) * there], -1))
+    return Lattice(
+        capacities, tuple(np.diff(starts).tolist()), tuple(after[:-1]), tuple(before[1:])
+    )
 
 
 _kept_lattice = lru_cache(maxsize=128)(_new_lattice)
@@ -91,38 +97,41 @@ def world_weights(
     >>> (weights[0, 0] / totals).round(12) == round(997 / 1024, 12)
     array([ True])
     """
-    items, _, problems = rows.shape
-    left = np.ones((1, problems), dtype=rows.dtype)
+    items, kinds, problems = rows.shape
+    none = np.zeros((1, problems), dtype=rows.dtype)  # where a step of -1 leads
+    left = np.concatenate([none + 1, none])
     forward = [left]
-    for level in range(items):
-        reached = np.zeros((shape.widths[level + 1], problems), dtype=rows.dtype)
-        for k, (before, after) in enumerate(shape.steps[level]):
-            if len(before):
-                step = forward[level].take(before, axis=0)
-                step *= rows[level, k]
-                reached[after] += step
-        forward.append(reached)
+    for level, before in enumerate(shape.before):
+        reached = sum(
+            _products("skp,kp->sp", forward[level][before[:, part]], rows[level, part])
+            for part in _parts(len(before), kinds, problems)
+        )
+        forward.append(np.concatenate([reached, none]))
     weights = np.zeros_like(rows)
     for level in range(items - 1, -1, -1):
-        ahead = np.zeros((shape.widths[level], problems), dtype=rows.dtype)
-        for k, (before, after) in enumerate(shape.steps[level]):
-            if len(before):
-                step = left.take(after, axis=0)
-                if wanted[level]:
-                    come = forward[level].take(before, axis=0)
-                    weights[level, k] = _products(step, come) * rows[level, k]
-                step *= rows[level, k]
-                ahead[before] += step
-        forward.pop()
-        left = ahead
+        after, come = shape.after[level], forward.pop(level)[:-1]
+        ahead = np.zeros_like(come)
+        for part in _parts(len(after), kinds, problems):
+            step = left[after[:, part]]
+            if wanted[level]:
+                weights[level, part] = _products("skp,sp->kp", step, come) * rows[level, part]
+            ahead += _products("skp,kp->sp", step, rows[level, part])
+        left = np.concatenate([ahead, none])
     return weights, left[0]
 
 
-def _products(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """Sum of products over states."""
+def _parts(width: int, kinds: int, problems: int) -> Iterator[slice]:
+    """Kinds whose steps are gone at once."""
+    many = max(_STEPS // (width * problems), 1)
+    return (slice(k, k + many) for k in range(0, kinds, many))
+
+
+def _products(how: str, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Sums of products, over kinds or states; of whole numbers of any size, too."""
     if one.dtype == object:
-        return np.asarray((one * other).sum(axis=0))
-    return np.asarray(np.einsum("sp,sp->p", one, other))
+        by_kind = how == "skp,kp->sp"
+        return np.asarray((one * (other if by_kind else other[:, None])).sum(axis=int(by_kind)))
+    return np.asarray(np.einsum(how, one, other))
 
 
 def _merged(

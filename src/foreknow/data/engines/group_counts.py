@@ -7,7 +7,7 @@ person and value, or one row per person with a list.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -328,6 +328,26 @@ class PeopleTable:
         return found
 
 
+@dataclass(eq=False)
+class Ahead:
+    """Columns that are read once for several sights, and what was read; see `Release.reading`."""
+
+    columns: Sequence[str] = ()
+    groups: Sequence[str] = ()
+    read: tuple[pa.Table, IntArray | None] | None = None
+
+    def rows(self, table: Table) -> tuple[pa.Table, IntArray | None]:
+        """Equal rows and how often each occurs, or all; columns of groups as codes."""
+        if self.read is None:
+            rows, weights = tallied(table, self.columns, self.groups)
+            for place, name in enumerate(self.columns):
+                column = rows.column(place)
+                if name in self.groups or pa.types.is_string(column.type):
+                    rows = rows.set_column(place, name, column.dictionary_encode())
+            self.read = rows, weights
+        return self.read
+
+
 @dataclass(frozen=True, eq=False)
 class ValuesTable(PeopleTable):
     """A table that says who is in which group and has which values."""
@@ -335,6 +355,7 @@ class ValuesTable(PeopleTable):
     sensitive: str
     semantics: Semantics
     missing: Missing
+    ahead: Ahead = field(default_factory=Ahead)  # shared by all sights
 
     @property
     def needed(self) -> str | None:
@@ -367,7 +388,11 @@ class ValuesTable(PeopleTable):
 
     def _count_rows(self) -> tuple[GroupCounts, int]:
         name, columns = self.table.name, list(dict.fromkeys([*self.groups, self.sensitive]))
-        rows, weights = tallied(self.table, columns, self.groups)
+        if set(columns) <= set(self.ahead.columns):
+            rows, weights = self.ahead.rows(self.table)
+            rows = rows.select(columns)
+        else:
+            rows, weights = tallied(self.table, columns, self.groups)
         refused = [*self.groups] if not self.null_groups else []
         refused += [self.sensitive] if self.missing == "error" else []
         if self.table.untyped and any(rows.column(column).null_count for column in refused):

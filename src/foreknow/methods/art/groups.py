@@ -12,14 +12,21 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from copy import copy
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.signature_groups import FloatArray
 from foreknow.data.sparse import IntArray
-from foreknow.methods.art.judge import guess_of_each, guess_of_one, safe_bags, safe_lists
+from foreknow.methods.art.judge import (
+    guess_of_each,
+    guess_of_groups,
+    guess_of_one,
+    safe_bags,
+    safe_lists,
+)
 from foreknow.methods.art.problem import ArtProblem
 
 _log = logging.getLogger(__name__)
@@ -30,14 +37,32 @@ _log = logging.getLogger(__name__)
 _FEW = 6
 # Blocks of up to so many people are searched for the nearest; larger ones go along a curve.
 _NEAREST = 160
+# Cells of blocks by people, or by values, that are worked on at once.
+_AT_ONCE = 1 << 17
 
 
 def uniform_groups(
     problem: ArtProblem, people: IntArray, random: np.random.Generator
 ) -> list[IntArray]:
     """Group people of each profile, which is safe as one group, into as small groups as can be."""
-    blocks = _blocks(problem, people)
-    return [group for own in blocks for group in _portions(problem, own, random)]
+    blocks = sorted(_blocks(problem, people), key=len)
+    lengths = np.array([len(own) for own in blocks])
+    cells = np.cumsum(np.maximum(lengths, problem.n_values))
+    near = int(np.searchsorted(lengths, _NEAREST, side="right"))
+    found: list[IntArray] = []
+    first = 0
+    while first < len(blocks):
+        # Rows of one table: it has no more cells than fit, and none is much shorter than another.
+        most = cells[first] - max(lengths[first], problem.n_values) + _AT_ONCE
+        ends = (
+            np.searchsorted(cells, most, side="right"),
+            np.searchsorted(lengths, 2 * lengths[first], side="right"),
+        )
+        end = max(int(min(ends)), first + 1)
+        end = min(end, near) if first < near else end
+        found += _portions(problem, blocks[first:end], random)
+        first = end
+    return found
 
 
 def _blocks(problem: ArtProblem, people: IntArray) -> list[IntArray]:
@@ -80,129 +105,186 @@ def _halves(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
     return None
 
 
-@dataclass(frozen=True)
-class _Bounds:
-    """How large the smallest portion is, and how often it holds each value."""
+class _Bounds(NamedTuple):
+    """By block: how large its smallest portion is, 0 for none; how often that holds each value."""
 
-    size: int
+    size: IntArray
     low: IntArray
     high: IntArray
 
+    def take(self, blocks: IntArray) -> _Bounds:
+        """Those of some blocks."""
+        return _Bounds(*(part[blocks] for part in self))
 
-def _portions(problem: ArtProblem, people: IntArray, random: np.random.Generator) -> list[IntArray]:
-    """Smallest portions of a block that leave the rest safe, one after another."""
-    profile = int(problem.profiles[people[0]])
-    values, places = problem.values[people], problem.places[people]
-    counts = np.bincount(values, minlength=problem.n_values)
-    bounds = _smallest(problem, profile, counts, 1)
-    if bounds is None:
-        return [people]
-    near = len(people) <= _NEAREST and places.shape[1] > 0
-    if near:
-        edge = np.abs(places - places.mean(axis=0)).sum(axis=1) + 1e-9 * random.random(len(people))
+
+def _portions(
+    problem: ArtProblem, blocks: list[IntArray], random: np.random.Generator
+) -> list[IntArray]:
+    """Smallest portions of blocks of one size or nearly, that leave the rest of each safe."""
+    lengths = np.array([len(own) for own in blocks])
+    people, inside = _padded(blocks, lengths)
+    values = problem.values[people]
+    profiles = problem.profiles[people[:, 0]]
+    owner = np.arange(len(blocks))[:, None] * problem.n_values
+    counts = np.bincount((owner + values)[inside], minlength=len(blocks) * problem.n_values)
+    counts = counts.reshape(len(blocks), problem.n_values).astype(np.int64)
+    bounds = _smallest(problem, profiles, counts, np.ones(len(blocks), dtype=np.int64))
+    search: _Nearest | _Queues
+    if lengths[-1] <= _NEAREST and problem.places.shape[1]:
+        search = _Nearest(problem, people, inside, random)
     else:
-        queues = _Queues(values, problem.n_values)
-    free = np.ones(len(people), dtype=bool)
-    groups = []
-    while bounds is not None:
-        if near:
-            chosen = _nearest(problem, values, places, free, edge, bounds)
-        else:
-            chosen = queues.take(bounds)
-        free[chosen] = False
-        counts = counts - np.bincount(values[chosen], minlength=problem.n_values)
-        groups.append(people[chosen])
+        search = _Queues(values, inside, problem.n_values)
+    found: list[IntArray] = []
+    free = inside.copy()
+    going = np.flatnonzero(bounds.size)
+    bounds = bounds.take(going)
+    while len(going):
+        for size in np.unique(bounds.size).tolist():
+            alike = np.flatnonzero(bounds.size == size)
+            rows = going[alike]
+            chosen = search.take(rows, bounds.take(alike), free)
+            free[rows[:, None], chosen] = False
+            found += list(people[rows[:, None], chosen])
+            cells = np.arange(len(rows))[:, None] * problem.n_values + values[rows[:, None], chosen]
+            taken = np.bincount(cells.ravel(), minlength=len(rows) * problem.n_values)
+            counts[rows] -= taken.reshape(len(rows), -1)
         # Smaller portions were taken before while there were any, and hardly come back.
-        bounds = _smallest(problem, profile, counts, max(1, bounds.size // 2))
-    groups.append(people[free])
-    return groups
+        bounds = _smallest(problem, profiles[going], counts[going], np.maximum(1, bounds.size // 2))
+        more = np.flatnonzero(bounds.size)
+        going, bounds = going[more], bounds.take(more)
+    return found + [own[left] for own, left in zip(people, free, strict=True)]
 
 
-def _smallest(problem: ArtProblem, profile: int, counts: IntArray, first: int) -> _Bounds | None:
-    """The smallest portion of at least `first` people, of which the rest is safe, too."""
-    total = int(counts.sum())
+def _padded(blocks: list[IntArray], lengths: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
+    """Blocks as rows of one table, and where somebody is."""
+    inside = np.arange(lengths.max()) < lengths[:, None]
+    people = np.zeros(inside.shape, dtype=np.int64)
+    people[inside] = np.concatenate(blocks)
+    return people, inside
+
+
+def _smallest(
+    problem: ArtProblem, profiles: IntArray, counts: IntArray, first: IntArray
+) -> _Bounds:
+    """By block, the smallest portion of at least `first` people, of which the rest is safe, too."""
+    total = counts.sum(axis=1)
     if problem.unique:
         due = total // problem.least
-        low = (counts == due).astype(np.int64)
-        size = max(problem.least, int(low.sum()))
-        return _Bounds(size, low, np.minimum(counts, 1)) if due > 1 else None
-    sizes = np.arange(first, min(first + 4, total))[:, None]
-    while len(sizes):
-        high = np.minimum(problem.most(profile, sizes), counts)
-        low = np.maximum(counts - problem.most(profile, total - sizes), 0)
-        fits = (low <= high).all(axis=1)
-        fits &= (low.sum(axis=1) <= sizes[:, 0]) & (sizes[:, 0] <= high.sum(axis=1))
-        if fits.any():
-            at = int(np.argmax(fits))
-            return _Bounds(int(sizes[at, 0]), low[at], high[at])
-        last = int(sizes[-1, 0])
-        sizes = np.arange(last + 1, min(2 * last + 1, total))[:, None]
-    return None
+        low = (counts == due[:, None]).astype(np.int64)
+        size = np.where(due > 1, np.maximum(problem.least, low.sum(axis=1)), 0)
+        return _Bounds(size, low, np.minimum(counts, 1))
+    found = _Bounds(np.zeros_like(total), np.zeros_like(counts), np.zeros_like(counts))
+    waiting, first, tried = np.arange(len(total)), first.copy(), 4
+    while len(waiting):
+        sizes = first[:, None] + np.arange(tried)
+        sizes, own = sizes[:, :, None], counts[waiting][:, None]
+        which, rest = profiles[waiting][:, None], total[waiting][:, None, None] - sizes
+        high = np.minimum(problem.most(which, sizes), own)
+        low = np.maximum(own - problem.most(which, rest), 0)
+        fits = (low <= high).all(axis=2) & (rest[:, :, 0] > 0)
+        fits &= (low.sum(axis=2) <= sizes[:, :, 0]) & (sizes[:, :, 0] <= high.sum(axis=2))
+        at, good = np.argmax(fits, axis=1), fits.any(axis=1)
+        places = np.flatnonzero(good)
+        for part, own in zip(found, (sizes[:, :, 0], low, high), strict=True):
+            part[waiting[places]] = own[places, at[places]]
+        first = first + tried
+        left = np.flatnonzero(~good & (first < total[waiting]))
+        waiting, first = waiting[left], first[left]
+        tried = min(2 * tried, max(_AT_ONCE // max(counts[waiting].size, 1), 1))
+    return found
 
 
-def _nearest(
-    problem: ArtProblem,
-    values: IntArray,
-    places: FloatArray,
-    free: NDArray[np.bool_],
-    edge: FloatArray,
-    bounds: _Bounds,
-) -> list[int]:
-    """Someone at the edge, and who makes the portion least wide."""
-    nominal = problem.steps > 0
-    ranged, named, worth = places[:, ~nominal], places[:, nominal], problem.steps[nominal]
-    low, high = bounds.low.tolist(), bounds.high.tolist()
-    must = sum(low)
-    members: list[int] = []
-    cost, forced = -edge, must >= bounds.size or (problem.unique and must > 0)
-    least = most = ranged[0]
-    new_name = edge
-    able = free & (bounds.high > 0)[values]
-    while len(members) < bounds.size:
-        cost[~(able & (np.array(low) > 0)[values] if forced else able)] = np.inf
-        one = int(cost.argmin())
-        at, value = ranged[one], int(values[one])
-        least, most = (np.minimum(least, at), np.maximum(most, at)) if members else (at, at)
-        members.append(one)
-        able[one] = False
-        high[value] -= 1
-        if not high[value]:
-            able &= values != value
-        if low[value]:
-            low[value] -= 1
-            must -= 1
-        forced = must >= bounds.size - len(members)
-        cost = (np.maximum(least - ranged, 0) + np.maximum(ranged - most, 0)).sum(axis=1)
-        if len(worth):
-            name = (named != named[one]) @ worth
-            new_name = np.minimum(new_name, name) if len(members) > 1 else name
-            cost += new_name
-    return members
+class _Nearest:
+    """Portions of somebody at the edge of a block, and of those who make them least wide."""
+
+    def __init__(
+        self,
+        problem: ArtProblem,
+        people: IntArray,
+        inside: NDArray[np.bool_],
+        random: np.random.Generator,
+    ) -> None:
+        places = problem.places.T[:, people]
+        means = (places * inside).sum(axis=2) / inside.sum(axis=1)
+        self._edge = np.abs(places - means[:, :, None]).sum(axis=0)
+        self._edge[inside] += 1e-9 * random.random(int(inside.sum()))
+        nominal = problem.steps > 0
+        self._ranged, self._named = places[~nominal], places[nominal]
+        self._worth = problem.steps[nominal]
+        self._values, self._unique = problem.values[people], problem.unique
+
+    def take(self, rows: IntArray, bounds: _Bounds, free: NDArray[np.bool_]) -> IntArray:
+        """One portion of each block, all of one size, by the position of its people."""
+        each, size = np.arange(len(rows)), int(bounds.size[0])
+        ranged, named = self._ranged[:, rows], self._named[:, rows]
+        values, edge = self._values[rows], self._edge[rows]
+        low, high = bounds.low.copy(), bounds.high.copy()
+        must = low.sum(axis=1)
+        able = free[rows] & np.take_along_axis(high > 0, values, axis=1)
+        forced = (must >= size) | ((must > 0) & self._unique)
+        chosen = np.empty((len(rows), size), dtype=np.int64)
+        cost, new_name = -edge, np.full(edge.shape, np.inf)
+        least, most = (np.full((len(ranged), len(rows)), end) for end in (np.inf, -np.inf))
+        for step in range(size):
+            allowed = able
+            if forced.any():
+                due = np.take_along_axis(low > 0, values, axis=1)
+                allowed = able & (due | ~forced[:, None])
+            one = np.where(allowed, cost, np.inf).argmin(axis=1)
+            chosen[:, step] = one
+            able[each, one] = False
+            own = values[each, one]
+            must -= low[each, own] > 0
+            low[each, own] = np.maximum(low[each, own] - 1, 0)
+            high[each, own] -= 1
+            able &= (high[each, own] > 0)[:, None] | (values != own[:, None])
+            forced = must >= size - step - 1
+            if step == size - 1:
+                break
+            at = ranged[:, each, one]
+            least, most = np.minimum(least, at), np.maximum(most, at)
+            cost = np.zeros(edge.shape)
+            for column, start, end in zip(ranged, least, most, strict=True):
+                # Beyond an end; nowhere beyond both.
+                cost += np.maximum(np.maximum(start[:, None] - column, column - end[:, None]), 0)
+            if len(self._worth):
+                other = named != named[:, each, one][:, :, None]
+                new_name = np.minimum(new_name, np.tensordot(self._worth, other, axes=1))
+                cost += new_name
+        return chosen
 
 
 class _Queues:
-    """People of one block by value, along the curve, who are taken from the front."""
+    """People of blocks by value, along the curve, who are taken from the front."""
 
-    def __init__(self, values: IntArray, n_values: int) -> None:
-        order = np.argsort(values, kind="stable")
-        ends = np.searchsorted(values[order], np.arange(n_values + 1))
-        self._people = [own.tolist() for own in np.split(order, ends[1:-1])]
-        self._at = [0] * n_values
+    def __init__(self, values: IntArray, inside: NDArray[np.bool_], n_values: int) -> None:
+        self._people: list[list[list[int]]] = []
+        for held, own in zip(values, inside, strict=True):
+            there = held[own]
+            order = np.argsort(there, kind="stable")
+            ends = np.searchsorted(there[order], np.arange(1, n_values))
+            self._people.append([part.tolist() for part in np.split(order, ends)])
+        self._at = [[0] * n_values for _ in values]
 
-    def take(self, bounds: _Bounds) -> list[int]:
+    def take(self, rows: IntArray, bounds: _Bounds, _: NDArray[np.bool_]) -> IntArray:
+        """One portion of each block, all of one size, by the position of its people."""
+        parts = zip(rows.tolist(), *bounds, strict=True)
+        return np.array([self._next(*part) for part in parts])
+
+    def _next(self, row: int, size: int, lows: IntArray, highs: IntArray) -> list[int]:
         """The next along the curve: as many of each value as must be, then others who may."""
         chosen: list[int] = []
         others: list[tuple[int, int]] = []
-        low, high = bounds.low.tolist(), bounds.high.tolist()
-        for x in np.flatnonzero(bounds.high).tolist():
+        low, high, ats = lows.tolist(), highs.tolist(), self._at[row]
+        for x in np.flatnonzero(highs).tolist():
             least, most = low[x], high[x]
-            own, at = self._people[x], self._at[x]
+            own, at = self._people[row][x], ats[x]
             chosen += own[at : at + least]
-            self._at[x] += least
-            others += [(one, x) for one in own[at + least : at + min(most, least + bounds.size)]]
-        for one, x in sorted(others)[: bounds.size - len(chosen)]:
+            ats[x] += least
+            others += [(one, x) for one in own[at + least : at + min(most, least + size)]]
+        for one, x in sorted(others)[: size - len(chosen)]:
             chosen.append(one)
-            self._at[x] += 1
+            ats[x] += 1
         return chosen
 
 
@@ -214,6 +296,8 @@ _NEIGHBOURS, _VALUES = 16, 12
 _TIMES, _BESIDES, _LARGEST = 3, 4, 30
 # What distance, and a profile's excess, weigh against a posterior that reaches its limit.
 _DISTANCE, _PRESSURE = 0.03, 0.02
+# How far above its limit a posterior is guessed to be that is not worth working out.
+_FAR = 1.1
 # Targets in a row without a recipe before it gives up.
 _PATIENCE = 12
 
@@ -237,11 +321,20 @@ class Mixer:
         self.problem, self.wanted, self.thrift = problem, wanted, thrift
         self.table = problem.table.copy()  # who is without a group
         self.free = np.ones(problem.n_people, dtype=bool)
+        # Posteriors are guessed too low under `joint`; of values that are repeated, too high under
+        # `binary`.
+        self._hopeful = 1.0 if all(own.reading == "joint" for own in problem.known) else _FAR
         self._odd = ~problem.allowed | (problem.sizes == 0)
         largest = int(problem.sizes[problem.table > 0].max(initial=1))
         self._weight = float(largest * problem.n_people + 1)
         self._near: dict[int, tuple[IntArray, FloatArray]] = {}
         self._changes: dict[tuple[int, bytes, bool], list[tuple[int, float]]] = {}
+
+    def again(self, thrift: float) -> Mixer:
+        """The same, to go on from here in another way."""
+        other = copy(self)
+        other.table, other.free, other.thrift = self.table.copy(), self.free.copy(), thrift
+        return other
 
     def excess(self, rows: IntArray, profiles: IntArray) -> FloatArray:
         """What stands in the way, by row: 0 if and only if a profile can be grouped by itself.
@@ -321,7 +414,7 @@ class Mixer:
             cost = worst + _DISTANCE * distance[options[:, 0]]
             best = int(np.argmin(cost + _PRESSURE * needed / problem.least * change))
             pairs.append((int(options[best, 0]), int(options[best, 1])))
-            if len(pairs) >= problem.least and worst[best] < 1.1:
+            if len(pairs) >= problem.least and worst[best] < self._hopeful:
                 bag = tuple(sorted(s * problem.n_values + x for s, x in pairs))
                 if safe_bags(problem, [bag])[0]:
                     recipe = Counter(sorted(pairs))
@@ -504,8 +597,8 @@ class _Cells:
 LARGEST = 700
 # How near to its limit a posterior of many may come, to be divided at all.
 _DIVISIBLE = 0.99
-# Parts that are judged before all others; and the share of parts that may be too few.
-_SAMPLE, _COARSE = 8, 16
+# Parts that are judged before all others, the worst of so many; and the share that may be too few.
+_SAMPLE, _GUESSED, _COARSE = 8, 512, 16
 
 
 def like_parts(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
@@ -536,20 +629,22 @@ def like_parts(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
         at = np.argsort(part, kind="stable")
         return np.split(people[at], np.cumsum(np.bincount(part))[:-1])
 
-    def hopeful(n_parts: int) -> bool:
-        return bool(safe_lists(problem, divided(n_parts)[:_SAMPLE]).all())
+    def hopeful(parts: list[IntArray]) -> bool:
+        near = guess_of_groups(problem, parts)
+        worst = np.argsort(-near, kind="stable")[:_SAMPLE].tolist()
+        return bool(near.max() < _FAR and safe_lists(problem, [parts[at] for at in worst]).all())
 
     # Small parts are judged faster, so their number falls; then it rises again, nearly to the most.
     high = max(len(people) // problem.least, fewest) + 1
     low = max(high // 2, fewest)
-    while low > fewest and not hopeful(low):
+    while low > fewest and not hopeful(divided(low)[:_SAMPLE]):
         high, low = low, max(low // 2, fewest)
     while high - low > 1 + low // _COARSE:
         middle = (low + high) // 2
-        low, high = (middle, high) if hopeful(middle) else (low, middle)
+        low, high = (middle, high) if hopeful(divided(middle)[:_SAMPLE]) else (low, middle)
     while low >= fewest:
         made = divided(low)
-        if safe_lists(problem, made).all():
+        if (low == fewest or hopeful(made[:_GUESSED])) and safe_lists(problem, made).all():
             return made
         low -= 1 + low // _COARSE
     return None

@@ -12,6 +12,7 @@ import numpy as np
 from foreknow.data.sparse import IntArray
 from foreknow.methods.art.limits import NO_LIMIT, Share
 from foreknow.methods.art.problem import ArtProblem, Known
+from foreknow.text import people_text
 
 _log = logging.getLogger(__name__)
 
@@ -120,7 +121,10 @@ def _repeated(problem: ArtProblem, names: ArtNames) -> list[str]:
     counts = problem.table.sum(axis=0)
     n, k = problem.n_people, problem.least
     if n < k:
-        return [f"there are only {n} people, fewer than {k}, which every group needs"]
+        return [
+            f"there {'is' if n == 1 else 'are'} only {people_text(n)}, fewer than {k}, which every "
+            "group needs"
+        ]
     return [
         f"{names.value(x)} is too frequent: {counts[x]} of {n} people have it, more than 1/{k}, as "
         f"groups of different values have {k} people or more"

@@ -149,6 +149,28 @@ def guess_of_one(problem: ArtProblem, table: IntArray) -> float:
     return worst
 
 
+def guess_of_groups(problem: ArtProblem, groups: Sequence[IntArray]) -> FloatArray:
+    """Guess the same for each of many groups, given by their people."""
+    people = np.concatenate(groups)
+    group = np.repeat(np.arange(len(groups)), [len(own) for own in groups])
+    worst = np.zeros(len(groups))
+    values, counts = _tabled(group, problem.values[people], len(groups))
+    for known in problem.known:
+        codes = known.signature_of[problem.profiles[people]]
+        signatures, held = _tabled(group, codes, len(groups))
+        cells = np.ix_(signatures, values)
+        found = _nearness(known, cells, held, counts, thorough=known.reading == "binary")
+        np.maximum(worst, found, out=worst)
+    return worst
+
+
+def _tabled(group: IntArray, codes: IntArray, n_groups: int) -> tuple[IntArray, FloatArray]:
+    """Codes that occur, and how often each does in each group."""
+    found, at = np.unique(codes, return_inverse=True)
+    many = np.bincount(group * len(found) + at, minlength=n_groups * len(found))
+    return found, many.reshape(n_groups, len(found)).astype(np.float64)
+
+
 def guess_of_each(
     problem: ArtProblem, pairs: Sequence[tuple[int, int]], more: IntArray
 ) -> FloatArray:
@@ -188,7 +210,7 @@ def _nearness(
     else:
         odds = chances / np.maximum(known.priors.complements[cells], 1e-12)
         if thorough:
-            found = _tilted(odds, people[0], counts[0])[None]
+            found = _tilted(odds, people, counts)
         else:
             total = np.maximum(people @ odds, 1e-300)
             found = counts[:, None, :] * odds / total[:, None, :]
@@ -206,12 +228,12 @@ def _amounts(base: IntArray, more: IntArray) -> tuple[IntArray, FloatArray]:
 
 
 def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray) -> FloatArray:
-    """Chances by signature, whose odds are so many times as large that they fit the counts."""
-    low, high = np.full(len(counts), -100.0), np.full(len(counts), 100.0)
+    """By option, chances whose odds are so many times as large that they fit the counts."""
+    low, high = np.full(counts.shape, -100.0), np.full(counts.shape, 100.0)
     for _ in range(_MANY_SCALINGS):
         middle = (low + high) / 2
-        raised = odds * np.exp(middle)
-        many = people @ (raised / (1 + raised)) > counts
+        raised = odds * np.exp(middle)[:, None, :]
+        many = np.einsum("os,osv->ov", people, raised / (1 + raised)) > counts
         low, high = np.where(many, low, middle), np.where(many, middle, high)
     found: FloatArray = raised / (1 + raised)
     return found

@@ -189,8 +189,8 @@ class ArtProblem:
         found: FloatArray = np.maximum(over, 0) / np.maximum(num, 1)
         return found
 
-    def most(self, profile: int, sizes: NDArray[Any]) -> IntArray:
-        """How often each value may occur among so many people of one profile; `sizes` a column."""
+    def most(self, profile: int | IntArray, sizes: NDArray[Any]) -> IntArray:
+        """How often each value may occur among so many people of a profile; `sizes` a column."""
         num, den, strict = (part[profile] for part in self._shares)
         found: IntArray = np.maximum(num * sizes - strict, 0) // den
         return found

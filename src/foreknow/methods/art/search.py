@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,8 +28,9 @@ _log = logging.getLogger(__name__)
 EVERY = 12
 # So great a share of people may be left over for a pool without a further attempt.
 _SCARCE = 0.0005
-# So many people, or one in 200, may join groups that are there already; of these so many near ones.
-_FEW, _LOOKED = 100, 400
+# So many people, or one in 200, may join groups that are there already; of these so many near ones,
+# the nearest first.
+_FEW, _LOOKED, _NEAREST = 100, 400, 32
 # What mixed groups spare of their own profile in each further attempt.
 _THRIFT = 0.0, 0.4, 0.8
 
@@ -91,22 +92,29 @@ def _attempt(problem: ArtProblem, random: np.random.Generator) -> tuple[list[Int
     At first without large groups; where values may be repeated, these are then tried for the
     profiles of whom some were left. Mixed groups hold fewer of their own profile each time.
     """
-    best = _first_groups(problem, random)
+    begun: Begun = {}
+    best = _first_groups(problem, random, begun)
     hard: set[int] = set()
     for thrift in _THRIFT[problem.unique :]:
         if len(best[1]) <= _SCARCE * problem.n_people:
             break
         hard |= set(problem.profiles[best[1]].tolist())
-        other = _first_groups(problem, random, thrift, None if problem.unique else sorted(hard))
+        wanted = None if problem.unique else tuple(sorted(hard))
+        other = _first_groups(problem, random, begun, thrift, wanted)
         best = min(best, other, key=lambda found: len(found[1]))
     return best
+
+
+# By hard profiles: large groups of theirs, and what is left to mix then.
+Begun: TypeAlias = dict[tuple[int, ...] | None, tuple[list[IntArray], Mixer]]
 
 
 def _first_groups(
     problem: ArtProblem,
     random: np.random.Generator,
+    begun: Begun,
     thrift: float = 0.0,
-    hard: Iterable[int] | None = None,
+    hard: tuple[int, ...] | None = None,
 ) -> tuple[list[IntArray], IntArray]:
     """Group whom mixed groups and profiles by themselves can; and who is left.
 
@@ -116,10 +124,13 @@ def _first_groups(
     whole = problem.share is not None and (1 / problem.share[0]).denominator == 1
     different = problem.share is not None and (hard is None or whole)
     wanted = replace(problem, unique=True) if different else problem
-    mixer = Mixer(problem, wanted, thrift)
-    groups: list[IntArray] = []
+    if hard not in begun:
+        mixer = Mixer(problem, wanted, thrift)
+        large = [] if hard is None or problem.apart else mixer.large_groups(hard)
+        begun[hard] = large, mixer
+    large, mixer = begun[hard]
+    groups, mixer = large.copy(), mixer.again(thrift)
     if not problem.apart:
-        groups += [] if hard is None else mixer.large_groups(hard)
         groups += mixer.small_groups()
         groups += [] if hard is None else mixer.large_groups()
     bad = mixer.all_excess() > 0
@@ -208,11 +219,13 @@ def _joined(problem: ArtProblem, groups: list[IntArray], left: IntArray) -> IntA
             distance += np.abs(problem.places[first] - problem.places[one]).mean(axis=1)
         near = np.argsort(distance, kind="stable")[:_LOOKED].tolist()
         key = int(problem.keys[one])
-        good = safe_bags(problem, [tuple(sorted([*keys[g], key])) for g in near])
-        if any(good):
-            g = near[good.index(True)]
-            groups[g] = np.append(groups[g], one)
-            keys[g].append(key)
+        for some in (near[:_NEAREST], near[_NEAREST:]):
+            good = safe_bags(problem, [tuple(sorted([*keys[g], key])) for g in some])
+            if any(good):
+                g = some[good.index(True)]
+                groups[g] = np.append(groups[g], one)
+                keys[g].append(key)
+                break
         else:
             staying.append(one)
     return np.array(staying, dtype=np.int64)

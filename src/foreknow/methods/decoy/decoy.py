@@ -22,6 +22,7 @@ from foreknow.methods.random import generator
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.settings import FromOne, Settings
+from foreknow.text import people_text
 
 
 class DecoySettings(Settings):
@@ -154,7 +155,7 @@ class Decoy:
         failures = policy.failures(everyone)
         if failures:
             raise NoSafeRelease(
-                f"not even one group of all {everyone.n_people} people is safe: "
+                f"not even one group of {people_text(everyone.n_people, 'all')} is safe: "
                 f"{'; '.join(failures)}"
             )
         points = Points.of(microdata)

@@ -26,6 +26,7 @@ from foreknow.numbers import Number
 from foreknow.policy.policy import Policy
 from foreknow.settings import Number as NumberSetting
 from foreknow.settings import Settings
+from foreknow.text import people_text
 
 _log = logging.getLogger(__name__)
 _FINDS = ("best", "minimal", "chain")
@@ -282,10 +283,12 @@ class FullDomain:
         problem = judge.failures(rollup.view(rollup.tops))
         if not problem:
             raise InternalError("one group of everybody was refused, though it fails nothing")
-        return f"not even one group of all {rollup.n_people} people is safe: {problem}"
+        return f"not even one group of {people_text(rollup.n_people, 'all')} is safe: {problem}"
 
     def _nowhere(self, search: LatticeSearch, rollup: Rollup, judge: Judge, complete: bool) -> str:
         top = self._at_the_top(rollup, judge)
+        if complete and len(search.lattice) == 1:
+            return f"{top}; the lattice has no other node"
         if complete:
             return f"{top}; nor is any other of the {len(search.lattice)} nodes of the lattice"
         return (

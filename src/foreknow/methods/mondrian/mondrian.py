@@ -27,6 +27,7 @@ from foreknow.policy.policy import Policy
 from foreknow.policy.way_out import no_safe_release
 from foreknow.settings import FromOne, Settings
 from foreknow.settings import Number as NumberSetting
+from foreknow.text import people_text
 
 _log = logging.getLogger(__name__)
 # How many cuts in a row may fail to bring an unsafe release nearer to safety.
@@ -191,7 +192,8 @@ class Mondrian:
         if not failures:
             return  # safe, but closer to a limit than the ledger can tell: nothing may be divided
         problem = (
-            f"not even one group of all {everyone.n_people} people is safe: {'; '.join(failures)}"
+            f"not even one group of {people_text(everyone.n_people, 'all')} is safe: "
+            f"{'; '.join(failures)}"
         )
         if policy.monotone():
             raise no_safe_release(problem, policy, everyone)

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from markupsafe import Markup
-
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.witness import FactsWitness
@@ -25,6 +23,7 @@ from foreknow.data.schema import Schema
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow.report.chart import Chart
 from foreknow.report.exposed import (
     MEANING,
     exposed_csv,
@@ -42,7 +41,7 @@ from foreknow.report.figures import (
 )
 from foreknow.report.knowledge import NOUN, Terms, describe, share_text
 from foreknow.report.learned import estimate_sentences, learnt_sentences
-from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document, script_json
+from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
 from foreknow.report.priors import priors_section
@@ -55,6 +54,7 @@ from foreknow.report.words import (
     listing,
     named,
     noun_of,
+    nouns_of,
     number,
     percent,
     point_limit,
@@ -116,10 +116,12 @@ class AuditPage(Page[Audit]):
 
     def _notes(self, *, published: bool) -> list[str]:
         audit, noun = self.result, sensitive_noun(self.result.policy)
+        schema = audit.policy.schema
+        any_of = noun if schema is None else nouns_of(schema.sensitives)
         # Of a generalized release, it is by columns that are not published exactly.
         kept = published and audit.policy.options.written == "generalized"
         learnt = [] if kept else learnt_sentences(audit.learnt, noun)
-        return [*learnt, *sentences(audit.scope, noun, audit.counts.semantics)]
+        return [*learnt, *sentences(audit.scope, any_of, audit.counts.semantics)]
 
     def html(self, *, published: bool = False) -> str:
         """Write the page; one that is published does not show what learned priors disclose."""
@@ -141,7 +143,7 @@ class AuditPage(Page[Audit]):
             exposed_meaning=MEANING,
             criteria=_criteria(audit, published=published),
             estimates=_estimates(audit, published=published),
-            sizes=script_json(sizes_figure(audit.counts)),
+            sizes=sizes_figure(audit.counts),
             utility=worth,
             sizes_caption=_sizes_caption(worth),
             average=average_text(worth.average_group_size),
@@ -400,7 +402,7 @@ def _sections(audit: Audit, brief: bool = False, published: bool = False) -> lis
     for section, found in zip(made, exposed, strict=False):
         section["exposed"] = "" if section["safe"] else exposed_sentence(found)
         drawn = None if brief else exposed_figure(found)
-        section["people"] = drawn and (script_json(drawn[0]), drawn[1])
+        section["people"] = drawn
     return made
 
 
@@ -515,14 +517,14 @@ def _groups(counts: GroupCounts, verdict: Verdict) -> Grid | None:
     return Grid(("group", "people", have, "worst case within the group"), rows)
 
 
-def _figure(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Markup | None, str]:
+def _figure(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Chart | None, str]:
     """What would be disclosed if more were known, or less: a figure and its caption."""
     if isinstance(verdict.point.adversary, Priors):
         return priors_section(counts, verdict)
     figure = knowledge_figure(counts, verdict, noun)
     if figure is None:
         return curves_section(counts, verdict, noun)
-    return script_json(figure), _caption(counts, verdict, noun)
+    return figure, _caption(counts, verdict, noun)
 
 
 def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:

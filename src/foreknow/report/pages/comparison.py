@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.comparison import Candidate, Comparison
 from foreknow.numbers import percentage
-from foreknow.report.figures import LIMIT, STYLES, base_layout, escape, scatter
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document, script_json
+from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
 from foreknow.report.words import listing, number, percent, some, visible
 
 _NOTHING = "–"
-_LONGEST = 160
 _ALL = Fraction(1)
 _STARRED = "* No other one is better in both error and how sure somebody can become."
 _WORDS = {"no safe release": "none", "out of time": "time up"}
@@ -46,7 +44,7 @@ class ComparisonPage(Page[Comparison]):
             scope=self._scope(),
             sentences=[*self._said()],
             explanation=_explanation(found),
-            figure=script_json(frontier_figure(found)) if drawn else None,
+            figure=frontier_figure(found) if drawn else None,
             caption=_CAPTION,
             table=self.table(),
             reasons=self.reasons(),
@@ -123,7 +121,7 @@ class ComparisonPage(Page[Comparison]):
         found = self.result
         done = sum(each.status != "stopped" for each in found.candidates)
         if not found.complete:
-            yield f"It was stopped after {done} of {len(found.candidates)} runs."
+            yield f"It was stopped after {done} of {some(len(found.candidates), 'run', 'runs')}."
         best = min(
             (each for each in found.safe if each.holds and each.query_error is not None),
             key=lambda each: (each.query_error, each.risk or 0),
@@ -231,44 +229,24 @@ def _seconds_text(seconds: float | None) -> str:
 # ---- the figure -----------------------------------------------------------------------------
 
 
-def frontier_figure(found: Comparison) -> dict[str, Any]:
+def frontier_figure(found: Comparison) -> Chart:
     """Draw every safe release by its query error and its risk, a symbol for each method."""
-    best = found.frontier
-    line = {"mode": "lines", "line": {"color": LIMIT, "width": 1.5, "dash": "dash"}}
-    data = [
-        {
-            **scatter(
-                (each.query_error or 0.0 for each in best),
-                (each.risk or 0.0 for each in best),
-                (escape(_run(each)) for each in best),
-                name="not beaten in both",
-                **line,
-            ),
-            "hoverinfo": "skip",
-        }
-    ]
-    methods = list(dict.fromkeys(each.method for each in found.safe))
-    for place, method in enumerate(methods):
+
+    def places(own: Sequence[Candidate]) -> tuple[list[float], list[float]]:
+        return [each.query_error or 0.0 for each in own], [each.risk or 0.0 for each in own]
+
+    line = Series(*places(found.frontier), "not beaten in both", LIMIT, dash="8 5", width=1.5)
+    drawn = [each for each in found.safe if each.risk is not None]
+    clouds = []
+    for place, method in enumerate(dict.fromkeys(each.method for each in found.safe)):
         color, symbol, _ = STYLES[place % len(STYLES)]
-        own = [each for each in found.safe if each.method == method and each.risk is not None]
-        data.append(
-            scatter(
-                (each.query_error or 0.0 for each in own),
-                (each.risk or 0.0 for each in own),
-                map(_hover, own),
-                name=escape(method),
-                marker={"color": color, "symbol": symbol, "size": 11},
-            )
-        )
-    layout = base_layout(
-        "median error of count queries",
-        "how sure somebody can become, at worst",
-        height=480,
-        percent=True,
-        top_first=False,
+        own = [each for each in drawn if each.method == method]
+        clouds.append(Series(*places(own), method, color, [*map(_hover, own)], symbol))
+    widest = max((each.query_error or 0.0 for each in drawn), default=1.0)
+    across = shares("median error of count queries", widest)
+    return Chart(
+        across, shares("how sure somebody can become, at worst"), [line, *clouds], height=360
     )
-    layout["xaxis"]["tickformat"] = ".0%"
-    return {"data": data, "layout": layout}
 
 
 def _hover(each: Candidate) -> str:
@@ -279,4 +257,4 @@ def _hover(each: Candidate) -> str:
         f"over the policy's limits: {_over_text(each)}",
         f"an adversary who knows the method: {each.method_known or 'not judged'}",
     ]
-    return "<br>".join(escape(line, _LONGEST) for line in lines)
+    return "\n".join(lines)

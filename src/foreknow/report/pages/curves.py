@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
-
-from markupsafe import Markup
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.witness import FactsWitness
@@ -15,19 +13,10 @@ from foreknow.adversaries.implications.witness import ImplicationsWitness
 from foreknow.auditing.audit import Verdict
 from foreknow.auditing.curves import DisclosureCurves, curves_at
 from foreknow.data.counts import GroupCounts
-from foreknow.report.figures import (
-    STYLES,
-    base_layout,
-    escape,
-    hover_text,
-    last_below,
-    limit_holds,
-    scatter,
-    steps,
-    with_limit,
-)
+from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
+from foreknow.report.figures import last_below, limit_holds, steps, with_limit
 from foreknow.report.knowledge import NOUN, implications_text, values_text
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document, script_json
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
 from foreknow.report.scope import sight
 from foreknow.report.words import (
     group_words,
@@ -87,7 +76,7 @@ class CurvesPage(Page[DisclosureCurves]):
             f"has that {noun}. A negation says that a person does not have some {noun}; it is the "
             "weaker kind. Nobody can tell which of them an adversary knows, so the worst are "
             "taken.",
-            figure=script_json(curves_figure(curves, texts)),
+            figure=curves_figure(curves, texts),
             chances=Grid((*head, f"{who} these implications"), chances, left=(3, 4)),
             fractions=Grid((*head, f"{who} these negations"), fractions, left=(1, 2, 3, 4)),
         )
@@ -220,15 +209,13 @@ def known_text(found: Disclosure) -> str:
 
 def _hover(k: int, kind: str, found: Disclosure) -> str:
     head = f"{some(k, kind, f'{kind}s')}: {chance_text(found)} = {fraction_text(found)}"
-    return hover_text(head, f"Found out: {_target(found)}", known_text(found))
+    return f"{head}\nFound out: {_target(found)}\n{known_text(found)}"
 
 
 # ---- the figure -----------------------------------------------------------------------------
 
 
-def curves_figure(
-    curves: DisclosureCurves, texts: Sequence[Sequence[str]] | None = None
-) -> dict[str, Any]:
+def curves_figure(curves: DisclosureCurves, texts: Sequence[Sequence[str]] | None = None) -> Chart:
     """Draw both curves; `texts` are shown at the points of each, percentages when left out."""
     ks = curves.ks
     lines = []
@@ -238,26 +225,14 @@ def curves_figure(
         plain = [
             f"{some(k, name[:-1], name)}: {chance_text(d)}" for k, d in zip(ks, found, strict=True)
         ]
-        more = {
-            "mode": "lines+markers" if len(ks) <= 60 else "lines",
-            "name": name,
-            "line": {"color": color, "dash": dash, "width": 3},
-            "marker": {"color": color, "symbol": symbol, "size": 9},
-        }
         shown = plain if texts is None else texts[place]
-        lines.append(scatter(ks, (d.probability for d in found), shown, **more))
+        size = 1 if len(ks) <= 60 else 0.4
+        chances = [d.probability for d in found]
+        lines.append(Series(ks, chances, name, color, shown, symbol, dash, 3, size))
     what = f"some {_noun(curves)}" if curves.value is None else named(curves.value)
-    layout = base_layout(
-        "pieces of knowledge (k)",
-        f"how sure of {escape(what)}, at worst",
-        height=430,
-        percent=True,
-        top_first=False,
-    )
     room = max(ks[-1], 1) / 40  # at both ends, for the marks
-    tick = (1 if ks[-1] <= 14 else 2) if ks[-1] <= 24 else None
-    layout["xaxis"] |= {"range": [-room, ks[-1] + room], "dtick": tick}
-    return {"data": lines, "layout": layout}
+    across = amounts("pieces of knowledge (k)", ks[-1], room=room)
+    return Chart(across, shares(f"how sure of {what}, at worst"), lines)
 
 
 # ---- a section of an audit's page -----------------------------------------------------------
@@ -266,7 +241,7 @@ def curves_figure(
 _LEAST = 12
 
 
-def curves_section(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Markup | None, str]:
+def curves_section(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Chart | None, str]:
     """Draw the curves of a verdict's worst value; None for other knowledge, or no value."""
     adversary, found = verdict.point.adversary, verdict.disclosure
     if found.value is None or found.witness is None:
@@ -277,7 +252,9 @@ def curves_section(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Ma
     ks = tuple(range(max(2 * k, _LEAST) + 1)) if k <= _LEAST else steps(k)
     curves = curves_at(counts, ks, found.value, sensitive=noun)
     figure = with_limit(curves_figure(curves), k, found, verdict.limit)
-    return script_json(figure), _caption(counts, verdict, adversary, ks[-1])
+    rows = [(number(k), chance_text(a), chance_text(b)) for k, a, b in _points(curves)]
+    table = Grid(("pieces", "implications", "negations"), rows)
+    return replace(figure, table=table), _caption(counts, verdict, adversary, ks[-1])
 
 
 def _known(k: int, kind: str) -> str:

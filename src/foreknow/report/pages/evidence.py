@@ -13,7 +13,7 @@ from foreknow.numbers import percentage, significant
 from foreknow.publishing import CERTIFICATE, REPORT
 from foreknow.report.exposed import MEANING, exposed_figure, exposed_grid
 from foreknow.report.knowledge import describe
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document, script_json
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
 from foreknow.report.pages.audit import (
     by_requirement,
     criterion_sentence,
@@ -32,13 +32,14 @@ from foreknow.report.scope import sentences
 from foreknow.report.words import (
     average_text,
     listing,
-    noun_of,
+    nouns_of,
     number,
     percent,
     setting_text,
     some,
     visible,
 )
+from foreknow.text import people_text
 
 _NO_CONCLUSION = (
     "This page states what was published, what was measured and what was assumed. It draws no "
@@ -98,7 +99,7 @@ class EvidencePage(Page[EvidenceReport]):
         for place, (title, found) in enumerate(titled_exposed(audit), 1):
             drawn = None if self._withheld(found.requirement) else exposed_figure(found)
             if drawn is not None:
-                figures.append((f"people-{place}", title, script_json(drawn[0]), drawn[1]))
+                figures.append((f"people-{place}", title, drawn[0], drawn[1]))
         return document(
             "evidence.html.j2",
             kept=self.kept,
@@ -150,7 +151,12 @@ class EvidencePage(Page[EvidenceReport]):
     @cached_property
     def _nouns(self) -> str:
         schema = self.result.audit.policy.schema
-        return self._noun if schema is None else listing([*map(noun_of, schema.sensitives)])
+        return self._noun if schema is None else nouns_of(schema.sensitives, "and")
+
+    @property
+    def _any_noun(self) -> str:
+        schema = self.result.audit.policy.schema
+        return self._noun if schema is None else nouns_of(schema.sensitives)
 
     @property
     def _generalized(self) -> bool:
@@ -168,7 +174,7 @@ class EvidencePage(Page[EvidenceReport]):
     @property
     def _beside(self) -> list[str]:
         audit = self.result.audit
-        said = sentences(audit.scope, self._noun, audit.counts.semantics)
+        said = sentences(audit.scope, self._any_noun, audit.counts.semantics)
         return [*said, *(f"{visible(note)}." for note in self.result.certificate.notes)]
 
     def _withheld(self, requirement: Any) -> bool:
@@ -308,7 +314,7 @@ class EvidencePage(Page[EvidenceReport]):
     def _singling_out(self) -> tuple[str, ...]:
         scope, worth = self.result.audit.scope, self.result.audit.utility
         identifiers = self.result.certificate.policy["schema"].get("identifiers", ())
-        least = number(worth.smallest_group)
+        least = some(worth.smallest_group, "person", "people")
         said = []
         if identifiers:
             these = listing([visible(column) for column in identifiers], most=_ALL)
@@ -321,20 +327,21 @@ class EvidencePage(Page[EvidenceReport]):
                 )
             else:
                 said.append(
-                    f"Every published combination of {self._columns} is shared by at least {least} "
-                    "people, so none of these rows can be told to be that of one person by them."
+                    f"Every published combination of {self._columns} is shared by at least "
+                    f"{least}, so none of these rows can be told to be that of one person by them."
                 )
         else:
             said.append(
                 f"{self._columns} are published as they are: who knows them of somebody may "
                 f"isolate their row. It has no {self._noun}, but the number of a group of at "
-                f"least {least} people."
+                f"least {least}."
             )
         if self.result.before is not None:
             alone = self.result.before.scope.groups_of_one
+            were = "was" if alone == 1 else "were"
             said.append(
                 f"In the table as it was, {number(alone)} of "
-                f"{number(self.result.before.utility.people)} people were alone with their exact "
+                f"{number(self.result.before.utility.people)} people {were} alone with their exact "
                 f"{self._columns}."
             )
         if self.result.certificate.beside:
@@ -352,7 +359,7 @@ class EvidencePage(Page[EvidenceReport]):
         over = [own.over for _, own in self._exposed()]
         if over and all(tally is not None and not tally.people for tally in over):
             said.append("Nobody could be found out at a limit; everybody was looked at in turn.")
-        said += sentences(scope, self._noun, self.result.audit.counts.semantics)[:_ALL]
+        said += sentences(scope, self._any_noun, self.result.audit.counts.semantics)[:_ALL]
         return tuple(said)
 
     @property
@@ -485,8 +492,8 @@ class EvidencePage(Page[EvidenceReport]):
         }[self._generalized]
         verified = (
             f"The files ({listing([*map(visible, self.result.verification.files)], most=_ALL)}) "
-            "were judged afresh, by themselves: every requirement holds, for all "
-            f"{number(self._people)} people."
+            "were judged afresh, by themselves: every requirement holds, for "
+            f"{people_text(self._people, 'all')}."
         )
         return [
             Answer("Goals and intended uses of the release are identified.", (), ("Which.",)),
@@ -570,7 +577,7 @@ class EvidencePage(Page[EvidenceReport]):
             said.append(f"The signature of {CERTIFICATE} was checked with the public key given.")
         else:
             said.append(f"No signature of {CERTIFICATE} was checked for this page.")
-        rows = f"The table had {number(int(source['rows']))} rows"
+        rows = f"The table had {some(int(source['rows']), 'row', 'rows')}"
         digest = f"{visible(source['digest'])} ({visible(source.get('digest_kind', 'digest'))})"
         if found.same_source:
             said.append(f"{rows}; that it is the table of this page was checked: {digest}.")

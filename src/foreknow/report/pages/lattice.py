@@ -9,12 +9,12 @@ import numpy as np
 
 from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, Node
 from foreknow.policy.policy import Form
-from foreknow.report.figures import base_layout, escape, scatter
-from foreknow.report.page import Block, Grid, Page, Sentence, document, script_json
+from foreknow.report.chart import Axis, Chart, Series, amounts
+from foreknow.report.page import Block, Grid, Page, Sentence, document
 from foreknow.report.words import listing, number, some, visible
 
 # The most nodes that are drawn one by one, and those with lines between them.
-MOST_NODES, _MOST_LINES = 5_000, 800
+MOST_NODES, _MOST_LINES = 2_000, 800
 _MOST_ROWS, _BRIEF = 60, 8
 
 
@@ -38,7 +38,7 @@ class LatticePage(Page[LatticeResult]):
             heading=self.headline,
             sentence=chosen_sentence(found, form),
             explanation=search_sentences(found, form),
-            figure=script_json(lattice_figure(found)) if found.n_nodes <= MOST_NODES else None,
+            figure=lattice_figure(found) if found.n_nodes <= MOST_NODES else None,
             caption=_caption(found),
             nodes=_nodes(found, _MOST_ROWS),
         )
@@ -143,16 +143,16 @@ def _caption(found: LatticeResult) -> str:
 
 # kind, name, color, symbol, size: told apart in grey by their symbols, too.
 _KINDS = (
-    ("unknown", "never asked about", "#9aa1ab", "circle-open", 6),
-    ("unsafe", "not safe", "#d64545", "x-thin-open", 7),
-    ("safe", "safe", "#2f9150", "circle", 8),
-    ("suppressing", "safe with people suppressed", "#2f9150", "circle-open", 8),
-    ("minimal", "safe, none below is", "#2f7ed8", "diamond", 11),
-    ("chosen", "chosen", "#cf6a10", "star", 19),
+    ("unknown", "never asked about", "#7a8290", "circle", 0.6),
+    ("unsafe", "not safe", "#d64545", "cross", 0.7),
+    ("safe", "safe", "#2f9150", "circle", 0.8),
+    ("suppressing", "safe with people suppressed", "#2f9150", "square", 0.8),
+    ("minimal", "safe, none below is", "#2f7ed8", "diamond", 1.1),
+    ("chosen", "chosen", "#cf6a10", "star", 1.6),
 )
 
 
-def lattice_figure(found: LatticeResult) -> dict[str, Any]:
+def lattice_figure(found: LatticeResult) -> Chart:
     """Draw the nodes of a lattice."""
     lattice = Lattice(found.tops)
     x, y = _places(lattice)
@@ -162,21 +162,15 @@ def lattice_figure(found: LatticeResult) -> dict[str, Any]:
     kinds = [kind_of(found, node) for node in nodes]
     for kind, name, color, symbol, size in _KINDS:
         own = [i for i, other in enumerate(kinds) if other == kind]
-        if not own:
-            continue
-        marker = {
-            "color": color,
-            "symbol": symbol,
-            "size": size if few or size > 9 else size - 3,
-            "line": {"color": color, "width": 1.5},
-        }
-        name = f"{name}: {number(len(own))}" if kind != "chosen" else name
-        texts = (_hover(found, nodes[i]) for i in own)
-        data.append(scatter(x[own].tolist(), y[own].tolist(), texts, name=name, marker=marker))
-    layout = base_layout("", "height: levels climbed", height=520, top_first=False)
-    layout["xaxis"] |= {"visible": False, "rangemode": "normal"}
-    layout["yaxis"] |= {"rangemode": "normal", "tickformat": "d"}
-    return {"data": data, "layout": layout}
+        if own:
+            name = f"{name}: {number(len(own))}" if kind != "chosen" else name
+            at, size = (x[own].tolist(), y[own].tolist()), size if few or size > 0.9 else size / 2
+            texts = [_hover(found, nodes[i]) for i in own]
+            hollow = kind in ("unknown", "suppressing")
+            data.append(Series(*at, name, color, texts, symbol, size=size, open=hollow))
+    wide = float(np.abs(x).max()) + 0.5
+    up = amounts("height: levels climbed", int(lattice.heights.max()), room=0.4)
+    return Chart(Axis("", -wide, wide), up, data, height=420)
 
 
 def kind_of(found: LatticeResult, node: Node) -> str:
@@ -191,17 +185,17 @@ def kind_of(found: LatticeResult, node: Node) -> str:
 
 def _hover(found: LatticeResult, node: Node) -> str:
     words = found.in_words(node)
-    lines = [f"{escape(visible(name))}: {escape(word)}" for name, word in words.items()]
+    lines = [f"{visible(name)}: {word}" for name, word in words.items()]
     said = found.status_of(node)
     if said != "unknown":
         said += ", judged" if found.was_judged(node) else ", follows from another"
-    lines.append(f"<b>{said}</b>")
+    lines.append(said)
     if node in found.suppressed:
-        lines.append(f"{number(found.suppressed[node])} people suppressed")
+        lines.append(f"{some(found.suppressed[node], 'person', 'people')} suppressed")
     loss = found.loss_of(node)
     if loss is not None:
         lines.append(f"{found.objective}: {loss:.4g}")
-    return "<br>".join(lines)
+    return "\n".join(lines)
 
 
 def _places(lattice: Lattice) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -214,7 +208,7 @@ def _places(lattice: Lattice) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any
     return x, heights.astype(float)
 
 
-def _lines(lattice: Lattice, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> dict[str, Any]:
+def _lines(lattice: Lattice, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Series:
     """From each node to those directly above."""
     xs: list[float | None] = []
     ys: list[float | None] = []
@@ -222,12 +216,4 @@ def _lines(lattice: Lattice, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -
         for high in lattice.parents(low):
             xs += [float(x[low]), float(x[high]), None]
             ys += [float(y[low]), float(y[high]), None]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": xs,
-        "y": ys,
-        "line": {"color": "rgba(128,136,148,0.35)", "width": 0.7},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    return Series(xs, ys, color="rgba(128,136,148,0.45)", dash="", width=0.7)

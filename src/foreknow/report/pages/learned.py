@@ -10,7 +10,7 @@ from foreknow.auditing.learning import LearnedReport, Lesson
 from foreknow.numbers import percentage
 from foreknow.report.learned import WHAT_IT_IS, learned_sentence
 from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
-from foreknow.report.words import listing, named, noun_of, visible
+from foreknow.report.words import listing, named, noun_of, some, visible
 
 _MOST_KINDS, _MOST_VALUES = 16, 4
 
@@ -123,8 +123,9 @@ class LearnedPage(Page[LearnedReport]):
         chosen = " (the best for held-out groups)" if fit.held_out else ""
         said = (
             f"By maximum likelihood from the groups' bags, of {len(fit.starts)} starts; it {ended} "
-            f"after {fit.maxima[0].steps} steps. Smoothing: {fit.smoothing:g} people with the "
-            f"values of everybody in each kind{chosen}. Seed {fit.seed}."
+            f"after {some(fit.maxima[0].steps, 'step', 'steps')}. Smoothing: "
+            f"{_people(fit.smoothing)} with the values of everybody in each kind{chosen}. "
+            f"Seed {fit.seed}."
         )
         if fit.errors is not None:
             said += " After ±: a standard error."
@@ -139,3 +140,7 @@ class LearnedPage(Page[LearnedReport]):
 
 
 PAGE = LearnedPage
+
+
+def _people(amount: float) -> str:
+    return "one person" if amount == 1 else f"{amount:g} people"

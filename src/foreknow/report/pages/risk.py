@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 from foreknow.auditing.population import SMALL, UniquesEstimate
 from foreknow.auditing.risk import ColumnSet, Contribution, PopulationRisk, Risk, RiskReport
 from foreknow.numbers import percentage
-from foreknow.report.figures import LIMIT, OWN, base_layout
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document, script_json
+from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, amounts, bar_table
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
 from foreknow.report.words import limit_text, listing, number, some, visible
 
 _WORST = 10  # sets and pairs that a page shows; a terminal shows half of them
@@ -43,7 +42,7 @@ class RiskPage(Page[RiskReport]):
             name=self.result.name,
             scope=self._scope(),
             sentences=self._outlook(),
-            figure=script_json(_figure(self.result)),
+            figure=_figure(self.result),
             caption="A class is everybody with equal values in all of these columns. At the left "
             "are those whom few others resemble; of red bars, some people or all are above the "
             "threshold.",
@@ -335,11 +334,11 @@ def _listed(report: RiskReport) -> Grid:
 # ---- the figure ------------------------------------------------------------------------------
 
 
-def _figure(report: RiskReport) -> dict[str, Any]:
+def _figure(report: RiskReport) -> Chart:
     """Draw how many people are in classes of which sizes."""
     people = (report.sizes * report.classes_of_size).tolist()
-    names, heights, colors = [], [], []
-    for low, high in pairwise([*_ENDS, None]):
+    names, bars, ticks = [], [], []
+    for place, (low, high) in enumerate(pairwise([*_ENDS, None])):
         assert low is not None
         last = None if high is None else high - 1
         inside = [
@@ -347,20 +346,22 @@ def _figure(report: RiskReport) -> dict[str, Any]:
             for size, many in zip(report.sizes.tolist(), people, strict=True)
             if size >= low and (last is None or size <= last)
         ]
-        said = f"{low} to {last}" if last is not None and last > low else str(low)
-        names.append(f"{low} or more" if last is None else said)
-        heights.append(sum(many for _, many in inside))
-        above = any(Fraction(1, size) > report.threshold for size, _ in inside)
-        colors.append(LIMIT if above else OWN)
-    bars = {
-        "type": "bar",
-        "x": names,
-        "y": heights,
-        "marker": {"color": colors},
-        "hovertemplate": "%{y} people in classes of %{x}<extra></extra>",
-    }
-    layout = base_layout("people in the class", "people", height=300)
-    layout["showlegend"] = False
-    layout["xaxis"] |= {"type": "category"}
-    layout["yaxis"] |= {"tickformat": ",d"}
-    return {"data": [bars], "layout": layout}
+        several = last is not None and last > low
+        names.append(
+            f"{low} or more" if last is None else f"{low} to {last}" if several else str(low)
+        )
+        ticks.append(
+            (place, f"{low}+" if last is None else f"{low}–{last}" if several else str(low))
+        )
+        height = sum(many for _, many in inside)
+        color = LIMIT if any(Fraction(1, size) > report.threshold for size, _ in inside) else OWN
+        said = f"{some(height, 'person', 'people')} in classes of {names[-1]}"
+        bars.append(Bar(place - 0.45, place + 0.45, height, said, color))
+    heights = [int(bar.height) for bar in bars]
+    return Chart(
+        Axis("people in the class", -0.6, len(bars) - 0.4, ticks),
+        amounts("people", max(heights)),
+        bars=bars,
+        height=220,
+        table=bar_table(("people in the class", "people"), zip(names, heights, strict=True)),
+    )

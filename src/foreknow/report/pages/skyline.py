@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -14,7 +15,6 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.witness import FactsWitness
 from foreknow.auditing.skyline import Corner, Point, SkylineReport
 from foreknow.data.labels import Label
-from foreknow.report.figures import INK, SIZE, hover_text
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
 from foreknow.report.page import (
     Block,
@@ -74,9 +74,13 @@ class SkylinePage(Page[SkylineReport]):
         """Write the page: stairs that turn, their slices, and tables that need no scripts."""
         report = self.result
         counts, left_out = report.counts, len(report.values) - _MOST_VALUES
+        sections = [
+            {"anchor": f"value-{place}", **_section(report, value)}
+            for place, value in enumerate(report.values[:_MOST_VALUES], 1)
+        ]
         return document(
             "skyline.html.j2",
-            script="skyline.js",
+            script="skyline.js" if any(section["data"] for section in sections) else None,
             kept=self.kept,
             heading=self.headline,
             name=report.name,
@@ -85,10 +89,7 @@ class SkylinePage(Page[SkylineReport]):
             explanation=self.explanation,
             terms=terms_of(report),
             limit=limit_text(report.confidence),
-            sections=[
-                {"anchor": f"value-{place}", **_section(report, value)}
-                for place, value in enumerate(report.values[:_MOST_VALUES], 1)
-            ],
+            sections=sections,
             left_out=some(left_out, "other value", "other values") if left_out > 0 else "",
         )
 
@@ -303,7 +304,7 @@ def _data(report: SkylineReport, value: Label, corners: tuple[Corner, ...]) -> M
     terms = terms_of(report, value)
     points = [corner.point for corner in corners]
     texts = [
-        hover_text(
+        _hover(
             point_sentence(terms, corner, report.confidence),
             beyond_sentence(terms, corner, report.confidence),
         )
@@ -325,6 +326,7 @@ Place: TypeAlias = tuple[float, float, float]
 
 # Faces across l, k and m: one hue, three depths, so that stairs are seen without colour too.
 _FACES = ("#8fbdf0", "#3f88dc", "#1f5fb0")
+_INK, _SIZE, _WIDTH = "#5b6470", 14, 56
 _EDGE, _POINT, _RIM = "#0c2a52", "#e07b16", "#ffffff"
 _GRID = "rgba(128,136,148,0.35)"
 # Beyond so many points marks are small, and edges are left out, which would hide the faces.
@@ -361,6 +363,15 @@ def skyline_figure(points: Sequence[Point], texts: Sequence[str], terms: Terms) 
         "hovertemplate": "%{text}<extra></extra>",
     }
     return {"data": [*faces, edges, marks], "layout": _layout(points, floor, terms)}
+
+
+def _hover(*sentences: str) -> str:
+    """Lay out sentences for a hover box, and disarm the tags that Plotly would read in them."""
+    lines = [line for said in sentences for line in textwrap.wrap(said, _WIDTH)]
+    short = [line if len(line) <= 2 * _WIDTH else f"{line[: 2 * _WIDTH - 1]}…" for line in lines]
+    return "<br>".join(
+        line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for line in short
+    )
 
 
 def floor_of(points: Sequence[Point]) -> Place:
@@ -435,12 +446,12 @@ def _layout(points: Sequence[Point], floor: Place, terms: Terms) -> dict[str, An
     tops = [max(1, *(point[axis] for point in points)) for axis in range(3)]
     axes = {
         f"{name}axis": {
-            "title": {"text": terms.axes[at], "font": {"size": SIZE}},
+            "title": {"text": terms.axes[at], "font": {"size": _SIZE}},
             "range": [floor[at], tops[at] * 1.04],
             **_ticks(tops[at]),
-            "color": INK,
+            "color": _INK,
             "gridcolor": _GRID,
-            "linecolor": INK,
+            "linecolor": _INK,
             "zeroline": False,
             "showbackground": False,
             "showspikes": False,
@@ -452,7 +463,7 @@ def _layout(points: Sequence[Point], floor: Place, terms: Terms) -> dict[str, An
         "height": 440,
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
         "paper_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "system-ui, sans-serif", "size": SIZE, "color": INK},
+        "font": {"family": "system-ui, sans-serif", "size": _SIZE, "color": _INK},
         "showlegend": False,
         "uirevision": "kept",
         "scene": {

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.auditing.survey import LatticeSurvey, SurveyedNode
 from foreknow.methods.fulldomain.lattice import Node
-from foreknow.report.figures import STYLES, base_layout, escape, scatter
-from foreknow.report.page import Block, Grid, Page, Sentence, document, script_json
+from foreknow.report.chart import STYLES, Axis, Chart, Series, round_numbers, shares
+from foreknow.report.page import Block, Grid, Page, Sentence, document
 from foreknow.report.words import noun_of, number, percent, plural, some, visible
 
 _ALL = Fraction(1)
 _MOST_DRAWN, _MOST_ROWS, _BRIEF = 400, 400, 30
-_LONGEST = 160
 
 
 class SurveyPage(Page[LatticeSurvey]):
@@ -44,7 +42,7 @@ class SurveyPage(Page[LatticeSurvey]):
             scope=self._scope(),
             plain=plain_sentence(survey, "drawn"),
             explanation=_explanation(survey),
-            figure=script_json(survey_figure(survey)) if drawn else None,
+            figure=survey_figure(survey) if drawn else None,
             caption=_caption(survey, len(drawn)),
             kind=survey.kind,
             levels=_level_lines(survey),
@@ -201,38 +199,27 @@ def drawn_nodes(survey: LatticeSurvey) -> list[int]:
     return nodes
 
 
-def survey_figure(survey: LatticeSurvey) -> dict[str, Any]:
+def survey_figure(survey: LatticeSurvey) -> Chart:
     """Draw a line for each number of pieces through the best nodes, and marks for all."""
-    drawn = set(drawn_nodes(survey))
-    data = []
+    drawn, data = set(drawn_nodes(survey)), []
     for place, k in enumerate(survey.knowledge):
         color, symbol, dash = STYLES[place % len(STYLES)]
         best = [number for number in survey.best_numbers(k) if number in drawn]
-        name = _pieces(survey, k)
-        line = {
-            "mode": "lines+markers",
-            "line": {"color": color, "dash": dash, "width": 1.5},
-            "marker": {"color": color, "symbol": symbol, "size": 8},
-        }
-        cloud = {
-            "marker": {"color": color, "symbol": f"{symbol}-open", "size": 7},
-            "showlegend": False,
-        }
-        for nodes, look in ((best, line), (sorted(drawn - set(best)), cloud)):
-            if nodes or look is line:
-                x = np.round(survey.entropy[nodes], 6).tolist()
-                y = np.round(survey.disclosures[nodes, place], 6).tolist()
-                texts = (_hover(survey, number, place) for number in nodes)
-                data.append(scatter(x, y, texts, name=name, legendgroup=name, **look))
-    layout = base_layout(
-        f"least entropy of a group's {escape(plural(noun_of(survey.sensitive)))} (bits)",
-        "how sure of some value, at worst",
-        height=520,
-        percent=True,
-        top_first=False,
-    )
-    layout["xaxis"]["rangemode"] = "normal"
-    return {"data": data, "layout": layout}
+        for nodes, line in ((best, True), (sorted(drawn - set(best)), False)):
+            x = np.round(survey.entropy[nodes], 6).tolist()
+            y = np.round(survey.disclosures[nodes, place], 6).tolist()
+            texts = [_hover(survey, number, place) for number in nodes]
+            name, look = (_pieces(survey, k), dash) if line else ("", None)
+            data.append(Series(x, y, name, color, texts, symbol, look, 1.5, 0.8, open=not line))
+    found = survey.entropy[sorted(drawn)]
+    room = max(float(np.ptp(found)) / 20, 0.05)
+    low, high = max(0.0, float(found.min()) - room), float(found.max()) + room
+    across = Axis(_bits(survey), low, high, [(at, f"{at:g}") for at in round_numbers(low, high)])
+    return Chart(across, shares("how sure of some value, at worst"), data, height=380)
+
+
+def _bits(survey: LatticeSurvey) -> str:
+    return f"least entropy of a group's {plural(noun_of(survey.sensitive))} (bits)"
 
 
 def _hover(survey: LatticeSurvey, number: int, place: int) -> str:
@@ -242,4 +229,4 @@ def _hover(survey: LatticeSurvey, number: int, place: int) -> str:
         node_text(survey.attributes, survey.tops, node.levels),
         f"{some(node.groups, 'group', 'groups')}, least entropy {node.entropy:.3f} bits",
     ]
-    return "<br>".join(escape(line, _LONGEST) for line in lines)
+    return "\n".join(lines)

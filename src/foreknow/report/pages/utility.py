@@ -107,7 +107,11 @@ def measures(found: Utility) -> Grid:
     times = f"{found.discernibility / optimum:,.2f} times the least"
     rows: list[Row] = [
         ("people", number(found.people), ""),
-        ("groups", number(found.groups), f"of {least} to {number(found.largest_group)} people"),
+        (
+            "groups",
+            number(found.groups),
+            f"of {least} to {some(found.largest_group, 'person', 'people')}",
+        ),
         ("average group size", average_text(found.average_group_size), ""),
         ("discernibility", number(found.discernibility), f"{times} for groups of {least} or more"),
     ]

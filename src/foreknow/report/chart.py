@@ -1,0 +1,184 @@
+"""Charts: lines, marks and bars as SVG that needs no script and is as wide as its place.
+
+Across and up, places are percents of the plot, and so nothing in it is stretched, and texts keep
+their size, whether the page is wide or narrow, on a screen or on paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from foreknow.report.page import Grid
+
+# Middle tones: at least 3:1 against white and against near-black. Symbols and dashes tell them
+# apart in grey.
+OWN, LIMIT = "#2f7ed8", "#d64545"
+STYLES = (
+    (OWN, "circle", ""),
+    ("#cf6a10", "square", "8 5"),
+    ("#1f8a70", "diamond", "2 4"),
+    ("#8a63d2", "triangle", "9 4 2 4"),
+    ("#c2549d", "cross", "15 5"),
+    ("#7a8290", "star", "15 4 2 4"),
+)
+# Symbols about the origin, of a radius of 5.
+_SYMBOLS = {
+    "circle": "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",
+    "square": "M-4.5 -4.5h9v9h-9z",
+    "diamond": "M0 -6L6 0L0 6L-6 0z",
+    "triangle": "M0 -6L5.5 4.5h-11z",
+    "cross": "M-4 -4L4 4M-4 4L4 -4",
+    "star": "M0 -7L1.6 -2.2H6.7L2.6 0.8L4.1 5.7L0 2.7L-4.1 5.7L-2.6 0.8L-6.7 -2.2H-1.6z",
+}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is drawn along one side, from where to where, and at which places it is labelled."""
+
+    title: str
+    low: float
+    high: float
+    ticks: Sequence[tuple[float, str]] = ()
+
+    def at(self, value: float) -> float:
+        """Where a value lies, in percents of the way."""
+        return 100 * (value - self.low) / (self.high - self.low)
+
+
+def amounts(title: str, most: float, least: float = 0, room: float = 0, above: float = 0) -> Axis:
+    """Make an axis of whole numbers, with room at both ends, and a share more above.
+
+    >>> [text for _, text in amounts("people", 4).ticks]
+    ['0', '1', '2', '3', '4']
+    """
+    most = max(most, least + 1)
+    ticks = [(at, f"{at:,.0f}") for at in round_numbers(least, most, 1)]
+    return Axis(title, least - room, most * (1 + above) + room, ticks)
+
+
+def shares(title: str, most: float = 1) -> Axis:
+    """Make an axis of percentages from 0.
+
+    >>> [text for _, text in shares("how sure").ticks]
+    ['0%', '20%', '40%', '60%', '80%', '100%']
+    """
+    high = most or 1.0
+    ticks = [(at, f"{round(100 * at, 9):g}%") for at in round_numbers(0, high)]
+    return Axis(title, 0, 1.04 * high, ticks)
+
+
+def round_numbers(low: float, high: float, least: float = 0) -> Iterator[float]:
+    """Choose round numbers from low to high, six at most, that are at least so far apart."""
+    steps = (s * 10.0**e for e in range(-9, 40) for s in (1, 2, 5))
+    step = next(each for each in steps if each >= least and (high - low) / each <= 5.001)
+    first = -int(-low // step)
+    yield from (round(i * step, 9) for i in range(first, int(high / step + 1e-9) + 1))
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points, joined by a line where `dash` is given, marked where `symbol` is.
+
+    `texts` are what the marks say when they are pointed at; a point of None ends a line.
+    """
+
+    x: Sequence[float | None]
+    y: Sequence[float | None]
+    name: str = ""
+    color: str = OWN
+    texts: Sequence[str] = ()
+    symbol: str = ""
+    dash: str | None = None
+    width: float = 2
+    size: float = 1
+    open: bool = False
+
+    @property
+    def shape(self) -> str:
+        """The path of its symbol."""
+        return _SYMBOLS.get(self.symbol, "")
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar from one place across to another."""
+
+    start: float
+    end: float
+    height: float
+    text: str
+    color: str = OWN
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A dashed line at a limit, across or up, with its name; `left` of what is beside it."""
+
+    at: float
+    text: str
+    across: bool = True
+    left: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure: what is drawn in which plane, and the same as a table where no other has it."""
+
+    x: Axis
+    y: Axis
+    series: Sequence[Series] = ()
+    bars: Sequence[Bar] = ()
+    rule: Rule | None = None
+    note: tuple[float, float, str] | None = None
+    height: int = 300
+    table: Grid | None = None
+
+    @property
+    def named(self) -> list[Series]:
+        """What the legend explains."""
+        return [each for each in self.series if each.name]
+
+    @property
+    def margin(self) -> int:
+        """The characters of the longest label beside the plot."""
+        return max((len(text) for _, text in self.y.ticks), default=0)
+
+    def left(self, x: float) -> str:
+        """A place across, as a percentage."""
+        return f"{self.x.at(x):.2f}".rstrip("0").rstrip(".")
+
+    def top(self, y: float) -> str:
+        """A place from the top."""
+        return f"{100 - self.y.at(y):.2f}".rstrip("0").rstrip(".")
+
+    def path(self, series: Series) -> str:
+        """The line through some points, in percents."""
+        parts, start = [], True
+        for x, y in zip(series.x, series.y, strict=True):
+            if x is None or y is None:
+                start = True
+                continue
+            parts.append(f"{'M' if start else 'L'}{self.left(x)} {self.top(y)}")
+            start = False
+        return "".join(parts)
+
+    def marks(self, series: Series) -> Iterator[tuple[str, str, str]]:
+        """Where its marks are, and what they say."""
+        for place, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
+            if x is not None and y is not None:
+                said = series.texts[place] if series.texts else ""
+                yield self.left(x), self.top(y), said
+
+    @property
+    def rule_anchor(self) -> Literal["start", "end"]:
+        """On which side of a limit its name stands."""
+        assert self.rule is not None
+        return "start" if self.rule.left == self.rule.across else "end"
+
+
+def bar_table(head: tuple[str, str], rows: Iterable[tuple[str, int]]) -> Grid:
+    """The bars of a chart as a table, without those that are empty."""
+    return Grid(head, [(name, f"{many:,}") for name, many in rows if many])
