@@ -7,10 +7,11 @@ LOWEST := .venv-lowest
 DOCS := .venv-docs
 SERVICES := .venv-services
 
-.PHONY: help demo test docs lowest services lint bench clean
+.PHONY: help demo explore test docs lowest services lint bench clean
 
 help:
 	@echo "make demo   publish, audit and verify the bundled sample into demo/"
+	@echo "make explore  open the bundled sample in a browser: columns, policy, release, publish"
 	@echo "make test   run all tests (FOREKNOW_NIGHTLY=1 adds the exhaustive ones)"
 	@echo "make docs   build the documentation into site/; a broken link fails"
 	@echo "make lowest tests with the lowest versions that pyproject.toml allows, in $(LOWEST)/"
@@ -27,6 +28,12 @@ $(READY): pyproject.toml
 demo: $(READY)
 	rm -rf demo
 	$(BIN)/foreknow demo demo
+
+# A copy of the sample, since policies and releases are written beside it.
+explore: $(READY)
+	mkdir -p explored
+	cd src/foreknow/sample && cp -n hospital.csv policy.toml marital.csv ../../../explored/ || true
+	cd explored && ../$(BIN)/foreknow explore hospital.csv --policy policy.toml
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
@@ -54,7 +61,7 @@ $(LOWEST)/.ready: pyproject.toml .ci/lowest.py
 # What meets other libraries: commands, engines, files and pages. The rest is arithmetic.
 lowest: $(LOWEST)/.ready
 	$(LOWEST)/bin/foreknow --help > $(LOWEST)/help.txt
-	$(LOWEST)/bin/python -m pytest -n auto tests/cli tests/frames tests/report \
+	$(LOWEST)/bin/python -m pytest -n auto tests/cli tests/explore tests/frames tests/report \
 		tests/test_publishing*.py tests/methods/test_publishing*.py tests/test_verifier.py
 
 $(SERVICES)/.ready: pyproject.toml
@@ -75,6 +82,7 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.audit_five_million
+	$(BIN)/python -m benchmarks.explorer
 	$(BIN)/python -m benchmarks.criteria
 	$(BIN)/python -m benchmarks.skyline_check
 	$(BIN)/python -m benchmarks.many_values
@@ -94,4 +102,4 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.attack
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(DOCS) $(SERVICES) site demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(DOCS) $(SERVICES) site demo explored dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -178,6 +178,24 @@ def evidence_report(
     return EvidenceReport(judged.name, known, digest, key is not None, found, judged, **more)
 
 
+def certified_policy(known: Certificate) -> Policy:
+    """The policy that a release was certified by, without what only its owner has files of."""
+    required = [
+        own
+        for own in known.policy["require"]
+        if not is_kept(own) and not any(_names_population(part) for part in own.values())
+    ]
+    if not required:
+        raise CertificateError(
+            "all that the certificate requires needs files of the owner; give the policy"
+        )
+    return Policy.from_dict({"schema": _columns(known), "require": required})
+
+
+def _names_population(own: Any) -> bool:
+    return isinstance(own, Mapping) and "population" in own
+
+
 def _with_populations(required: Any, paths: Mapping[str, Path]) -> list[dict[str, Any]]:
     """Requirements with the populations that were given; no path of a certificate is read."""
     return [
@@ -186,7 +204,7 @@ def _with_populations(required: Any, paths: Mapping[str, Path]) -> list[dict[str
 
 
 def _with_path(own: Any, paths: Mapping[str, Path]) -> Any:
-    if not isinstance(own, Mapping) or "population" not in own:
+    if not _names_population(own):
         return own
     return {**own, "population": str(paths[str(own["digest"])].resolve())}
 

@@ -48,10 +48,11 @@ def side_by_side(
     jobs: Sequence[Any],
     processes: int,
     seconds: float | None = None,
+    stopped: Callable[[], bool] | None = None,
 ) -> Iterator[tuple[int, Any]]:
     """Give the place of each job with ``work(shared, job)``, or a `Failure`, as they finish.
 
-    Closed before its end, or broken into by Ctrl-C, it ends all processes.
+    Closed before its end, broken into by Ctrl-C, or once `stopped` says so, it ends all processes.
     """
     try:
         told = _framed((work, shared))
@@ -70,7 +71,7 @@ def side_by_side(
         for worker in workers:
             worker.start()
         left = len(jobs)
-        while left:
+        while left and not (stopped is not None and stopped()):
             try:
                 yield done.get(timeout=0.1)
                 left -= 1

@@ -13,6 +13,7 @@ from tests.methods.reference import breach, safe
 from tests.methods.tables import KINDS, Crowd
 
 import foreknow as fk
+from foreknow.methods.fulldomain import bestfirst, fulldomain
 
 OBJECTIVES = st.sampled_from(["ncp", "entropy", "height", "discernibility"])
 SEEDS = st.integers(0, 2**32)
@@ -242,3 +243,115 @@ def test_it_is_deterministic_and_ignores_the_order_of_rows(seed, objective, find
     other = method.search(table.case.microdata(seed), table.policy)
     assert one.to_dict() == other.to_dict()
     assert one.groups[order].tolist() == other.groups.tolist()
+
+
+# ---- lattices of which not every node is kept ----------------------------------------------------
+
+
+@pytest.mark.parametrize("many", [False, True])
+@examples(80, deadline=None)
+@given(seed=SEEDS, objective=OBJECTIVES)
+def test_of_a_large_lattice_the_best_node_is_that_of_brute_force(many, seed, objective):
+    table = Table(seed, many)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fulldomain, "_MOST_KEPT", 0)
+        found = table.search(objective=objective)
+        if found is None:
+            return
+        kept = fk.FullDomain(objective, suppression=table.share)
+        patch.setattr(fulldomain, "_MOST_KEPT", 10**6)
+        other = kept.search(table.case.microdata(), table.policy)
+    every = table.every
+    least = min(every.loss(node, objective) for node in every.safe)
+    assert every.loss(found.chosen, objective) == pytest.approx(least, abs=1e-12)
+    assert (found.gap, found.chosen) == (0, other.chosen)
+    assert found.n_checked == len(found.listed)
+    for node in every.nodes:
+        assert found.loss_of(node) is None or node in every.safe
+
+
+@examples(60, deadline=None)
+@given(seed=SEEDS, objective=OBJECTIVES, most=st.integers(1, 12))
+def test_a_search_of_a_large_lattice_that_is_cut_off_proves_how_far_it_is(seed, objective, most):
+    table = Table(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fulldomain, "_MOST_KEPT", 0)
+        patch.setattr(bestfirst, "_MOST_JUDGED", most)
+        try:
+            found = fk.FullDomain(objective, suppression=table.share).search(
+                table.case.microdata(), table.policy
+            )
+        except fk.NoSafeRelease:  # there is none, or none among so few
+            return
+    every = table.every
+    least = min(every.loss(node, objective) for node in every.safe)
+    lost = every.loss(found.chosen, objective)
+    assert lost - found.gap <= least + 1e-9
+    assert found.complete == (found.gap == 0)
+    if found.complete:
+        assert lost == pytest.approx(least, abs=1e-12)
+
+
+# ---- criteria, and several requirements at once --------------------------------------------------
+
+
+def _holds(criterion, bag, everybody):
+    own = sorted((bag.count(v) for v in set(bag)), reverse=True)
+    match criterion:
+        case fk.KAnonymity(k=k):
+            return len(bag) >= k
+        case fk.LDiversity(l=least, kind="distinct"):
+            return len(own) >= least
+        case fk.LDiversity(l=least, c=c):
+            return own[0] < c * sum(own[least - 1 :])
+        case fk.AlphaK(alpha=alpha, k=k):
+            return len(bag) >= k and Fraction(own[0], len(bag)) <= alpha
+        case fk.TCloseness(t=t):
+            return _distance(bag, everybody) <= t
+
+
+def _distance(bag, everybody):
+    values = set(everybody)
+    shares = (
+        Fraction(bag.count(v), len(bag)) - Fraction(everybody.count(v), len(everybody))
+        for v in values
+    )
+    return sum(max(x, 0) for x in shares)
+
+
+@examples(150, deadline=None)
+@given(seed=SEEDS, objective=OBJECTIVES, large=st.booleans())
+def test_criteria_are_searched_as_brute_force_does(seed, objective, large):
+    """Nodes are left out that cannot do with so few suppressed people: never one that can."""
+    table, draw = Table(seed), random.Random(seed)
+    table.share = draw.choice([0.1, 0.2, 0.35, 0.5, 0.75])
+    drawn = draw.sample(
+        [
+            fk.KAnonymity(draw.randint(2, 6)),
+            fk.LDiversity(draw.randint(2, 3)),
+            fk.LDiversity(draw.randint(2, 3), "recursive", draw.choice([1, "3/2", 3])),
+            fk.AlphaK(draw.choice(["1/2", "0.7", 1]), draw.randint(1, 4)),
+            fk.TCloseness(draw.choice(["0.1", "0.25", "1/2"])),
+        ],
+        k=draw.randint(1, 2),
+    )
+    everybody = range(len(table.case.rows))
+    whole = "".join(table.case.held[p] for p in everybody)
+    mixed = draw.random() < 0.5
+
+    def is_safe(groups):
+        bags = [[table.case.held[p] for p in group] for group in groups]
+        held = all(_holds(criterion, bag, whole) for criterion in drawn for bag in bags)
+        return held and (not mixed or table.is_safe(groups))
+
+    rules = [fk.Requirement(criterion) for criterion in drawn]
+    table.policy = fk.Policy([*rules, *(table.policy.requirements if mixed else [])])
+    most = int(Fraction(str(table.share)) * len(table.case.rows))
+    table.every = BruteForce(table.case.kinds, table.case.rows, is_safe, most)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fulldomain, "_MOST_KEPT", 0 if large else 10**6)
+        found = table.search(objective=objective)
+    if found is not None:
+        least = min(table.every.loss(node, objective) for node in table.every.safe)
+        lost = table.every.loss(found.chosen, objective)
+        assert lost == pytest.approx(least, abs=1e-12)

@@ -97,7 +97,7 @@ class Drawn:
                 known=known,
                 rising=loss != "given",
                 saw=saw,
-                of=lambda number, view, outliers: self.true[number],
+                of=lambda view, outliers: self.true[self.lattice.number(view.levels)],
             ),
         )
         self.minimal = {k for k in self.safe if not any(s != k and k in ups[s] for s in self.safe)}

@@ -36,7 +36,7 @@ import foreknow as fk
 from foreknow.adversaries.facts.minima import FactsMeasure
 from foreknow.adversaries.ledger import MinLedger
 from foreknow.methods.mondrian import levels
-from foreknow.methods.mondrian.levels import Level
+from foreknow.methods.mondrian.levels import Choice, Level
 from foreknow.methods.points import Points
 from foreknow.numbers import as_threshold
 
@@ -176,7 +176,7 @@ def test_a_larger_result_is_safe_and_the_last_step_again_changes_nothing(semanti
     points = Points.of(data)
     of_point = np.empty(len(points), dtype=np.int64)
     of_point[data.rows_of(points.spread(np.arange(len(points))))] = partition
-    ledger, level = policy.ledger(data.values), Level(points, data, 5, of_point)
+    ledger, level = policy.ledger(data.values), Level(points, data, Choice(5), of_point)
     ledger.commit(None, level._tally(of_point, len(sizes)).part(0, len(sizes)))
     level.divide(ledger)
     assert (level.n_groups, level.n_final) == (0, len(sizes))

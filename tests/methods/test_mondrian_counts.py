@@ -14,7 +14,7 @@ from tests.methods.tables import microdata as table_of
 
 import foreknow as fk
 from foreknow.methods.mondrian import levels
-from foreknow.methods.mondrian.levels import Level
+from foreknow.methods.mondrian.levels import Choice, Level
 from foreknow.methods.points import Points
 
 # ---- points: the distinct combinations, the values at each, and back to rows --------------------
@@ -120,7 +120,7 @@ def test_children_of_a_level_are_counted_as_by_hand(block, data, crowd):
     child = np.array([-1 if c < 0 else used.index(c) for c in child])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(levels, "_BLOCK", block)
-        level = Level(points, microdata, 1)
+        level = Level(points, microdata, Choice(1))
         tally = level._tally(child, len(used))
         everyone = level.everyone()
     same(everyone, [crowd.bag(crowd.everyone)], crowd.semantics)
@@ -146,7 +146,7 @@ def test_many_groups_and_values_are_counted_sparsely_and_few_densely(semantics, 
     several = {} if semantics == "single" else {"semantics": semantics, "person": "pid"}
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease", **several)
     microdata = fk.Microdata(pa.table(columns), schema)
-    level = Level(Points.of(microdata), microdata, 1)
+    level = Level(Points.of(microdata), microdata, Choice(1))
     # Every fifth spot is left out; the others are groups from 0.
     kept = [spot for spot in range(spots) if spot % 5]
     child = np.full(spots, -1)

@@ -9,7 +9,7 @@ from tests.methods.tables import crowd_of
 
 import foreknow as fk
 from foreknow.methods.mondrian import levels
-from foreknow.methods.mondrian.levels import Level
+from foreknow.methods.mondrian.levels import Choice, Level
 from foreknow.methods.points import Points
 
 EXACT = Fraction(1, 10**8)  # nearer to a threshold than this, a case is left out
@@ -134,7 +134,7 @@ def test_each_step_divides_the_one_group_that_leads_nearest_to_safety(cells, mon
         rules = [([chance.choice(crowd.values)], point, Fraction("0.37"))]
         microdata = crowd.microdata()
         points, ledger = Points.of(microdata), policy_of(rules, crowd.schema).ledger(crowd.values)
-        level = Level(points, microdata, 9)
+        level = Level(points, microdata, Choice(9))
         ledger.commit(None, level.everyone())
         groups = [list(range(len(crowd.rows)))]
         while (expected := nearest(crowd, groups, rules)) is not None:

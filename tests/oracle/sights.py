@@ -46,6 +46,34 @@ def _deals(rows, secret, known, apart):
             yield tuple(row[secret] for row in order)
 
 
+def joint_bags(groups, secret, known, semantics):
+    """The same where a person may have several values of the secret column, or none.
+
+    The secret of a row is a list. Each occurrence goes to anybody of its group of whom the same is
+    known; under ``set`` nobody gets a value twice. A world is of the sets of values people have.
+
+    >>> rows = [{"job": "cook", "ill": ["flu", "hiv"]}, {"job": "nurse", "ill": []}]
+    >>> len(joint_bags([rows], "ill", ["job"], "set")), len(joint_bags([rows], "ill", [], "set"))
+    (1, 4)
+    """
+    found = Counter()
+    for deals in product(*(list(_bag_deals(rows, secret, known, semantics)) for rows in groups)):
+        found[sum(deals, ())] += 1
+    return found
+
+
+def _bag_deals(rows, secret, known, semantics):
+    occurrences = [(value, row) for row in rows for value in row[secret]]
+    able = [
+        [i for i, row in enumerate(rows) if all(row[name] == own[name] for name in known)]
+        for _, own in occurrences
+    ]
+    for holders in product(*able):
+        pairs = [(i, value) for i, (value, _) in zip(holders, occurrences, strict=True)]
+        if semantics == "multiset" or len(set(pairs)) == len(pairs):
+            yield tuple(frozenset(v for i, v in pairs if i == who) for who in range(len(rows)))
+
+
 def worst_over_worlds(worlds, value, most):
     """The highest posterior of a value over all people and facts, for every amount up to `most`."""
     every = [world for world, times in worlds.items() for _ in range(times)]

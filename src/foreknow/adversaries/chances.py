@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from foreknow.adversaries.protocol import FloatArray, Mask
-from foreknow.data.sparse import IntArray
+from foreknow.data.sparse import IntArray, distinct
 
 # Fractions that are worked out at once: all cells near a limit have few kinds, as a rule.
 _AT_ONCE = 1 << 16
@@ -49,6 +49,8 @@ class Chances:
         only the group and a kind are known.
     overlap : bool
         Whether one person may be in several cells of a case, since people have several values.
+    alike : int64 array, shape (cells,), or None
+        Numbers that are equal where the chances of cells are; few, as a rule.
     """
 
     case: IntArray
@@ -65,6 +67,7 @@ class Chances:
     certain: Mask | None = None
     have_it: bool = True
     overlap: bool = False
+    alike: IntArray | None = None
 
     def reaching(self, limit: Fraction, cells: IntArray, inclusive: bool = False) -> Mask:
         """Which of some cells reach a limit, settled by fractions where floats are near it.
@@ -75,13 +78,29 @@ class Chances:
         bound = float(limit)
         found: Mask = self.lower[cells] > bound
         near = np.flatnonzero(~found & (self.upper[cells] >= bound))
-        for start in range(0, len(near), _AT_ONCE):
-            part = near[start : start + _AT_ONCE]
-            found[part] = [
+        first, kind = self._kinds(cells[near])
+        settled = np.empty(len(first), dtype=bool)
+        for start in range(0, len(first), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            settled[part] = [
                 exact is None or exact > limit or (exact == limit and not inclusive)
-                for exact in self.exact(cells[part])
+                for exact in self.exact(cells[near[first[part]]])
             ]
+        found[near] = settled[kind]
         return found
+
+    def fractions(self, cells: IntArray) -> list[Fraction | None]:
+        """The chances of some cells as fractions; of those that are alike it is worked out once."""
+        first, kind = self._kinds(cells)
+        found = self.exact(cells[first])
+        return [found[i] for i in kind.tolist()]
+
+    def _kinds(self, cells: IntArray) -> tuple[IntArray, IntArray]:
+        """The first of some cells that are alike, and of which kind each is."""
+        if self.alike is None:
+            every = np.arange(len(cells))
+            return every, every
+        return distinct(self.alike[cells])
 
     def gaining(self, times: Fraction, cells: IntArray) -> Mask:
         """Which of some cells are more than so many times as likely as before, and so forbidden."""

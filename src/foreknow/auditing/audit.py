@@ -20,6 +20,7 @@ from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
 from foreknow.data.labels import Label
+from foreknow.data.layout import Layout
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight, seen_with
 from foreknow.errors import (
@@ -449,21 +450,23 @@ def audit(
     policy = Policy.of(policy)
     release = release_of(release, policy, group)
     counts = _counted_at_once(release, policy)
-    if policy.schema is not None and policy.schema.semantics != counts.semantics:
+    how = getattr(release, "semantics", counts.semantics)
+    if policy.schema is not None and policy.schema.semantics != how:
         raise UnsupportedError(
             f"the policy is for semantics {policy.schema.semantics!r}, but the release was counted "
-            f"under {counts.semantics!r}"
+            f"under {how!r}"
         )
     if not counts.n_groups:
         raise DataError("the release has no groups")
     if isinstance(release, GroupCounts):
         _refuse_other_columns(policy)
     seen = _seen(release, policy, people)
+    layout = release.layout if isinstance(release, Release) else Layout()
     known: dict[Any, Any] = {}
     verdicts, criteria, judged = [], [], []
     estimates: list[Estimate] = []
     for requirement in policy.requirements:
-        beside = requirement.known(release)
+        beside = requirement.sight(layout).known
         judged.append(requirement.counted_each(release))
         if requirement.criterion is not None:
             counted = requirement.counted(release)
@@ -499,7 +502,7 @@ def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:
     if not isinstance(release, Release):
         return counts_of(release)
     sights: list[set[str]] = [
-        {*requirement.known(release), requirement.sensitive or release.sensitive}
+        {*requirement.sight(release.layout).known, requirement.sensitive or release.sensitive}
         for requirement in policy.requirements
         if requirement.sensitive in (None, *release.sensitives)
     ]
@@ -525,13 +528,14 @@ def _learnt(seen: HasCounts, policy: Policy) -> Learnt | None:
 
 def _refuse_other_columns(policy: Policy) -> None:
     """Raise `PolicyError` for a requirement on a column of which counts may not be."""
-    own = None if policy.schema is None else policy.schema.sensitive
+    named = [None if policy.schema is None else policy.schema.sensitive]
+    named += [requirement.sensitive for requirement in policy.requirements]
+    own = next((name for name in named if name is not None), None)
     for requirement in policy.requirements:
         if requirement.sensitive not in (None, own):
-            of = "do not say of which column they are" if own is None else f"are taken for {own!r}"
             raise PolicyError(
-                f"{requirement.name}: it is about {requirement.sensitive!r}, and bare counts {of}; "
-                "give the release itself, or leave sensitive out"
+                f"{requirement.name}: it is about {requirement.sensitive!r}, and bare counts are "
+                f"taken for {own!r}; give the release itself, or leave sensitive out"
             )
 
 

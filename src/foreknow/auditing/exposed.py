@@ -384,7 +384,7 @@ class _OfCells:
         chance = self.chances.chance[cells]
         near = 1 - chance <= _NEAR
         near |= point.relative | (np.abs(chance - float(point.below)) <= _NEAR)
-        return dict(zip(cells[near].tolist(), self.chances.exact(cells[near]), strict=True))
+        return dict(zip(cells[near].tolist(), self.chances.fractions(cells[near]), strict=True))
 
 
 def _sums(places: IntArray, amounts: IntArray, many: int) -> IntArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from unicodedata import ucd_3_2_0 as ucd
@@ -12,7 +12,6 @@ import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import known_beside
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray
 from foreknow.policy.policy import Policy
@@ -24,6 +23,7 @@ AT_MOST = "at most "
 # Values that are listed; people of whom one each is no surprise; marks from this class on are
 # diacritics.
 _LISTED, _FEW, _MARKS = 5, 20, 200
+_CROWDED = "values_and_people"
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Scope:
     Attributes
     ----------
     left_out : int or None
-        Rows without a sensitive value, which were not counted; where each of several columns is
-        counted by itself, the most of any.
+        Rows without a sensitive value, which were not counted; of several columns, rows that lack
+        one of them.
     lacking : mapping of str to int
-        Where that is so, the rows without a value of each of these columns.
+        Where each of several columns is counted by itself, the rows that lack it.
     smallest_group, groups_of_one : int
         People of the smallest group, and how many groups have one person.
     without_value : int
@@ -57,6 +57,8 @@ class Scope:
     values_and_people : (int, int) or None
         How many sensitive values and people there are, where a requirement is about single values
         and these are nearly as many as people.
+    crowded : mapping of str to (int, int)
+        The same of each of several sensitive columns.
     alike : tuple of tuples of str
         Sensitive values that differ only by case, spaces, Unicode form or diacritics.
     apart : tuple of str
@@ -88,6 +90,7 @@ class Scope:
     method: str | None = None
     linked: bool = False
     values_and_people: tuple[int, int] | None = None
+    crowded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     alike: tuple[tuple[str, ...], ...] = ()
     apart: tuple[str, ...] = ()
     more_apart: int = 0
@@ -113,21 +116,28 @@ class Scope:
         free: Counter[str] = Counter()
         unrequired: list[str] = []
         several = table is not None and len(table.sensitives) > 1
-        for column in (None,) if table is None or policy is None else table.sensitives:
-            own = None if policy is None else requirements_of(policy, column, table)
-            if not own and table is not None and len(table.sensitives) > 1:
-                unrequired.append(column or "")
-                continue
+        crowded: dict[str, tuple[int, int]] = {}
+        look_alike: set[tuple[str, ...]] = set()
+        for column in (None,) if table is None else table.sensitives:
             seen = counts if table is None else table.seen(column, []).counts
-            for code in [] if own is None else unprotected_codes(seen, own).tolist():
+            look_alike |= {*alike(str(seen.values[code]) for code in np.flatnonzero(seen.totals))}
+            own = [] if policy is None else requirements_of(policy, column, table)
+            if several and not own:
+                unrequired += [] if policy is None else [column or ""]
+                continue
+            for code in [] if policy is None else unprotected_codes(seen, own).tolist():
                 label = str(seen.values[code])
                 free[f"{column} {label}" if several else label] += int(seen.totals[code])
+            if several and (found := _single_values(seen, own).get(_CROWDED)):
+                crowded[column or ""] = found
         beside: list[str] = []
+        assumed: dict[str, tuple[str, ...]] = {}
         if policy is not None and table is not None:
-            sights = [of for of in policy.requirements if not of.of_people]
-            looked = looked_at(sights, table.beside, table.sensitive)
+            sights = [of.sight(table.layout) for of in policy.requirements if not of.of_people]
+            looked, assumed = table.layout.looked_at(sights), table.layout.assumed(sights)
             known += looked
-            beside = [name for name in table.linked_sensitives if sights and name not in looked]
+            stand = [name for name in table.sensitives if name in table.beside]
+            beside = [n for n in stand if stand[1:] and sights and n not in looked]
         lacking = {
             name: rows
             for name in (() if table is None or not several else table.sensitives)
@@ -138,7 +148,7 @@ class Scope:
         unseen = [] if table is None else table.unseen(known, roles)
         names = [] if schema is None else [name for name in unseen if name in schema.identifiers]
         return cls(
-            left_out=None if table is None else max([table.left_out, *lacking.values()]),
+            left_out=None if table is None else table.left_out,
             lacking=lacking,
             smallest_group=int(counts.sizes.min()) if counts.n_groups else 0,
             groups_of_one=int((counts.sizes == 1).sum()),
@@ -149,12 +159,13 @@ class Scope:
             method=None if policy is None else NOT_JUDGED,
             linked=table is not None and table.linked,
             unrequired=tuple(unrequired),
-            assumed={} if table is None or policy is None else _assumed(policy, table),
+            assumed=assumed,
             shuffled=() if table is None else table.unlinked,
             known=() if table is None else table.knows,
             identifiers=tuple(names),
-            alike=tuple(alike(str(counts.values[code]) for code in np.flatnonzero(counts.totals))),
-            **({} if policy is None or several else _single_values(counts, policy)),
+            alike=tuple(sorted(look_alike)),
+            crowded=crowded,
+            **({} if policy is None or several else _single_values(counts, policy.requirements)),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -162,7 +173,7 @@ class Scope:
         some = (
             *("linked", "values_and_people", "alike", "apart", "more_apart"),
             *(lists := ("unrequired", "shuffled", "known", "identifiers")),
-            *("assumed", "people_suppressed", "lacking"),
+            *("assumed", "people_suppressed", "lacking", "crowded"),
         )
         plain = {key: given for key, given in vars(self).items() if key not in some}
         for key in lists:
@@ -181,6 +192,8 @@ class Scope:
             plain["linked"] = True
         if self.values_and_people is not None:
             plain["values_and_people"] = list(self.values_and_people)
+        if self.crowded:
+            plain["crowded"] = {name: list(of) for name, of in sorted(self.crowded.items())}
         if self.alike:
             plain["alike"] = [list(values) for values in self.alike]
         if self.apart:
@@ -188,9 +201,9 @@ class Scope:
         return plain
 
 
-def _single_values(counts: GroupCounts, policy: Policy) -> dict[str, Any]:
+def _single_values(counts: GroupCounts, every: Iterable[Requirement]) -> dict[str, Any]:
     """What is said of values that are judged each by itself."""
-    asked = [required for required in policy.requirements if required.points]
+    asked = [required for required in every if required.points]
     single = [r for r in asked if not r.about_sets and getattr(r, "within", None) is None]
     about = np.zeros(counts.n_values, dtype=bool)
     for required in single:
@@ -201,7 +214,7 @@ def _single_values(counts: GroupCounts, policy: Policy) -> dict[str, Any]:
     found: dict[str, Any] = {}
     there, people = int(np.count_nonzero(counts.totals)), int(counts.totals.sum())
     if single and len(single) == len(asked) and people >= _FEW and there * 10 >= people * 8:
-        found["values_and_people"] = there, people
+        found[_CROWDED] = there, people
     often = {str(counts.values[c]): int(counts.totals[c]) for c in np.flatnonzero(about).tolist()}
     ranked = sorted((value for value, n in often.items() if n), key=lambda v: (-often[v], v))
     if len(ranked) > 1:
@@ -227,43 +240,6 @@ def _plain(text: str) -> str:
     parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
     # Marks above and below letters; in many scripts, other marks are vowels.
     return " ".join("".join(c for c in parts if ucd.combining(c) < _MARKS).split())
-
-
-def _assumed(policy: Policy, release: Release) -> dict[str, tuple[str, ...]]:
-    """What stands beside each sensitive column, and some requirement takes nobody to know."""
-    sights = [
-        (
-            required.sensitive or release.sensitive,
-            {*release.known(required.sensitive, required.knowing), *required.attributes},
-        )
-        for required in policy.requirements
-        if not required.of_people
-    ]
-    return assumptions(sights, {name: release.known(name) for name, _ in sights})
-
-
-def assumptions(
-    sights: Iterable[tuple[str, Collection[str]]], beside: Mapping[str, Sequence[str]]
-) -> dict[str, tuple[str, ...]]:
-    """Of each sensitive column, what stands `beside` it and some of its requirements do not know.
-
-    >>> assumptions([("ill", {"job"}), ("ill", ())], {"ill": ("job", "pay")})
-    {'ill': ('job', 'pay')}
-    """
-    found: dict[str, set[str]] = {}
-    for name, known in sights:
-        found.setdefault(name, set()).update(set(beside[name]) - set(known))
-    return {name: tuple(c for c in beside[name] if c in of) for name, of in found.items() if of}
-
-
-def looked_at(requirements: Iterable[Requirement], beside: Sequence[str], first: str) -> list[str]:
-    """Columns that stand beside each other, and that each requirement looks at."""
-    sights = []
-    for required in requirements:
-        sensitive = required.sensitive or first
-        if sensitive in beside:  # of what is published apart, nothing beside it tells
-            sights.append({sensitive, *known_beside(beside, sensitive, required.knowing)})
-    return [name for name in beside if sights and all(name in seen for seen in sights)]
 
 
 def requirements_of(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +12,6 @@ from foreknow.cli.inputs import (
     is_published,
     open_own,
     open_table_by,
-    person_of,
     schema_of,
 )
 from foreknow.cli.options import (
@@ -46,9 +43,6 @@ if TYPE_CHECKING:
     from foreknow.report.page import Laid
 
 FORMAT, FORMAT_VERSION = "foreknow answers", 1
-
-# A fraction longer than this says less than its decimals.
-_SHORT = 11
 
 # Room for a hundred thousand statements, more than can be judged.
 _MOST_BYTES = 16 << 20
@@ -147,10 +141,7 @@ def _open(
         return columns.open(path, reading, named=True)
     columns.refuse_beside_policy()
     schema = schema_of(read_by(Policy.load(policy), reading))
-    person = person_of(schema, columns.person)
-    identifiers = [column for column in schema.identifiers if column != person]
-    named = replace(schema, person=person, identifiers=identifiers)
-    return open_table_by(path, named, columns.group)
+    return open_table_by(path, schema.naming(columns.person), columns.group)
 
 
 def _read_statements(path: Path) -> list[str]:
@@ -220,13 +211,13 @@ def _shown(release: Release, known: Statements, answers: list[Posterior]) -> Lai
     from foreknow.auditing.scope import Scope
     from foreknow.report.page import Grid, Laid, Sentence
     from foreknow.report.scope import sight
-    from foreknow.report.words import visible
+    from foreknow.report.words import chance_text, visible
 
     said = [Sentence(visible(f"{i}. {each}")) for i, each in enumerate(known.statements, 1)]
     rows = [
         (
             *(visible(answer.person), visible(answer.value)),
-            "not known" if answer.before is None else _chance(answer.before),
+            "not known" if answer.before is None else chance_text(answer.before),
             _after(answer),
         )
         for answer in answers
@@ -236,22 +227,9 @@ def _shown(release: Release, known: Statements, answers: list[Posterior]) -> Lai
 
 
 def _after(answer: Posterior) -> str:
+    from foreknow.report.words import chance_text, interval_text
+
     if answer.exact is not None:
-        return _chance(answer.exact)
-    from foreknow.report.words import interval_text
+        return chance_text(answer.exact)
 
     return f"about {interval_text(answer.probability, *answer.interval, digits=1)}"
-
-
-def _chance(exact: Fraction) -> str:
-    """Write a probability as a percentage, and as a fraction where that is short."""
-    from foreknow.adversaries.disclosure import Disclosure
-    from foreknow.report.words import percent
-
-    if Fraction(999_999, 1_000_000) < exact < 1:
-        return "above 99.9999%"
-    if 0 < exact < Fraction(1, 1_000_000):
-        return "below 0.0001%"
-    said = percent(Disclosure(None, float(exact), lambda: exact), Fraction(0), 1)
-    fraction = str(exact)
-    return f"{said} ({fraction})" if "/" in fraction and len(fraction) <= _SHORT else said

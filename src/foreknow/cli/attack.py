@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from foreknow.cli.inputs import method_from, names_file, person_of, schema_of
+from foreknow.cli.inputs import method_from, names_file, schema_of
 from foreknow.cli.options import (
     UNDECIDED,
     UNSAFE,
@@ -210,6 +210,7 @@ def _names(microdata: Microdata, person: str | None) -> list[object]:
     from foreknow.data.engines import open_table
     from foreknow.data.engines.columns import fetch
 
-    column = person_of(microdata.schema, person)
+    column = microdata.schema.naming(person).person
+    assert column is not None
     named: list[object] = fetch(open_table(microdata.source), [column]).column(column).to_pylist()
     return named

@@ -16,6 +16,7 @@ from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
 from foreknow.cli.compare import compare
 from foreknow.cli.evidence import evidence
+from foreknow.cli.explore import explore
 from foreknow.cli.init import init
 from foreknow.cli.learned import learned
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
@@ -61,6 +62,7 @@ _COMMANDS = (
     learned,
     utility,
     compare,
+    explore,
     priors,
     publish,
     verify,

@@ -139,15 +139,6 @@ def open_own(
     return own.named(columns.person, Microdata(table, schema))
 
 
-def person_of(schema: Schema, person: str | None) -> str:
-    """The column that names people: the option's, the schema's, or its only identifier."""
-    only = schema.identifiers[0] if len(schema.identifiers) == 1 else None
-    found = person or schema.person or only
-    if found is None:
-        raise SchemaError("the policy does not say which column names people; add --person COLUMN")
-    return found
-
-
 def open_release(
     path: Path, rules: Policy, group: str | None, person: str | None = None
 ) -> Release:

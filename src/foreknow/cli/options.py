@@ -143,7 +143,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="A setting of the method, such as suppression=0.05; may be repeated.",
+        help="A setting of the method, such as suppression=0.05, or what a quasi-identifier "
+        "counts, such as weights.zip=3; may be repeated.",
     ),
 ]
 ReleaseForm = Annotated[
@@ -201,7 +202,8 @@ def reads(command: Callable[..., None]) -> Callable[..., None]:
 
 def _has_table(own: Sequence[inspect.Parameter]) -> bool:
     said = [info for each in own for info in getattr(each.annotation, "__metadata__", ())]
-    return any("--table" in (info.param_decls or ()) for info in said)
+    # In an annotation the first name of an option is where its default would be.
+    return any("--table" in (info.default, *(info.param_decls or ())) for info in said)
 
 
 def read_by(rules: Policy, reading: Reading) -> Policy:
@@ -304,7 +306,12 @@ def chosen(rules: Policy, settings: list[str] | None, **given: str | None) -> Po
         said["method"] = key_of(said["method"])
     options = replace(rules.options, **said)
     own = dict(options.settings.get(options.method, {}))
-    own.update(_setting(text) for text in settings or ())
+    given_here = dict(_setting(text) for text in settings or ())
+    weights = {key: x for key, x in given_here.items() if key.startswith("weights.")}
+    if weights:
+        said = {key.removeprefix("weights."): x for key, x in weights.items()}
+        options = replace(options, weights={**options.weights, **said})
+    own.update({key: x for key, x in given_here.items() if key not in weights})
     if own:
         options = replace(options, settings={**options.settings, options.method: own})
     return replace(rules, options=options)

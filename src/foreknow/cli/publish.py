@@ -252,6 +252,7 @@ def _listed(labels: Iterable[Any], most: int = 6, joined: str = "and") -> str:
 def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
     from foreknow.publishing.certificate import exact_text
+    from foreknow.report.knowledge import NOUN
     from foreknow.report.scope import HEADING, sentences
     from foreknow.report.words import listing, named, nouns_of, setting_text, some
     from foreknow.verifier.verify import Reached
@@ -296,8 +297,8 @@ def _say_verified(found: Verification) -> None:
             f"{'not above' if estimate.inclusive else 'below'} {float(estimate.below):.4g}"
         )
     lines.append(f"Judged: {', '.join(found.files)}.")
-    any_of = nouns_of(found.sensitives)
-    beside = sentences(found.scope, any_of, found.semantics)
+    noun = nouns_of(found.sensitives) if len(found.sensitives) == 1 else NOUN
+    beside = sentences(found.scope, noun, found.semantics)
     lines += [HEADING, *(f"  – {said}" for said in beside)]
     rest = [name for name in found.not_judged if name not in found.to_keep]
     if rest:
@@ -307,7 +308,7 @@ def _say_verified(found: Verification) -> None:
             f"Keep {_listed(found.to_keep)} to yourself: not to be published. Do not send the "
             "folder whole; move what is for you elsewhere, as to its name with .owner after it."
         )
-    notes = sentences(found.claimed_scope, any_of, found.semantics)
+    notes = sentences(found.claimed_scope, noun, found.semantics)
     notes += [f"{note}." for note in found.claimed]
     lines += [f"The publisher notes, which is not verified: {note}" for note in notes]
     for line in lines:

@@ -22,6 +22,7 @@ from foreknow.criteria.entropy import at_least, effective_number
 from foreknow.criteria.ledger import EachGroup
 from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
 from foreknow.numbers import CLOSE, Number, as_fraction, whole_number
 from foreknow.settings import Settings
@@ -42,6 +43,10 @@ class _OfValues:
     def _fails(self, counts: GroupCounts) -> Mask:
         raise NotImplementedError
 
+    def _leaving(self, counts: GroupCounts) -> IntArray:
+        """How many people must leave each group at least, all or until it holds."""
+        return np.zeros(counts.n_groups, dtype=np.int64)
+
     def measure(self, release: HasCounts) -> int | Fraction | float:
         """What the worst group of a release attains; infinity where nothing is left to compare."""
         return self.attained(release).amount
@@ -57,7 +62,7 @@ class _OfValues:
     def ledger(self, semantics: Semantics = "single") -> EachGroup:
         """Start a ledger for a search."""
         require_single(self, semantics)
-        return EachGroup(self._fails)
+        return EachGroup(self._fails, self._leaving)
 
 
 def require_single(criterion: Any, semantics: Semantics) -> None:
@@ -194,6 +199,17 @@ class LDiversity(_OfValues):
         bad = [a * times.denominator >= times.numerator * b for a, b in pairs.tolist()]
         return np.array(bad, dtype=bool)[which.reshape(-1)]
 
+    def _leaving(self, counts: GroupCounts) -> IntArray:
+        if self.kind == "distinct":  # nobody brings a value by leaving
+            return np.where(self._fails(counts), counts.sizes, 0)
+        if self.kind == "entropy":
+            return np.zeros(counts.n_groups, dtype=np.int64)
+        # At best all who leave have the commonest value, which must stay below a limit.
+        (most, rest), times = self._compared(counts), as_fraction(self.c)  # type: ignore[arg-type]
+        stay = np.ceil(rest * float(times) * (1 + CLOSE)) - 1
+        fewest: IntArray = np.clip(most - stay, 0, most).astype(np.int64)
+        return fewest
+
     def _compared(self, counts: GroupCounts) -> tuple[Any, Any]:
         return counts.top_sums(1), counts.sizes - counts.top_sums(int(self.l) - 1)
 
@@ -291,6 +307,13 @@ class AlphaK(_OfValues):
             for most, size in distinct.tolist()
         ]
         return np.array(bad, dtype=bool)[which.reshape(-1)]
+
+    def _leaving(self, counts: GroupCounts) -> IntArray:
+        alpha, most = float(as_fraction(self.alpha)), counts.top_sums(1)
+        # At best all who leave have the commonest value; where it may be everybody's, none need.
+        excess = np.maximum(most - alpha * counts.sizes, 0) / max(1 - alpha, CLOSE)
+        fewest = np.floor(np.minimum(excess * (1 - CLOSE), most)).astype(np.int64)
+        return np.where(counts.sizes - fewest < self.k, counts.sizes, fewest)
 
 
 def _bag(counts: GroupCounts, group: int) -> list[int]:

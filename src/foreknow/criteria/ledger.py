@@ -15,9 +15,13 @@ from foreknow.data.counts import GroupCounts
 
 @dataclass(eq=False)
 class EachGroup:
-    """Safe while no group fails; `fails` says which groups of some counts do."""
+    """Safe while no group fails; `fails` says which groups of some counts do.
+
+    `leaving` says of each group how many people must leave it at least, all or until it holds.
+    """
 
     fails: Callable[[GroupCounts], Mask]
+    leaving: Callable[[GroupCounts], NDArray[np.int64]] | None = None
     exact: ClassVar[bool] = True
     failing: int = field(default=0, init=False)
 
@@ -40,6 +44,17 @@ class EachGroup:
             at = np.arange(removed.n_groups) if removed.origin is None else removed.origin
             leaving += np.bincount(at[self.fails(removed)], minlength=n_proposals)
         return EachGroupEvaluation(self, entering, leaving)
+
+    def fewest_leaving(self, counts: GroupCounts) -> NDArray[np.int64]:
+        """How many people must leave each group at least; see `PolicyLedger`."""
+        if self.leaving is None:
+            return np.zeros(counts.n_groups, dtype=np.int64)
+        return self.leaving(counts)
+
+    def alone(self, counts: GroupCounts) -> Mask:
+        """Whether each group holds by itself."""
+        holds: Mask = ~self.fails(counts)
+        return holds
 
     def _many(self, counts: GroupCounts | None) -> int:
         return 0 if counts is None else int(self.fails(counts).sum())

@@ -89,7 +89,13 @@ class _OfTable:
         require_single(self, semantics)
         if whole is None:
             raise InputError(f"{type(self).__name__} needs the counts of the whole table")
-        return EachGroup(lambda counts: self._fails(counts, whole))
+        return EachGroup(
+            lambda counts: self._fails(counts, whole), lambda counts: self._leaving(counts, whole)
+        )
+
+    def _leaving(self, counts: GroupCounts, whole: IntArray) -> IntArray:
+        """How many people must leave each group at least, all or until it holds."""
+        return np.zeros(counts.n_groups, dtype=np.int64)
 
     def _fails(self, counts: GroupCounts, whole: IntArray) -> Mask:
         far, edge = self._floats(counts, whole), self._edge()
@@ -223,6 +229,11 @@ class TCloseness(_OfTable):
 
     def _edge(self) -> float:
         return float(as_fraction(self.t))
+
+    def _leaving(self, counts: GroupCounts, whole: IntArray) -> IntArray:
+        # Shares move by no more than the share of people who leave, and each over 1 at most.
+        beyond = np.maximum(self._floats(counts, whole) - self._edge() - CLOSE, 0)
+        return np.floor(counts.sizes * beyond).astype(np.int64)
 
     def _words(self, amount: Fraction | float) -> str:
         far, limit = beside(amount, self.t)

@@ -329,7 +329,10 @@ class KAnonymity:
 
     def ledger(self, semantics: Semantics = "single") -> EachGroup:
         """Start a ledger for a search."""
-        return EachGroup(lambda counts: counts.sizes < self.k)
+        return EachGroup(
+            lambda counts: counts.sizes < self.k,
+            lambda counts: np.where(counts.sizes < self.k, counts.sizes, 0),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """``{"k_anonymity": ...}``, as in a policy file."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foreknow.data.labels import (
+    Bags,
     GroupLabel,
     GroupLabels,
     JointLabels,
@@ -271,7 +272,7 @@ class GroupCounts:
                     "beside; give the release itself"
                 )
             return self
-        columns, sensitive = self.values.columns, sensitive or self.values.main
+        columns, sensitive = self.values.columns, sensitive or self.values.layout.main
         key = ("seen", sensitive, tuple(known))
         if key not in self.memory:
             for name in (sensitive, *known):
@@ -287,10 +288,19 @@ class GroupCounts:
                 )
                 origin = self.cell_groups[first]
             n_groups = self.n_groups if origin is None else len(origin)
-            found = count_pairs(part, of_cell[self.codes], n_groups, len(values), self.counts)
-            sizes = row_sums(found[2], found[0])
+            own, many, semantics = of_cell[self.codes], self.counts, self.semantics
+            sizes: IntArray | None = None
+            if sensitive in self.values.bags:  # a person has all that is in their bag
+                bags = self.values.bags[sensitive]
+                sizes = np.bincount(part, many, n_groups).astype(np.int64)
+                at, offsets = ranges(bags.offsets[own], bags.offsets[own + 1])
+                cells = np.repeat(np.arange(len(own)), np.diff(offsets))
+                part, many, own = part[cells], many[cells] * bags.times[at], bags.codes[at]
+                values, semantics = bags.values, bags.semantics
+            found = count_pairs(part, own, n_groups, len(values), many)
+            sizes = row_sums(found[2], found[0]) if sizes is None else sizes
             made = GroupCounts.counted(
-                sizes, *found, values=values, semantics=self.semantics, origin=origin
+                sizes, *found, values=values, semantics=semantics, origin=origin
             )
             if origin is None and isinstance(self.groups, GroupLabels):
                 made = replace(made, groups=self.groups)
@@ -614,6 +624,27 @@ def check_total(amounts: IntArray, what: str) -> None:
     rough = float(amounts.sum(dtype=np.float64))
     if rough > 2**60 or (rough > 2**52 and sum(amounts.tolist()) > _MOST_PEOPLE):
         raise DataError(f"{rough:.3g} {what} in all: more than 2**53 cannot be counted")
+
+
+def bags_of(
+    people: NDArray[Any],
+    codes: NDArray[Any],
+    n_people: int,
+    values: Labels,
+    semantics: Semantics,
+) -> tuple[IntArray, Bags]:
+    """Number the distinct sets or bags of values that people have; and what is in each."""
+    offsets, own, times = count_pairs(people, codes, n_people, len(values))
+    lengths, most = np.diff(offsets), int(times.max(initial=0)) + 1
+    of: NDArray[Any] = np.zeros(n_people, dtype=np.int64)
+    for place in range(int(lengths.max(initial=0))):
+        has = lengths > place
+        at, key = offsets[:-1][has] + place, np.zeros(n_people, dtype=np.int64)
+        key[has] = (own[at] + 1) * most + times[at]
+        of, _ = combine([of, key], [int(of.max()) + 1, (len(values) + 1) * most])
+    _, first, of = np.unique(of, return_index=True, return_inverse=True)
+    at, ends = ranges(offsets[first], offsets[first + 1])
+    return of.reshape(-1), Bags(ends, own[at], times[at], values, semantics)
 
 
 def refuse_sets(semantics: Semantics) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -13,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.layout import Layout
 from foreknow.errors import DataError
 
 Label: TypeAlias = Hashable
@@ -49,6 +51,17 @@ class Labels(tuple[Label, ...]):
         return next((code for code, label in enumerate(self) if is_missing(label)), None)
 
 
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """What people have who may have several values: distinct sets or bags, as compressed rows."""
+
+    offsets: NDArray[Any]
+    codes: NDArray[Any]
+    times: NDArray[Any]
+    values: Labels
+    semantics: Any
+
+
 class JointLabels(Labels):
     """Combinations of the values of several columns, by number; each column can be counted alone.
 
@@ -58,40 +71,26 @@ class JointLabels(Labels):
     """
 
     columns: Mapping[str, tuple[NDArray[Any], Labels]]  # the code of each combination, and labels
-    linked: tuple[str, ...]  # columns that stand beside each other in the rows of a release
+    layout: Layout  # how these columns are published
+    bags: Mapping[str, Bags]  # of columns of which a person may have several values
 
     @classmethod
     def of(
-        cls, columns: Mapping[str, tuple[NDArray[Any], Labels]], linked: Iterable[str] = ()
+        cls,
+        columns: Mapping[str, tuple[NDArray[Any], Labels]],
+        layout: Layout | None = None,
+        bags: Mapping[str, Bags] | None = None,
     ) -> JointLabels:
         """Take the codes of distinct combinations in each column."""
         first, _ = next(iter(columns.values()))
         made = cls(range(len(first)))
-        made.columns, made.linked = dict(columns), tuple(linked)
+        made.columns, made.layout = dict(columns), layout or Layout(next(iter(columns)))
+        made.bags = bags or {}
         return made
 
-    @property
-    def main(self) -> str:
-        """The first column: the one that is counted where nothing else is asked for."""
-        return next(iter(self.columns))
-
-
-def known_beside(
-    linked: Sequence[str], sensitive: str | None, knowing: Sequence[str] | None = None
-) -> tuple[str, ...]:
-    """Which columns an adversary sees beside a sensitive one, of those that they know.
-
-    What is published apart from it tells nothing of it; `knowing` is every column where left out.
-    Without a sensitive one, which of them tell people apart.
-
-    >>> known_beside(["diagnosis", "job"], "diagnosis"), known_beside(["job"], "income", ["job"])
-    (('job',), ())
-    """
-    if sensitive is not None and sensitive not in linked:
-        return ()
-    return tuple(
-        name for name in linked if name != sensitive and (knowing is None or name in knowing)
-    )
+    def values_of(self, column: str) -> Labels:
+        """The values of one column."""
+        return self.bags[column].values if column in self.bags else self.columns[column][1]
 
 
 class GroupLabel(tuple[Any, ...]):

@@ -6,7 +6,7 @@ import datetime as dt
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, cast
 
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from foreknow.data.counts import GroupCounts
+from foreknow.data.counts import GroupCounts, Semantics, bags_of
 from foreknow.data.engines import Column, Holdings, Table, encode, open_table
 from foreknow.data.engines.advice import described, doubts
 from foreknow.data.engines.columns import (
@@ -26,11 +26,17 @@ from foreknow.data.engines.columns import (
     narrowest,
     settle_missing,
 )
-from foreknow.data.engines.group_counts import People, read_held, refuse_repeats, require_person
+from foreknow.data.engines.group_counts import (
+    People,
+    held_beside,
+    refuse_repeats,
+    require_person,
+)
 from foreknow.data.engines.table import Snapshot, require, settled
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
-from foreknow.data.labels import JointLabels, Labels
+from foreknow.data.labels import Bags, JointLabels, Labels
+from foreknow.data.layout import Layout
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, combine
@@ -96,8 +102,8 @@ class _Read:
     kept: IntArray | None  # None where row i is person i
     other: pa.Table  # of everybody
     people: People | None = None  # these two where a person may have several values
-    holdings: Holdings | None = None
-    more: tuple[Column, ...] = ()  # the other sensitive columns, one code per person
+    held: Mapping[str, Holdings] = field(default_factory=dict)  # of each such column
+    more: tuple[Column, ...] = ()  # the other sensitive columns, one code per person or occurrence
     times: IntArray | None = None  # how many people each entry is; None where each is one
     n_entries: int = 0  # of the table as it was read; left out ones included
 
@@ -159,11 +165,9 @@ class Microdata:
         known = [*schema.quasi_identifiers, *schema.other, *schema.identifiers]
         read = [*known, *schema.sensitives, *people]
         self._table: Table = settled(opened, read)
-        if schema.semantics != "single":
+        for name, own_semantics in schema.several.items():
             listed = not self._table.untyped
-            require_person(
-                self._table, schema.sensitive, schema.person, schema.semantics, listed=listed
-            )
+            require_person(self._table, name, schema.person, own_semantics, listed=listed)
 
     def __getstate__(self) -> dict[str, Any]:
         """Go into another process with what was read, and nothing that is open."""
@@ -183,7 +187,7 @@ class Microdata:
 
     @cached_property
     def _read(self) -> _Read:
-        return self._read_single() if self.schema.semantics == "single" else self._read_several()
+        return self._read_several() if self.schema.several else self._read_single()
 
     def _read_single(self) -> _Read:
         schema = self.schema
@@ -214,9 +218,11 @@ class Microdata:
             columns.append(self._encode(name, rows.column(name), kept))
             rows = rows.drop_columns([name])  # frees its memory
         other = rows.select(schema.other)
-        more_columns = tuple(more)
         return _Read(
-            columns, sensitive, n_rows, kept, other, None, None, more_columns, times, n_entries
+            *(columns, sensitive, n_rows, kept, other),
+            more=tuple(more),
+            times=times,
+            n_entries=n_entries,
         )
 
     def counted(self, rows: pa.Table, times: IntArray) -> Microdata:
@@ -234,16 +240,25 @@ class Microdata:
 
     def _read_several(self) -> _Read:
         schema = self.schema
-        names = [*schema.quasi_identifiers, *schema.other]
-        held = read_held(self._table, names, schema.sensitive, schema.person, schema.semantics)
-        people, rows = held.people, held.rows
-        if not len(held.values):
-            raise DataError(
-                f"{self.name}: nobody has a value of {schema.sensitive!r}; there is nothing to hide"
-            )
-        sensitive = encode(schema.sensitive, held.values)
-        if schema.semantics == "set":
-            held.refuse_twice(schema.sensitive, sensitive.codes, sensitive.domain.__getitem__)
+        single = [name for name in schema.sensitives if name not in schema.several]
+        names = [*schema.quasi_identifiers, *schema.other, *single]
+        every: dict[str, Column] = {}
+        holdings: dict[str, Holdings] = {}
+        for name in schema.several:
+            held, _, _ = held_beside(self._table, names, name, schema.person, schema.several)
+            people, rows = held.people, held.rows
+            if not len(held.values):
+                raise DataError(
+                    f"{self.name}: nobody has a value of {name!r}; there is nothing to hide"
+                )
+            every[name] = encode(name, held.values)
+            holdings[name] = Holdings(held.holders, every[name].codes)
+        for name in single:
+            settle_missing(self.name, rows, name, "error")
+            column = encode(name, rows.column(name))
+            own = people.agreed(name, column.codes, column.domain.__getitem__)
+            every[name] = replace(column, codes=own)
+        sensitive, *more = (every[name] for name in schema.sensitives)
         columns = []
         for name in schema.quasi_identifiers:
             column = self._encode(name, rows.column(name), None)
@@ -253,9 +268,8 @@ class Microdata:
             codes, found = codes_of(rows.column(name))
             people.agreed(name, codes, lambda code, of=found: of[code].as_py())  # type: ignore[misc]
         other = rows.select(schema.other).take(pa.array(people.first))
-        holdings = Holdings(held.holders, sensitive.codes)
         n_rows = len(people.of_row)
-        return _Read(columns, sensitive, n_rows, people.first, other, people, holdings)
+        return _Read(columns, sensitive, n_rows, people.first, other, people, holdings, tuple(more))
 
     def _encode(self, name: str, rows: pa.ChunkedArray, kept: IntArray | None) -> Column:
         return encode(
@@ -339,9 +353,9 @@ class Microdata:
     @property
     def sensitive_codes(self) -> Codes:
         """The sensitive value of each person under ``single``, as a code into `values`."""
-        if self._read.people is not None:
+        if self.semantics != "single":
             raise UnsupportedError(
-                f"under semantics {self.schema.semantics!r} a person has no single value; see "
+                f"under semantics {self.semantics!r} a person has no single value; see "
                 "Microdata.holdings"
             )
         return self._read.sensitive.codes
@@ -349,9 +363,18 @@ class Microdata:
     @cached_property
     def holdings(self) -> Holdings:
         """Who has which sensitive value: one entry per occurrence, codes into `values`."""
-        if self._read.holdings is not None:
-            return self._read.holdings
-        return Holdings(np.arange(self.n_people), self.sensitive_codes)
+        found = self._read.held.get(self.schema.sensitive)
+        return found or Holdings(np.arange(self.n_people), self.sensitive_codes)
+
+    def holders_of(self, column: str) -> NDArray[Any]:
+        """Who has each occurrence of a value of one sensitive column."""
+        own = self._read.held.get(column)
+        return np.arange(self.n_people) if own is None else own.people
+
+    @property
+    def semantics(self) -> Semantics:
+        """How many of its `values` a person has."""
+        return self.schema.semantics_of() if self.schema.sensitive in self._read.held else "single"
 
     @cached_property
     def values(self) -> Labels:
@@ -421,7 +444,7 @@ class Microdata:
         """The sensitive columns, as codes of everybody (of each occurrence) and their values."""
         return (self._read.sensitive, *self._read.more)
 
-    def combined(self, columns: Sequence[str], linked: Sequence[str] = ()) -> Microdata:
+    def combined(self, columns: Sequence[str], layout: Layout | None = None) -> Microdata:
         """The same people, each with their combination of several columns as their one value.
 
         A search then counts combinations, and `GroupCounts.seen` what each requirement looks at.
@@ -430,13 +453,20 @@ class Microdata:
         ----------
         columns : sequence of str
             Sensitive and other columns; the first is what is counted by default.
-        linked : sequence of str
-            Those that are published beside each other in the same row.
+        layout : Layout, optional
+            How they are published.
         """
         found: dict[str, tuple[NDArray[Any], Labels]] = {}
         own = {column.name: column for column in self.sensitives}
+        bags: dict[str, Bags] = {}
         for name in columns:
-            if name in own:
+            if name in self._read.held:
+                held, how = self._read.held[name], self.schema.semantics_of(name)
+                of_person, bags[name] = bags_of(
+                    held.people, held.values, self.n_people, Labels(own[name].domain), how
+                )
+                found[name] = of_person, Labels(range(len(bags[name].offsets) - 1))
+            elif name in own:
                 found[name] = own[name].codes, Labels(own[name].domain)
             else:
                 codes, distinct = codes_of(self.other().column(name))
@@ -444,11 +474,11 @@ class Microdata:
         sizes = [len(labels) for _, labels in found.values()]
         of_row, first = combine([codes for codes, _ in found.values()], sizes)
         of = {name: (codes[first], labels) for name, (codes, labels) in found.items()}
-        values = JointLabels.of(of, linked)
+        values = JointLabels.of(of, layout and replace(layout, main=columns[0]), bags)
         other = copy(self)
         codes = of_row.astype(narrowest(len(values)), copy=False)
         joint = Column(" and ".join(columns), codes, list(values), "text")
-        other.__dict__["_read"] = replace(self._read, sensitive=joint, more=())
+        other.__dict__["_read"] = replace(self._read, sensitive=joint, more=(), held={})
         other.__dict__["values"] = values
         other.__dict__.pop("holdings", None)
         return other
@@ -460,7 +490,7 @@ class Microdata:
     def counts(self, groups: NDArray[Any]) -> GroupCounts:
         """Count the sensitive values of a grouping of the people, codes from 0."""
         n_groups = int(groups.max()) + 1
-        if self._read.people is None:
+        if self.semantics == "single":
             return GroupCounts.from_pairs(
                 groups,
                 self.sensitive_codes,
@@ -474,7 +504,7 @@ class Microdata:
             values=self.values,
             n_groups=n_groups,
             sizes=np.bincount(groups, minlength=n_groups),
-            semantics=self.schema.semantics,
+            semantics=self.semantics,
         )
 
     def everyone(self) -> GroupCounts:
@@ -544,14 +574,14 @@ class Microdata:
             state.update(column.codes.tobytes())
         sensitive = self._read.sensitive
         state.update(repr((sensitive.name, sensitive.kind, sensitive.domain)).encode())
-        if self._read.people is None:
-            state.update(sensitive.codes.tobytes())
-            for column in self._read.more:
+        for place, column in enumerate(self.sensitives):
+            if place:
                 state.update(repr((column.name, column.kind, column.domain)).encode())
+            if column.name in self._read.held:
+                keys = self.holders_of(column.name).astype(np.int64) * len(column.domain)
+                state.update(np.sort(keys + column.codes).tobytes())
+            else:
                 state.update(column.codes.tobytes())
-        else:
-            keys = self.holdings.people.astype(np.int64) * len(sensitive.domain)
-            state.update(np.sort(keys + self.holdings.values).tobytes())
         return state.hexdigest()
 
     def digest_of_counts(self, key: bytes) -> str:

@@ -22,12 +22,14 @@ from foreknow.data.engines.group_counts import (
     refuse_repeats,
     require_person,
 )
+from foreknow.data.engines.person_rows import PersonRows
 from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.write import disarm_name, rearmed
-from foreknow.data.labels import Label, Labels, in_order, known_beside
+from foreknow.data.labels import Label, Labels, in_order
+from foreknow.data.layout import Layout, several_of
 from foreknow.data.people import Members, Signatures
 from foreknow.data.reading import Reading
-from foreknow.data.schema import Schema, check_semantics
+from foreknow.data.schema import Schema, check_semantics, semantics_of_each
 from foreknow.errors import SchemaError, UnsupportedError, did_you_mean, hinted
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized
@@ -42,6 +44,7 @@ class Release:
     Attributes
     ----------
     semantics : {"single", "set", "multiset"}
+        Where sensitive columns differ, a mapping of each of them.
     group_columns : tuple of str
     sensitives : tuple of str
         All sensitive columns; the first is the one of `counts`.
@@ -89,8 +92,11 @@ class Release:
         self.beside = tuple(map(self._bare, beside))
         self.unlinked = tuple(map(self._bare, unlinked))
         self.group_columns = tuple(tables.groups)
-        self.semantics: Semantics = tables.semantics
-        self.linked = isinstance(tables, ValuesTable) and tables.semantics != "single"
+        self.semantics: Any = tables.semantics
+        if self._apart:
+            each = {name: self._apart.get(name, tables).semantics for name in self.sensitives}
+            self.semantics = semantics_of_each(each, self.sensitives)
+        self.linked = isinstance(tables, ValuesTable) and self.semantics != "single"
 
     @classmethod
     @hinted
@@ -101,7 +107,7 @@ class Release:
         group: str,
         sensitive: str | Sequence[str],
         person: str | None = None,
-        semantics: Semantics = "single",
+        semantics: Semantics | Mapping[str, Semantics] = "single",
         missing: Missing | Mapping[str, str] = "error",
         reading: Reading | None = None,
         other: Sequence[str] = (),
@@ -118,13 +124,14 @@ class Release:
         group : str
             The column with the group of each row; a null in it is an error.
         sensitive : str or sequence of str
-            The column of sensitive values, or several. Under ``set`` and ``multiset`` it is one,
-            and a null in it adds no value.
+            The column of sensitive values, or several. Under ``set`` and ``multiset`` a null in it
+            adds no value.
         person : str, optional
             The column that names people; needed for `members`, and under ``set`` and ``multiset``
             where `sensitive` holds no lists. Under ``single`` nobody may stand in two rows.
-        semantics : {"single", "set", "multiset"}
-            Whether a person has one value, a set, or a bag of values.
+        semantics : {"single", "set", "multiset"}, or mapping of column to one of these
+            Whether a person has one value, a set, or a bag of values. Of several columns, those
+            that are not named have one value, in which all rows of a person agree.
         missing : "error", "drop" or {"label": ...}
             What to do with null sensitive values under ``single``.
         reading : Reading, optional
@@ -160,7 +167,7 @@ class Release:
         quasi_identifiers: Sequence[str],
         sensitive: str | Sequence[str],
         person: str | None = None,
-        semantics: Semantics = "single",
+        semantics: Semantics | Mapping[str, Semantics] = "single",
         missing: Missing | Mapping[str, str] = "error",
         reading: Reading | None = None,
         other: Sequence[str] = (),
@@ -279,7 +286,7 @@ class Release:
         """
         table = open_table(frame, cast("Reading", schema.reading))
         person, group = schema.person, group or schema.group
-        if schema.semantics == "single" and person not in table.columns:
+        if not schema.several and person not in table.columns:
             person = None  # a release need not have it any more
         names = list(schema.quasi_identifiers) if group is None else [group]
         if COUNT not in (roles := {*names, schema.sensitive}) and {*roles, COUNT} == {
@@ -301,7 +308,7 @@ class Release:
         groups: Sequence[str],
         sensitive: str | Sequence[str],
         person: str | None,
-        semantics: Semantics,
+        semantics: Any,
         missing: Any,
         other: Sequence[str],
         unlinked: Sequence[str],
@@ -311,7 +318,8 @@ class Release:
         people = [] if person is None else [person]
         if isinstance(other, str):
             raise SchemaError(f"other must be a list of columns, such as [{other!r}]")
-        sensitives, other = _sensitives(sensitive, semantics), list(other)
+        sensitives, other = _sensitives(sensitive), list(other)
+        semantics = semantics_of_each(semantics, sensitives)
         require(table, [*groups, *sensitives, *people, *other])
         for name in sensitives:
             if name in groups:
@@ -322,21 +330,34 @@ class Release:
             if name not in (*sensitives, *other):
                 hint = did_you_mean(str(name), [*sensitives, *other])
                 raise SchemaError(f"unlinked: {name!r} is no sensitive or other column{hint}")
-        sensitive = sensitives[0]
         beside = [name for name in (*sensitives, *other) if name not in unlinked]
-        check_semantics(semantics)
-        how = as_missing(missing)
+        how, several = as_missing(missing), several_of(semantics, sensitives)
         refuse_missing(how, semantics)
-        if semantics != "single":
-            require_person(table, sensitive, person, semantics, listed=not table.untyped)
+        for name, own in several.items():
+            require_person(table, name, person, own, listed=not table.untyped)
         if person is not None:
-            table = settled(table, [*groups, sensitive, person])
-            if semantics == "single":
+            table = settled(table, list(dict.fromkeys([*groups, *sensitives, *other, person])))
+            if not several:
                 refuse_repeats(table, person)
-        tables = ValuesTable(table, groups, null_groups, person, sensitive, semantics, how)
-        linked = len(beside) > 1 and semantics == "single"
-        own = beside if linked else ()
-        return cls(tables, sensitives=sensitives, beside=own, unlinked=unlinked)
+        apart = {
+            name: ValuesTable(
+                PersonRows(table, person, several, name) if several and len(beside) > 1 else table,
+                groups,
+                null_groups,
+                person,
+                name,
+                cast("Semantics", several.get(name, "single")),
+                how,
+            )
+            for name in sensitives
+        }
+        return cls(
+            apart[sensitives[0]],
+            sensitives=sensitives,
+            beside=beside if len(beside) > 1 else (),
+            unlinked=unlinked,
+            apart=apart if several else None,
+        )
 
     def joined(self, others: Sequence[Release], names: Sequence[str]) -> Release:
         """The same with tables of other sensitive columns, of the same groups.
@@ -394,13 +415,16 @@ class Release:
             raise SchemaError(f"knowing must be a list of columns, such as [{knowing!r}]")
         for column in knowing or ():
             self._refuse_unknown(column, None if of_people else name)
-        known = self.known(sensitive, knowing, of_people=of_people)
+        name, known, _ = self.layout.seen(sensitive, knowing, of_people=of_people)
         tables = self._apart.get(name, self._tables)
         if name == self.sensitive and not known and len(self.sensitives) == 1:
             return self
         if (name, *known) not in self._seen:
             if known and not tables.null_groups:
                 self._counted  # noqa: B018  # which refuses a row without a group
+            if name in known and isinstance(tables, ValuesTable) and tables.semantics != "single":
+                rows = PersonRows.of_texts(tables.table, tables.person, name, tables.semantics)
+                tables = replace(tables, table=rows, semantics="single")  # people are counted
             of, *beside = map(self._written, (name, *known))
             if known or of != tables.sensitive:
                 tables = tables.seen_as(of, beside)
@@ -416,25 +440,6 @@ class Release:
                 own = own.naming(self._owner)
             self._seen[name, *known] = own
         return self._seen[name, *known]
-
-    def known(
-        self,
-        sensitive: str | None = None,
-        knowing: Sequence[str] | None = None,
-        *,
-        of_people: bool = False,
-    ) -> tuple[str, ...]:
-        """The columns that divide groups in such a sight; see `seen`."""
-        name, beside = self.sensitive if sensitive is None else sensitive, self.beside
-        of_rows = isinstance(self._tables, ValuesTable)
-        of_people = of_people and knowing is not None
-        if of_people and not of_rows and name not in self.unlinked:
-            beside = tuple(dict.fromkeys((name, *beside)))
-        elif knowing is not None and of_rows and (of_people or name not in self.unlinked):
-            # What is said to be known counts, whatever role the column was given.
-            beside = tuple(dict.fromkeys((*beside, name, *knowing)))
-            beside = tuple(column for column in beside if column not in self.unlinked)
-        return known_beside(beside, None if of_people else name, knowing)
 
     @contextmanager
     def reading(self, columns: Iterable[str]) -> Iterator[None]:
@@ -452,10 +457,10 @@ class Release:
             tables.ahead.columns, tables.ahead.groups, tables.ahead.read = (), (), None
 
     @property
-    def linked_sensitives(self) -> tuple[str, ...]:
-        """Sensitive columns that stand beside each other, if there are several."""
-        found = tuple(name for name in self.sensitives if name in self.beside)
-        return found if len(found) > 1 else ()
+    def layout(self) -> Layout:
+        """Which columns stand beside each other."""
+        of_people = isinstance(self._tables, ValuesTable)
+        return Layout(self.sensitive, self.beside, self.unlinked, of_people)
 
     def _written(self, name: str) -> str:
         return disarm_name(name) if self._escaped else name
@@ -611,7 +616,9 @@ class Release:
 
     @property
     def left_out(self) -> int:
-        """How many rows were not counted, since their sensitive value is missing."""
+        """How many rows lack a sensitive value, so that this was not counted."""
+        if len(self.sensitives) > 1 and isinstance(self._tables, ValuesTable):
+            return self._tables.lacking([self._written(name) for name in self.sensitives])
         return self._tables.left_out
 
     @property
@@ -655,15 +662,16 @@ class Release:
         return f"Release({self.name}: {counts.n_groups} groups, {counts.n_people} people)"
 
 
-def _sensitives(given: str | Sequence[str], semantics: str) -> list[str]:
-    """The sensitive columns; several are for people with one value in each."""
+def _sensitives(given: str | Sequence[str], semantics: str = "single") -> list[str]:
+    """The sensitive columns; in one table of counts people have one value in each."""
     names = [given] if isinstance(given, str) else list(given)
     if not names or not all(isinstance(name, str) for name in names):
         raise SchemaError(f"sensitive must be the name of a column, or of several, not {given!r}")
     if len(names) > 1 and semantics != "single":
         raise SchemaError(
-            f"several sensitive columns are for people with one value in each, not for semantics "
-            f"{semantics!r}; open the release once for each of them"
+            f"several sensitive columns in one table of counts are for people with one value in "
+            f"each, not for semantics {semantics!r}; each such column has a table of its own: open "
+            "them one by one"
         )
     return names
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.columns import Kind, Missing, Relabel, as_missing, refuse_missing
 from foreknow.data.hierarchy import Hierarchy, hierarchy_from
+from foreknow.data.layout import several_of
 from foreknow.data.reading import Reading
 from foreknow.errors import SchemaError, did_you_mean, hints
 from foreknow.result import card_of
@@ -31,9 +32,10 @@ class Schema:
     other : sequence of str
         Columns published as they are, beside the sensitive value. A column without any role is
         not published.
-    semantics : {"single", "set", "multiset"}
+    semantics : {"single", "set", "multiset"}, or mapping of column to one of these
         Whether a person has one sensitive value (one row), a set of them, or a bag (a row for
-        each, or one row with a list).
+        each, or one row with a list). Of several sensitive columns, those that are not named have
+        one value; where a person has several rows, they agree in these.
     person : str, optional
         The column that tells people apart; needed under ``set`` and ``multiset`` unless the
         sensitive column holds lists.
@@ -72,7 +74,7 @@ class Schema:
     quasi_identifiers: Sequence[str] = ()
     identifiers: Sequence[str] = ()
     other: Sequence[str] = ()
-    semantics: Semantics = "single"
+    semantics: Any = "single"  # of several columns that differ, a mapping once it is made
     person: str | None = None
     group: str | None = None
     hierarchies: Mapping[str, Hierarchy | Mapping[str, Any]] = field(default_factory=dict)
@@ -104,12 +106,7 @@ class Schema:
                     twice = "twice" if roles[column] == role else f"and as {roles[column]}"
                     raise SchemaError(f"column {column!r} is given as {role} {twice}; keep one")
                 roles[column] = role
-        check_semantics(self.semantics)
-        if len(self.sensitives) > 1 and self.semantics != "single":
-            raise SchemaError(
-                f"several sensitive columns are for people with one value in each, not for "
-                f"semantics {self.semantics!r}; make one column sensitive, or a release for each"
-            )
+        object.__setattr__(self, "semantics", semantics_of_each(self.semantics, self.sensitives))
         object.__setattr__(self, "reading", Reading.of(self.reading))
         object.__setattr__(self, "missing", as_missing(self.missing))
         refuse_missing(cast("Missing", self.missing), self.semantics)
@@ -118,6 +115,15 @@ class Schema:
                 f"column {self.person!r} cannot be person and {self.role(self.person)}"
             )
         self._check_hierarchies()
+
+    @property
+    def several(self) -> dict[str, str]:
+        """The sensitive columns of which a person may have several values, with their semantics."""
+        return several_of(self.semantics, self.sensitives)
+
+    def semantics_of(self, column: str | None = None) -> Semantics:
+        """How many values a person has of one sensitive column, or of the first."""
+        return cast("Semantics", self.several.get(column or self.sensitive, "single"))
 
     def _settle_sensitive(self) -> None:
         given = self.sensitive
@@ -152,6 +158,23 @@ class Schema:
         """Every column that has a role."""
         return [column for _, columns in self._by_role() for column in columns]
 
+    def naming(self, person: str | None = None) -> Schema:
+        """The same with the column that names people: one given, its own, or its only identifier.
+
+        Raises
+        ------
+        SchemaError
+            If none of these says which column it is.
+        """
+        only = self.identifiers[0] if len(self.identifiers) == 1 else None
+        found = person or self.person or only
+        if found is None:
+            raise SchemaError(
+                "the policy does not say which column names people; add --person COLUMN"
+            )
+        identifiers = [column for column in self.identifiers if column != found]
+        return replace(self, person=found, identifiers=identifiers)
+
     def _repr_html_(self) -> str:
         return card_of(self)
 
@@ -161,7 +184,7 @@ class Schema:
             "identifiers": list(self.identifiers),
             "quasi_identifiers": list(self.quasi_identifiers),
             "sensitive": self.sensitive if len(self.sensitives) == 1 else list(self.sensitives),
-            "semantics": self.semantics,
+            "semantics": self.several if isinstance(self.semantics, Mapping) else self.semantics,
         }
         if self.other:
             table["other"] = list(self.other)
@@ -212,6 +235,20 @@ class Schema:
             for column, h in self.hierarchies.items()
         }
         object.__setattr__(self, "hierarchies", made)
+
+
+def semantics_of_each(given: Any, sensitives: Sequence[str]) -> Any:
+    """The one semantics of all columns; where there are several and not all single, of each."""
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in sensitives:
+                hint = did_you_mean(str(name), sensitives)
+                raise SchemaError(f"semantics: {name!r} is no sensitive column{hint}")
+        each = {name: check_semantics(given.get(name, "single")) for name in sensitives}
+    else:
+        each = dict.fromkeys(sensitives, check_semantics(given))
+    differ = len(each) > 1 and {*each.values()} != {"single"}
+    return each if differ else next(iter(each.values()))
 
 
 def check_semantics(given: str) -> Semantics:

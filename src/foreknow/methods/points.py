@@ -55,7 +55,7 @@ class Points:
         if math.prod(sizes) * len(microdata.values) >= 2**62:
             joint, first = combine(columns, sizes)
             columns, sizes = [joint], [len(first)]
-        read = _single if microdata.schema.semantics == "single" else _several
+        read = _single if microdata.semantics == "single" else _several
         found, weights, cells, values, times = read(columns, sizes, microdata)
         if first is not None:
             codes = [column[first] for column in original]
@@ -75,7 +75,7 @@ class Points:
             self.times,
             microdata.values,
             None,
-            microdata.schema.semantics,
+            microdata.semantics,
         )
 
     def spread(self, of_point: IntArray) -> IntArray:

@@ -131,6 +131,8 @@ class Traits:
         It asks for distinct combinations of quasi-identifiers and values and how often each
         occurs (`foreknow.methods.points`), and puts people with equal quasi-identifiers into one
         group: the table need not be in memory.
+    timed : bool
+        What it makes depends on the clock, so that nobody can recompute it.
     one_column : bool
         It looks at one sensitive column, and not at what is published beside it.
     """
@@ -155,6 +157,7 @@ class Traits:
     form: Form = "generalized"
     counted: bool = False
     one_column: bool = False
+    timed: bool = False
 
 
 def share_of_people(name: str, given: Any) -> Fraction:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, create_model
 
@@ -45,6 +45,15 @@ class RequireSettings(Settings):
     at_most_times: _Limit = None
 
 
+def _semantics(given: Any) -> Any:
+    own = [*given.values()] if isinstance(given, dict) else [given]
+    if all(isinstance(each, str) and each in get_args(Semantics) for each in own):
+        return given
+    raise ValueError(
+        "it should be 'single', 'set' or 'multiset', or a table of these for each sensitive column"
+    )
+
+
 def _missing(given: Any) -> Any:
     if given in ("error", "drop") or (
         isinstance(given, dict) and all(isinstance(label, str) for label in given.values())
@@ -58,7 +67,7 @@ class _SchemaSettings(Settings):
     quasi_identifiers: list[str] = Field(default=[])
     sensitive: str | list[str]
     other: list[str] = Field(default=[])
-    semantics: Semantics = "single"
+    semantics: Annotated[Any, BeforeValidator(_semantics)] = "single"
     person: str | None = None
     group: str | None = None
     hierarchies: dict[str, dict[str, Any]] = Field(default={})
@@ -74,6 +83,7 @@ class _PublishSettings(Settings):
     labels: dict[str, Literal["range", "exact", "hierarchy", "set"]] = Field(default={})
     escape_formulas: bool = False
     unlinked: list[str] = Field(default=[])
+    weights: Any = Field(default={})  # read by PublishOptions
 
 
 @cache
@@ -162,6 +172,7 @@ def _options(read: Any) -> PublishOptions:
         read.escape_formulas,
         {key: own.given() for key, own in set_for.items() if own is not None},
         read.unlinked,
+        read.weights,
     )
 
 

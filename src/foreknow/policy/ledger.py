@@ -80,6 +80,35 @@ class PolicyLedger:
             found.append(part.ledger.evaluate(leaving, coming, of))
         return PolicyEvaluation(found)
 
+    def alone(self, counts: GroupCounts) -> Mask:
+        """Whether each group is safe by itself; nothing was committed yet."""
+        safe = np.ones(counts.n_groups, dtype=bool)
+        for part in self.parts:
+            seen = counts_of(part.counted(counts))
+            own = seen.origin if seen.origin is not None else np.arange(counts.n_groups)
+            found = getattr(part.ledger, "alone", None)
+            if found is None:
+                safe &= part.ledger.evaluate(None, seen, own).safe_each()
+            else:
+                safe[own[~found(seen)]] = False
+        return safe
+
+    def fewest_leaving(self, counts: GroupCounts) -> NDArray[np.int64]:
+        """How many people must leave each group at least so that it is safe by itself, or empty.
+
+        Of each group that is not safe; perhaps fewer than it takes, and 0 where nothing is known.
+        """
+        fewest = np.zeros(counts.n_groups, dtype=np.int64)
+        for part in self.parts:
+            found = getattr(part.ledger, "fewest_leaving", None)
+            if found is not None:
+                seen = counts_of(part.counted(counts))
+                own: NDArray[np.int64] = found(seen)
+                if seen.origin is not None:  # of each group, by what is known of its people
+                    own = np.bincount(seen.origin, own, counts.n_groups).astype(np.int64)
+                fewest = np.maximum(fewest, own)
+        return fewest
+
 
 @dataclass(frozen=True, eq=False)
 class PolicyEvaluation:

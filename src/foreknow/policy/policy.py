@@ -8,13 +8,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from foreknow.adversaries.protocol import Gaining, HasCounts
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.generalization import STYLES
-from foreknow.data.labels import Labels, known_beside
+from foreknow.data.labels import Labels
+from foreknow.data.layout import Layout
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
+from foreknow.numbers import as_fraction
 from foreknow.policy.ledger import Part, PolicyLedger
 from foreknow.policy.requirement import Point, Requirement, check_agreement
 from foreknow.result import card_of
@@ -48,6 +53,9 @@ class PublishOptions:
         Sensitive and other columns that are published apart: each is shuffled within every group,
         or of a bucketized release in a table of its own, so that it tells nothing of what else is
         published of its person.
+    weights : mapping of column to number
+        How much a quasi-identifier counts beside the others, which count 1, in Mondrian's choice
+        of cuts, in what FullDomain loses, and in the average NCP.
     """
 
     method: str = "mondrian"
@@ -57,11 +65,13 @@ class PublishOptions:
     escape_formulas: bool = False
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     unlinked: Sequence[str] = ()
+    weights: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if isinstance(self.unlinked, str):
             raise PolicyError(f"publish.unlinked must be a list, such as [{self.unlinked!r}]")
         object.__setattr__(self, "unlinked", tuple(self.unlinked))
+        object.__setattr__(self, "weights", weights_of(self.weights))
         for name, given, known in (
             ("form", self.form, get_args(Form)),
             ("format", self.format, get_args(FileFormat)),
@@ -84,6 +94,18 @@ class PublishOptions:
                     f"{did_you_mean(name, [*schema.sensitives, *schema.other])}"
                 )
 
+        for name in self.weights:
+            if name not in schema.quasi_identifiers:
+                raise PolicyError(
+                    f"publish.weights: {name!r} is no quasi-identifier"
+                    f"{did_you_mean(name, schema.quasi_identifiers)}"
+                )
+
+    def weights_of(self, columns: Iterable[str]) -> NDArray[np.float64] | None:
+        """What each of some columns counts; None where all count the same."""
+        found = np.array([self.weights.get(column, 1.0) for column in columns])
+        return None if np.all(found == 1) else found
+
     @property
     def written(self) -> Form:
         """The form, generalized where none is said; see `foreknow.methods.protocol.in_its_form`."""
@@ -101,6 +123,8 @@ class PublishOptions:
             table["escape_formulas"] = True
         if self.unlinked:
             table["unlinked"] = list(self.unlinked)
+        if self.weights:
+            table["weights"] = dict(self.weights)
         return {**table, **{name: dict(given) for name, given in self.settings.items()}}
 
     @classmethod
@@ -108,6 +132,29 @@ class PublishOptions:
         """Read what `to_dict` gives."""
         own = {key: given for key, given in table.items() if key in cls.__dataclass_fields__}
         return cls(**own, settings={key: table[key] for key in table if key not in own})
+
+
+def weights_of(given: Any) -> dict[str, int | float]:
+    """Read what columns count: numbers above 0.
+
+    >>> weights_of({"zip": 3, "age": "1/2"})
+    {'zip': 3, 'age': 0.5}
+    """
+    if not isinstance(given, Mapping):
+        raise PolicyError(f"publish.weights must be a table, such as {{ zip = 3 }}, not {given!r}")
+    read: dict[str, int | float] = {}
+    for column, weight in given.items():
+        try:
+            number = float(as_fraction(weight)) if not isinstance(weight, bool) else 0.0
+        except InputError:
+            number = 0.0
+        if not 1e-6 <= number <= 1e6:
+            raise PolicyError(
+                f"publish.weights: {column!r} must count a number above 0 (from 0.000001 to "
+                f"1,000,000), not {weight!r}"
+            )
+        read[str(column)] = int(number) if number.is_integer() else number
+    return read
 
 
 @hints()
@@ -220,7 +267,7 @@ class Policy:
             Part(secret.counted, ledger)
             for requirement in self.requirements
             for secret in requirement.secrets(values)
-            for ledger in secret.ledgers(values, self.semantics, everyone)
+            for ledger in secret.ledgers(values, self.semantics_of(requirement), everyone)
         ]
         return PolicyLedger(parts, self.monotone())
 
@@ -242,41 +289,32 @@ class Policy:
             )
         return self.schema
 
-    @property
-    def semantics(self) -> Semantics:
-        """How many sensitive values a person has; one where the policy has no schema."""
-        return "single" if self.schema is None else self.schema.semantics
+    def semantics_of(self, requirement: Requirement | None = None) -> Semantics:
+        """How many of the values a person has; one where the policy has no schema."""
+        column = None if requirement is None else requirement.sensitive
+        return "single" if self.schema is None else self.schema.semantics_of(column)
 
     @property
-    def linked(self) -> tuple[str, ...]:
-        """Columns that are published beside each other, so that one may tell of another.
+    def layout(self) -> Layout:
+        """Which columns are published beside each other by this policy.
 
         The bucketized form has other columns in the table of people, apart from sensitive values.
         """
-        return own if len(own := self._in_rows) > 1 else ()
-
-    @property
-    def _in_rows(self) -> tuple[str, ...]:
-        schema = self.schema
-        if schema is None or schema.semantics != "single":
-            return ()
-        other = schema.other if self.options.written == "generalized" else ()
-        names = (*schema.sensitives, *other)
-        return tuple(name for name in names if name not in self.options.unlinked)
-
-    def known(self, requirement: Requirement) -> tuple[str, ...]:
-        """Columns that divide the groups of a requirement in what is published by this policy."""
-        sensitive = requirement.sensitive or self.needed_schema.sensitive
-        hidden = None if requirement.of_people else sensitive
-        return known_beside(self._in_rows, hidden, requirement.knowing)
+        schema, in_rows = self.schema, self.options.written == "generalized"
+        if schema is None:
+            return Layout()
+        in_rows &= not schema.several  # who may have several values has them in another table
+        apart = (*self.options.unlinked, *schema.several)
+        layout = Layout.of(schema.sensitives, schema.other if in_rows else (), apart)
+        return replace(layout, of_people=in_rows)
 
     @property
     def looked_at(self) -> tuple[str, ...]:
         """Sensitive columns that requirements are about, and all that they take for known."""
         first, found = self.needed_schema.sensitive, []
         for requirement in self.requirements:
-            sensitive = requirement.sensitive or first
-            found += [sensitive, *self.known(requirement)]
+            seen = requirement.sight(self.layout)
+            found += [seen.secret, *seen.known]
         return tuple(sorted(dict.fromkeys(found), key=lambda name: name != first))
 
     @property
@@ -291,7 +329,7 @@ class Policy:
             requirement.knowing for requirement in self.requirements
         ):
             return microdata
-        return microdata.combined(columns, self._in_rows)
+        return microdata.combined(columns, self.layout)
 
     @property
     def points(self) -> list[Point]:
@@ -336,7 +374,7 @@ class Policy:
 
     def monotone(self) -> bool:
         """Whether merging groups can never make a safe release unsafe."""
-        return all(required.monotone(self.semantics) for required in self.requirements)
+        return all(of.monotone(self.semantics_of(of)) for of in self.requirements)
 
     def published(self, values: Any = None) -> dict[str, Any]:
         """As `to_dict`, without what is about the owner's files: of hierarchies, only their names.
@@ -349,11 +387,14 @@ class Policy:
             schema = self.schema
             if schema and requirement.of_people:
                 required.pop("knowing", None)
-                if known := self.known(requirement):
-                    required["knowing"] = list(known)
+                seen = requirement.sight(self.layout)
+                if seen.known:
+                    required["knowing"] = list(seen.known)
+                if seen.known and seen.secret != schema.sensitive:
+                    required["sensitive"] = seen.secret  # whose table has what is known
             elif schema and len((*schema.sensitives, *schema.other)) > 1:
                 # Nobody need guess what was left out.
-                required["knowing"] = list(self.known(requirement))
+                required["knowing"] = list(requirement.sight(self.layout).known)
         table.get("schema", {}).pop("reading", None)
         hierarchies = table.get("schema", {}).get("hierarchies", {})
         for column, hierarchy in hierarchies.items():

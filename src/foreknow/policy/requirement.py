@@ -29,7 +29,8 @@ from foreknow.adversaries.protocol import (
 from foreknow.criteria.protocol import Criterion
 from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
 from foreknow.data.hierarchy import Hierarchy
-from foreknow.data.labels import JointLabels, Label, Labels, known_beside
+from foreknow.data.labels import JointLabels, Label, Labels
+from foreknow.data.layout import Layout, Seen
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.windows import Width, Window, Windows
@@ -465,7 +466,7 @@ class Requirement:
     def _own(self, values: Any) -> Labels:
         """The values of its own column, of several."""
         if isinstance(values, JointLabels):
-            return values.columns[self.sensitive or values.main][1]
+            return values.values_of(self.sensitive or values.layout.main)
         if isinstance(values, Mapping):
             own: Labels = values[self.sensitive or next(iter(values))]
             return own
@@ -525,16 +526,13 @@ class Requirement:
         release = counts_of(release)
         if not isinstance(release.values, JointLabels):
             return release.seen(self.sensitive, self.knowing or ())
-        sensitive = self.sensitive or release.values.main
-        rows = release.values
-        known = known_beside(rows.linked, None if self.of_people else sensitive, self.knowing)
-        return release.seen(sensitive, known)
+        sight = self.sight(release.values.layout)
+        return release.seen(sight.secret, sight.known)
 
-    def known(self, release: HasCounts) -> tuple[str, ...]:
-        """Columns of a release that the adversary is taken to know, beyond quasi-identifiers."""
-        if not isinstance(release, Release):
-            return ()
-        return release.known(self.sensitive, self.knowing, of_people=self.of_people)
+    def sight(self, layout: Layout) -> Seen:
+        """What the adversary sees beside the secret, of columns that are published so."""
+        seen = layout.seen(self.sensitive, self.knowing, of_people=self.of_people)
+        return seen.with_priors(self.attributes)
 
     def labels(self, values: Labels) -> Labels:
         """What the values of a table are called once they are `counted`."""
@@ -658,7 +656,7 @@ class Requirement:
 
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words what fails, and by how much."""
-        beside = self.known(release)
+        beside = self.sight(release.layout).known if isinstance(release, Release) else ()
         name = f"{self.name}, with {', '.join(beside)} known of everybody" if beside else self.name
         if self.criterion is not None:
             found = self.criterion.attained(self.counted(release))

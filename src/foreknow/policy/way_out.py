@@ -19,7 +19,7 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.data.labels import JointLabels, known_beside
+from foreknow.data.labels import JointLabels
 from foreknow.documents import toml_value
 from foreknow.errors import InputError, NoSafeRelease
 from foreknow.numbers import significant
@@ -339,7 +339,7 @@ def _known(requirement: Requirement, everyone: HasCounts) -> tuple[str, ...]:
     labels = counts_of(everyone).values
     if not isinstance(labels, JointLabels):
         return ()
-    return known_beside(labels.linked, requirement.sensitive or labels.main, requirement.knowing)
+    return requirement.sight(labels.layout).known
 
 
 def _fewer(requirement: Requirement, everyone: HasCounts) -> list[tuple[str, ...]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from foreknow._version import __version__
+from foreknow.data.layout import several_of
 from foreknow.documents import from_json
 from foreknow.errors import CertificateError
 from foreknow.output import as_json, write_whole
@@ -34,6 +35,11 @@ NOT_MINIMAL = (
 PERHAPS_LARGER = (
     "safe, but perhaps not minimal: where links are about values to within a width, the search is "
     "on the safe side, so groups may be larger than necessary"
+)
+
+CUT_OFF = (
+    "the search was cut off: it did not look at all generalizations that might lose less, so "
+    "groups may be larger than necessary"
 )
 
 _OF_ALL_VERSIONS = ("policy", "method", "source", "seeded", "versions", "version")
@@ -64,7 +70,7 @@ class Certificate:
         Whether the order of rows came from a seed, which stays with the owner too.
     escaped : bool
         Whether texts that look like formulas were written with an apostrophe before them.
-    semantics : "single", "set" or "multiset"
+    semantics : "single", "set" or "multiset"; of several columns that differ, a mapping
     minimal : bool
         Whether no group can be divided further in the ways that the method tries.
     notes : tuple of str
@@ -100,7 +106,7 @@ class Certificate:
     source: Mapping[str, Any]
     seeded: bool
     escaped: bool = False
-    semantics: str = "single"
+    semantics: Any = "single"
     minimal: bool = False
     notes: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
@@ -153,7 +159,8 @@ class Certificate:
 
     @property
     def _of_sensitive(self) -> dict[str, tuple[str, ...]]:
-        return parts_of_sensitive(self.sensitives, self.unlinked)
+        apart = (*self.unlinked, *several_of(self.semantics, self.sensitives))
+        return parts_of_sensitive(self.sensitives, apart)
 
     def written(self, tables: Mapping[str, Any]) -> Written:
         """Return the tables, or their files, as what the verifier reads."""

@@ -27,6 +27,7 @@ from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.learned.learned import Learned
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.criteria import registry as criteria
+from foreknow.data.layout import several_of
 from foreknow.data.windows import Width
 from foreknow.documents import from_json, read_text
 from foreknow.errors import CertificateError, InputError
@@ -179,7 +180,7 @@ class _Schema(Settings):
     quasi_identifiers: _Names = Field(default=[])
     sensitive: str | _SomeNames
     other: _Names = Field(default=[])
-    semantics: _Semantics = "single"
+    semantics: _Semantics | dict[str, _Semantics] = "single"
     person: str | None = None
     group: str | None = None
     types: dict[str, str] = Field(default={})
@@ -192,8 +193,11 @@ class _Schema(Settings):
         columns = [name for names in roles for name in names]
         if len(set(columns)) < len(columns):
             raise ValueError("a column has two roles")
-        if len(self.sensitives) > 1 and self.semantics != "single":
-            raise ValueError("several sensitive columns are for one value per person in each")
+        if isinstance(self.semantics, str):
+            if len(self.sensitives) > 1 and self.semantics != "single":
+                raise ValueError("of several sensitive columns, each has semantics of its own")
+        elif len(self.sensitives) == 1 or not {*self.semantics} <= {*self.sensitives}:
+            raise ValueError("semantics are of each of several sensitive columns")
         return self
 
     @property
@@ -217,7 +221,7 @@ class _Release(Settings):
     format: Literal["csv", "parquet"]
     groups: _Names
     sensitive: str
-    semantics: _Semantics = "single"
+    semantics: _Semantics | dict[str, _Semantics] = "single"
     people: _Amount
     n_groups: _Amount
     escape_formulas: bool
@@ -304,6 +308,7 @@ class _Scope(Settings):
     beside: _Names
     suppressed: _Names
     values_and_people: Annotated[tuple[_Amount, _Amount], Strict(False)] | None = None
+    crowded: dict[str, Annotated[tuple[_Amount, _Amount], Strict(False)]] = Field(default={})
     alike: list[Annotated[list[str], Field(min_length=2)]] = Field(default=[])
     apart: _Names = Field(default=[])
     more_apart: _Amount = 0
@@ -398,11 +403,12 @@ def checked(table: Any, name: str) -> dict[str, Any]:
 
 
 def parts_of(
-    form: str, semantics: str, sensitives: Sequence[str] = ("",), unlinked: Sequence[str] = ()
+    form: str, semantics: Any, sensitives: Sequence[str] = ("",), unlinked: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Names of the tables of a release."""
     one_table = form == "generalized" and semantics == "single"
-    return ("release",) if one_table else ("people", *parts_of_sensitive(sensitives, unlinked))
+    apart = (*unlinked, *several_of(semantics, sensitives))
+    return ("release",) if one_table else ("people", *parts_of_sensitive(sensitives, apart))
 
 
 def parts_of_sensitive(
@@ -510,6 +516,7 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         if read.version < 5:
             return "a scope is certified from version 5 on"
         late = {"values_and_people", "alike", "apart", "more_apart", "people_suppressed"}
+        late |= {"crowded"}
         if read.version < 6 and late & (read.scope.model_fields_set):
             return (
                 "what makes a verdict empty, and suppressed people, are certified from version 6 on"

@@ -71,6 +71,7 @@ from foreknow.publishing import (
     owners_folder,
 )
 from foreknow.publishing.certificate import (
+    CUT_OFF,
     NOT_MINIMAL,
     PERHAPS_LARGER,
     Certificate,
@@ -421,6 +422,7 @@ def publish(
     release = as_release(opened, options.written, columns, schema, options.unlinked)
     _log.info("judging the release")
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
+    utility = replace(utility, weights=options.weights if ncp else {})
     seen = None
     plain = schema.semantics == "single" and len(schema.sensitives) == 1
     if options.written == "generalized" and plain:
@@ -459,6 +461,9 @@ def publish(
     )
     if gate.factor != 1:
         notes = (*gate_notes(gate), *certificate.notes)
+        certificate = replace(certificate, notes=notes, minimal=False)
+    if found.lattice is not None and not found.lattice.complete:
+        notes = (*certificate.notes, CUT_OFF)
         certificate = replace(certificate, notes=notes, minimal=False)
     if counted is None:
         members: Any = partial(write_members, members_of(microdata, groups, called))
@@ -635,12 +640,12 @@ def _certify(
     seed: int | None,
 ) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
-    schema, semantics = microdata.schema, microdata.schema.semantics
+    schema, semantics = microdata.schema, microdata.schema.to_dict()["semantics"]
     if isinstance(tables, Stored):
         tables = tables.paths
     elif options.format == "csv":  # what is known is certified as a reader of the file has it
         tables = {part: as_texts(table, policy.known_other) for part, table in tables.items()}
-    parts = parts_of_sensitive(schema.sensitives, options.unlinked)
+    parts = parts_of_sensitive(schema.sensitives, (*options.unlinked, *schema.several))
     written = Written(
         options.written,
         columns,

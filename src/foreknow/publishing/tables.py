@@ -78,13 +78,24 @@ def generalized(
             people[column.name] = pa.DictionaryArray.from_arrays(codes, _texts(column.domain))
         return {"release": pa.table(people)}
     people.update(_other(microdata, order))
-    for column in (*microdata.schema.quasi_identifiers, microdata.schema.sensitive):
-        if column == COUNT:
+    for name in (*microdata.schema.quasi_identifiers, *microdata.schema.sensitives):
+        if name == COUNT:
             raise SchemaError(f"a release counts its values in {COUNT!r}; rename the column")
-    of_cell, tally = _tally(microdata, rank[groups], len(one_of), microdata.sensitives)
-    of_group = pa.array(one_of[of_cell])
-    published = {name: column.take(of_group) for name, column in written.items()}
-    return {"people": pa.table(people), "sensitive": pa.table({**published, **tally})}
+    tables = {"people": pa.table(people)}
+    for part, own in _parts(microdata, unlinked):
+        of_cell, tally = _tally(microdata, rank[groups], len(one_of), own)
+        of_group = pa.array(one_of[of_cell])
+        published = {name: column.take(of_group) for name, column in written.items()}
+        tables[part] = pa.table({**published, **tally})
+    return tables
+
+
+def _parts(microdata: Microdata, unlinked: Sequence[str]) -> Iterator[tuple[str, list[Column]]]:
+    """Each table of sensitive values, and its columns."""
+    columns = {column.name: column for column in microdata.sensitives}
+    apart = (*unlinked, *microdata.schema.several)
+    for part, names in parts_of_sensitive(tuple(columns), apart).items():
+        yield part, [columns[name] for name in names]
 
 
 def _ranks(columns: Sequence[Coarsened]) -> tuple[IntArray, IntArray]:
@@ -315,9 +326,7 @@ def tallies_of(
         if column in (GROUP, COUNT):
             raise SchemaError(f"a sensitive column must not be called {GROUP!r} or {COUNT!r}")
     tables = {}
-    columns = {column.name: column for column in microdata.sensitives}
-    for part, names in parts_of_sensitive(tuple(columns), unlinked).items():
-        own = [columns[name] for name in names]
+    for part, own in _parts(microdata, unlinked):
         of_cell, tally = _tally(microdata, ids[groups] - 1, len(ids), own)
         tables[part] = pa.table({GROUP: pa.array(of_cell + 1), **tally})
     return tables
@@ -356,8 +365,8 @@ def _tally(
     """The group of each cell, and its values and count; in order of groups and values."""
     if len(columns) == 1:
         (column,), people = columns, groups
-        if microdata.schema.semantics != "single":
-            people = groups[microdata.holdings.people]
+        if column.name in microdata.schema.several:
+            people = groups[microdata.holders_of(column.name)]
         values, first = column.codes, np.arange(len(column.domain))
         of: dict[str, NDArray[Any]] = {column.name: first}
     else:

@@ -17,13 +17,14 @@ from types import NoneType
 from typing import Any
 
 from foreknow.adversaries import registry as adversaries
-from foreknow.auditing.scope import NOT_JUDGED, Scope, assumptions
+from foreknow.auditing.scope import NOT_JUDGED, Scope
 from foreknow.criteria import registry as criteria
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import disarm_name
-from foreknow.data.labels import Labels, known_beside
+from foreknow.data.labels import Labels
+from foreknow.data.layout import Layout, several_of
 from foreknow.data.release import Release
-from foreknow.data.schema import Schema, check_semantics
+from foreknow.data.schema import Schema
 from foreknow.engine import Stamp
 from foreknow.errors import CertificateError, InputError, SchemaError, hinted, memory_for
 from foreknow.policy.policy import Policy
@@ -84,7 +85,7 @@ class Verification:
     sensitive : str
     sensitives : tuple of str
         All sensitive columns; `sensitive` is the first.
-    semantics : "single", "set" or "multiset"
+    semantics : "single", "set" or "multiset"; of several columns that differ, a mapping
     beside : tuple of str
         Columns that are published as they are, and that no requirement looks at.
     findings : tuple of Finding
@@ -121,7 +122,7 @@ class Verification:
     claimed: tuple[str, ...] = ()
     scope: Scope = field(default_factory=Scope)
     claimed_scope: Scope = field(default_factory=Scope)
-    semantics: str = "single"
+    semantics: Any = "single"
     sensitives: tuple[str, ...] = ()
     estimates: tuple[Estimated, ...] = ()
 
@@ -526,9 +527,16 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
     priors = [points for table in required for points in _each(table.get("priors", ()))]
     known_of = {name for of in priors for table in of["tables"] for name in table["attributes"]}
     found = scope_of(written, required, criterion)
-    sights = [of for of in required if not OF_PEOPLE & of.keys()]
-    looked_at = {*known_of, *_looked_at(known, sights)}
-    linked = [name for name in known.sensitives if name not in known.unlinked]
+    rows = known.beside if known.form == "generalized" else ()
+    several = several_of(known.semantics, known.sensitives)
+    layout = Layout.of(known.sensitives, () if several else rows, (*known.unlinked, *several))
+    sights = [
+        layout.seen(of.get("sensitive"), of.get("knowing", ())).with_priors(_attributes(of))
+        for of in required
+        if not OF_PEOPLE & of.keys()
+    ]
+    looked_at = {*known_of, *layout.looked_at(sights)}
+    linked = [name for name in known.sensitives if name in layout.linked]
     of_values = linked if len(linked) > 1 and sights else []
     others = known.unlinked if known.form == "generalized" and known.semantics == "single" else ()
     names = [name for name in known.beside if name not in others]
@@ -539,23 +547,9 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
         **found,
         beside=beside,
         method=NOT_JUDGED,
-        assumed=_assumed(known, sights),
+        assumed=layout.assumed(sights),
         shuffled=tuple(others),
     )
-
-
-def _assumed(
-    known: Certificate, required: Sequence[Mapping[str, Any]]
-) -> dict[str, tuple[str, ...]]:
-    """What stands beside each sensitive column, and some requirement takes nobody to know."""
-    everywhere = known.beside if known.form == "generalized" else ()
-    columns = [name for name in (*known.sensitives, *everywhere) if name not in known.unlinked]
-    linked = columns if len(columns) > 1 and known.semantics == "single" else []
-    sights = [
-        (of.get("sensitive", known.sensitive), {*of.get("knowing", ()), *_attributes(of)})
-        for of in required
-    ]
-    return assumptions(sights, {name: known_beside(linked, name) for name, _ in sights})
 
 
 def _attributes(required: Mapping[str, Any]) -> set[str]:
@@ -568,13 +562,6 @@ def _attributes(required: Mapping[str, Any]) -> set[str]:
         for point in _each(required[kind])
     ]
     return set.intersection(*named) if named else set()
-
-
-def _looked_at(known: Certificate, required: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Columns that each requirement is about, or takes for known of everybody."""
-    about = [(of.get("sensitive", known.sensitive), of.get("knowing", ())) for of in required]
-    seen = [{name, *knowing} for name, knowing in about if name not in known.unlinked]
-    return set.intersection(*seen) if seen else set()
 
 
 def _each(points: Any) -> Sequence[Any]:
@@ -718,7 +705,9 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
         quasi_identifiers=written(known.groups),
         sensitive=written(known.sensitives),
         other=written(known.beside),
-        semantics=check_semantics(known.semantics),
+        semantics=known.semantics
+        if isinstance(known.semantics, str)
+        else dict(zip(written([*known.semantics]), known.semantics.values(), strict=True)),
     )
     unlinked = written(known.unlinked)
     release = as_release(tables, known.form, schema.quasi_identifiers, schema, unlinked)
@@ -741,15 +730,16 @@ def as_release(
             other=schema.other,
             unlinked=unlinked,
         )
+    apart = (*unlinked, *schema.several)
     opened = [
         Release.from_bucketized(
             tables[part],
             group=groups[0] if form == "bucketized" else groups,
             sensitive=columns,
-            semantics=schema.semantics,
+            semantics=schema.semantics_of(columns[0]),
             people=tables["people"],
         )
-        for part, columns in parts_of_sensitive(schema.sensitives, unlinked).items()
+        for part, columns in parts_of_sensitive(schema.sensitives, apart).items()
     ]
     first, *others = sorted(opened, key=lambda each: schema.sensitive not in each.sensitives)
     return first.joined(others, schema.sensitives) if others else first
@@ -780,7 +770,7 @@ def refuse_other_schema(known: Certificate, schema: Schema) -> None:
             f"the policy for {', '.join(schema.quasi_identifiers)} and "
             f"{', '.join(schema.sensitives)}"
         )
-    if known.semantics != schema.semantics:
+    if several_of(known.semantics, known.sensitives) != schema.several:
         raise SchemaError(
             f"the certificate is for semantics {known.semantics!r}, the policy for "
             f"{schema.semantics!r}"

@@ -20,7 +20,7 @@ def card(given: Any) -> str:
     """Write a small HTML fragment."""
     match given:
         case Policy():
-            return _card("Policy", policy_rows(given, given.semantics))
+            return _card("Policy", policy_rows(given, given.semantics_of()))
         case Requirement():
             ((title, lines),) = policy_rows(Policy([given]))
             name = "" if title == "Requirement 1" else title

@@ -28,10 +28,11 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
             f"No requirement is about: {_several(values)}. The release may disclose "
             f"{'them' if len(values) > 1 else 'it'} outright."
         )
-    if scope.values_and_people is not None:
-        several, people = scope.values_and_people
+    crowded = [] if scope.values_and_people is None else [("", scope.values_and_people)]
+    crowded += [(f" of {visible(name)}", of) for name, of in scope.crowded.items()]
+    for of, (several, people) in crowded:
         said.append(
-            f"{_some(several, 'value', 'values')} for {some(people, *of_value)}: a requirement "
+            f"{_some(several, 'value', 'values')}{of} for {some(people, *of_value)}: a requirement "
             "about single values says little; use within = ..., any_of, or a hierarchy."
         )
     if scope.alike:

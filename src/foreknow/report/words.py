@@ -171,6 +171,25 @@ def interval_text(probability: float, low: float, high: float, digits: int = 0) 
     return f"{percentage(probability, digits)} ({' to '.join(ends)})"
 
 
+# A fraction longer than this says less than its decimals.
+_SHORT = 11
+
+
+def chance_text(exact: Fraction) -> str:
+    """Write a probability as a percentage, and as a fraction where that is short.
+
+    >>> chance_text(Fraction(1, 3)), chance_text(Fraction(1))
+    ('33.3% (1/3)', '100%')
+    """
+    if Fraction(999_999, 1_000_000) < exact < 1:
+        return "above 99.9999%"
+    if 0 < exact < Fraction(1, 1_000_000):
+        return "below 0.0001%"
+    said = percent(Disclosure(None, float(exact), lambda: exact), Fraction(0), 1)
+    fraction = str(exact)
+    return f"{said} ({fraction})" if "/" in fraction and len(fraction) <= _SHORT else said
+
+
 def limit_text(limit: Fraction) -> str:
     """Write a limit exactly: as a percentage where that ends, else as the fraction it is.
 

@@ -19,7 +19,7 @@ from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, did_you_mean
 from foreknow.numbers import whole_number
-from foreknow.policy.policy import Form
+from foreknow.policy.policy import Form, weights_of
 from foreknow.publishing.publish import Publication
 from foreknow.publishing.verification import Published, open_published
 from foreknow.text import people_text
@@ -315,6 +315,7 @@ class Reading:
     armed: bool = False  # its texts may have an apostrophe before them that is not theirs
     labels: Mapping[str, KnownLabels] = field(default_factory=dict)  # what is known beside the text
     exact: frozenset[str] = frozenset()  # columns that are known not to be rounded
+    weights: Mapping[str, float] = field(default_factory=dict)  # what columns count in the NCP
 
     def shown(self, microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
         """What its reader knows about some attributes of the table that it was made of."""
@@ -380,13 +381,14 @@ def reading_of(release: Any, labels: Mapping[str, str] | None = None) -> Reading
     if found is release:
         return Reading(found, dict(labels or {}))
     certificate = release.certificate
-    styles = certificate.policy.get("publish", {}).get("labels", {}) if labels is None else labels
+    said = certificate.policy.get("publish", {})
+    styles = said.get("labels", {}) if labels is None else labels
     # Only what is read back from a file has apostrophes in it, and no meanings beside its texts.
     armed = isinstance(release, Published) and certificate.escaped
     known = release.labels if isinstance(release, Publication) and labels is None else {}
     exact = frozenset(certificate.groups) - set(certificate.grids)
     styles = {**dict.fromkeys(certificate.grids, "range"), **styles}
-    return Reading(found, styles, armed, known, exact)
+    return Reading(found, styles, armed, known, exact, weights_of(said.get("weights", {})))
 
 
 def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:

@@ -129,6 +129,7 @@ def utility_report(
         found = [covers.found for covers in everything.covers]
         ncp = {own.attribute.name: own.ncp(sizes) for own in found}
         utility = replace(utility, ncp=ncp, grids=grids_of(own.attribute for own in found))
+        utility = replace(utility, weights=reading.weights)
     asked = workloads[0].attributes
     shown = everything if attributes is None else reading.shown(microdata, asked)
     overall = one_group(microdata, asked)

@@ -37,6 +37,8 @@ class Utility:
         original table is not at hand.
     grids : mapping of str to str
         Of columns whose ranges go from a step of a grid to another, such as "in steps of 5".
+    weights : mapping of str to number
+        What each quasi-identifier counts in `average_ncp`, beside 1; see `PublishOptions`.
     """
 
     people: int
@@ -47,11 +49,14 @@ class Utility:
     discernibility: int
     ncp: dict[str, float]
     grids: Mapping[str, str] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def average_ncp(self) -> float | None:
-        """Mean NCP over the quasi-identifiers; None where it is not known."""
-        return sum(self.ncp.values()) / len(self.ncp) if self.ncp else None
+        """Mean NCP over the quasi-identifiers, by their weights; None where it is not known."""
+        weights = {name: self.weights.get(name, 1) for name in self.ncp}
+        total = sum(weights[name] * loss for name, loss in self.ncp.items())
+        return total / sum(weights.values()) if weights else None
 
     def _repr_html_(self) -> str:
         return card_of(self)
@@ -59,7 +64,9 @@ class Utility:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         own = {**vars(self), "ncp": dict(self.ncp), "grids": dict(self.grids)}
-        return {**own, "average_ncp": self.average_ncp}
+        del own["weights"]
+        weights = {"weights": dict(self.weights)} if self.weights else {}
+        return {**own, **weights, "average_ncp": self.average_ncp}
 
 
 def utility_of(
@@ -68,6 +75,7 @@ def utility_of(
     groups: IntArray | None = None,
     floors: Mapping[str, IntArray] | None = None,
     labels: Mapping[str, str] | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> Utility:
     """Measure a release, or groups that were not published.
 
@@ -85,6 +93,8 @@ def utility_of(
     labels : mapping of column to style, optional
         How columns are written, as in a policy's ``[publish.labels]``. Numbers and dates are as
         exact as in `microdata`: see `Microdata.rounded`.
+    weights : mapping of column to number, optional
+        What each quasi-identifier counts in the average NCP, as in `PublishOptions`.
 
     Returns
     -------
@@ -142,6 +152,7 @@ def utility_of(
         discernibility=sum(size * size for size in sizes.tolist()),
         ncp=ncp,
         grids={} if microdata is None else microdata.grids,
+        weights=weights or {},
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -189,7 +189,7 @@ class Written:
         ``sensitive`` otherwise.
     escaped : bool
         Whether texts that look like formulas were written with an apostrophe before them.
-    semantics : "single", "set" or "multiset"
+    semantics : "single", "set" or "multiset"; or of each of several columns that differ
     columns : mapping of table to columns, optional
         If given, all columns that each table may have.
     populations : mapping of digest to path or Arrow table
@@ -203,7 +203,7 @@ class Written:
     sensitive: str
     tables: Mapping[str, Any]
     escaped: bool = False
-    semantics: str = "single"
+    semantics: Any = "single"
     columns: Mapping[str, Sequence[str]] | None = None
     populations: Mapping[str, Any] = field(default_factory=dict)
     parts: Mapping[str, str] | None = None
@@ -218,6 +218,14 @@ class Written:
         """People and bag of each group, in an order that does not depend on the engine."""
         return self.held_by(self.sensitive, ())
 
+    def about(self, sensitive: str) -> Written:
+        """The same files, asked for one column by its own semantics."""
+        if isinstance(self.semantics, str):
+            return self
+        own = replace(self, sensitive=sensitive, semantics=self.semantics.get(sensitive, "single"))
+        own.__dict__.update(files=self.files, _known=self._known)
+        return own
+
     @cached_property
     def _known(self) -> dict[tuple[str, ...], dict[Group, tuple[int, Bag]]]:
         return {}
@@ -230,7 +238,7 @@ class Written:
 
         key = (sensitive, *known)
         if key not in self._known:
-            found = _read(self, sensitive, known)
+            found = _read(self.about(sensitive), sensitive, known)
             self._known[key] = dict(sorted(found.items(), key=place))
         return self._known[key]
 
@@ -278,7 +286,9 @@ def verify(
     """
     findings: list[Finding | Reached] = []
     judges, gauges = {**VERIFIERS, **(judges or {})}, {**GAUGES, **(gauges or {})}
+    whole = written
     for position, table in enumerate(requirements):
+        written = whole.about(table.get("sensitive", whole.sensitive))
         key = next((key for key in table if key in gauges), None)
         if key is None:
             findings += _findings(written, position, table, judges)
@@ -349,7 +359,8 @@ def estimates(
         if not ESTIMATED & table.keys():
             continue
         relative = "at_most_times" in table
-        (asked, *more) = _counted(written, table, relative)
+        own = written.about(table.get("sensitive", written.sensitive))
+        (asked, *more) = _counted(own, table, relative)
         if more or asked.members:
             raise CertificateError("what is learned is limited for single values, and not for sets")
         for kind, settings, limit in _points(table):
@@ -472,7 +483,7 @@ def scope_of(
     held, columns = written.held, tuple(written.parts or (written.sensitive,))
     sizes = [people for people, _ in held.values()]
     free: dict[str, int] = {}
-    unrequired, more = [], {}
+    unrequired, more, crowded = [], {}, {}
     for column in columns:
         of_column = [t for t in requirements if t.get("sensitive", written.sensitive) == column]
         if len(columns) > 1 and all(OF_PEOPLE & table.keys() for table in of_column):
@@ -482,15 +493,20 @@ def scope_of(
         for _, bag in written.held_by(column, ()).values():
             for value, times in bag.items():
                 own[value] = own.get(value, 0) + times
+        about = written.about(column)
+        asked = [table for table in of_column if not criteria & table.keys()]
+        singly = _singly(about, asked, dict(own))
         if len(columns) == 1:
-            asked = [table for table in of_column if not criteria & table.keys()]
-            more = _singly(written, asked, dict(own))
-        for table in of_column:
-            for one in [] if criteria & table.keys() else _counted(written, table, False):
+            more = singly
+        elif "values_and_people" in singly:
+            crowded[column] = list(singly["values_and_people"])
+        for table in asked:
+            for one in _counted(about, table, False):
                 for value in one.members or one.about:
                     own.pop(value, None)
         free |= {f"{column} {v}" if len(columns) > 1 else v: n for v, n in own.items()}
-    every = {value for _, bag in held.values() for value in bag}
+    each = [written.held_by(column, ()) for column in columns]
+    same = {pair for of in each for pair in _alike({v for _, bag in of.values() for v in bag})}
     labelled = written.groups if written.form == "generalized" else ()
     return {
         "smallest_group": min(sizes, default=0),
@@ -498,7 +514,8 @@ def scope_of(
         "without_value": sum(people for people, bag in held.values() if not bag),
         "unprotected": free,
         "unrequired": unrequired,
-        "alike": _alike(every),
+        "alike": tuple(sorted(same)),
+        **({"crowded": crowded} if crowded else {}),
         **more,
         "suppressed": [
             column
@@ -739,7 +756,7 @@ def _read(written: Written, sensitive: str, known: Sequence[str]) -> dict[Group,
     """Read the tables of a release, and refuse those that contradict each other."""
     if written.semantics not in ("single", "set", "multiset"):
         raise CertificateError(f"semantics {written.semantics!r} is unknown")
-    if written.form == "generalized" and written.semantics == "single":
+    if "release" in written.tables:
         return _read_rows(written, sensitive, known)
     bags = _read_tally(written, sensitive, known)
     if known:  # how many people a group has was compared before

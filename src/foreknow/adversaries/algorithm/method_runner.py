@@ -29,7 +29,6 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError
 from foreknow.methods.art import ART
-from foreknow.methods.fulldomain.fulldomain import FullDomain
 from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.mondrian.replay import Replay
 from foreknow.methods.protocol import as_written, grouping_of, in_its_form, traits_of
@@ -437,10 +436,10 @@ def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) 
             f"{method!r} is no method: give an anonymizer, or a function from a table to the "
             "group of each row"
         )
-    if isinstance(method, FullDomain) and method.seconds is not None:
+    if traits_of(method).timed:
         raise UnsupportedError(
-            "FullDomain with a time budget makes what the clock allows, which nobody can "
-            "recompute; attack it without seconds"
+            f"{type(method).__name__} with a time budget makes what the clock allows, which nobody "
+            "can recompute; attack it without seconds or refine"
         )
     if microdata.schema.semantics != "single":
         raise UnsupportedError(

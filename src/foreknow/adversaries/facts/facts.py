@@ -134,9 +134,11 @@ class Facts:
         counts = counts_of(release)
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, None), self.k, self.m))
         own = profiles(counts, min(self.l, counts.n_values))
-        terms = theorem2_terms(own, self.k, self.m)
-        alone, known = (least[own.value] for least in fronts.family())
-        ratio = terms._replace(v_alone=alone, v_known=known).negated_ratio()
+        first, alike = own.alike()
+        kinds = own.take(first)
+        terms = theorem2_terms(kinds, self.k, self.m)
+        alone, known = (least[kinds.value] for least in fronts.family())
+        ratio = terms._replace(v_alone=alone, v_known=known).negated_ratio()[alike]
         chance = 1 / (1 + ratio)
         several = counts.semantics != "single"
         return Chances(
@@ -152,6 +154,7 @@ class Facts:
             exact=partial(fronts.of_cells, own),
             certain=ratio == 0,
             overlap=several,
+            alike=alike,
         )
 
     def monotone(self, semantics: Semantics = "single") -> bool:

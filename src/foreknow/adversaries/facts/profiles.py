@@ -28,7 +28,7 @@ from foreknow.adversaries.facts.ratios import (
     slack_set,
 )
 from foreknow.data.counts import GroupCounts
-from foreknow.data.sparse import IntArray, order_of
+from foreknow.data.sparse import IntArray, distinct, order_of
 from foreknow.numbers import CLOSE
 
 
@@ -145,6 +145,17 @@ class Profiles:
         new = np.ones(len(self), dtype=bool)
         new[1:] = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
         return self.take(order[new])
+
+    def alike(self) -> tuple[IntArray, IntArray]:
+        """The first profile of each kind, and the kind of each: no fraction tells them apart."""
+        columns = (self.value, self.n, self.s, self.identity)
+        spans = [int(column.max(initial=0)) + 1 for column in columns]
+        most = int(np.prod(spans, dtype=float))
+        if most >= 2**62:
+            rows = np.stack(columns, axis=1)
+            _, first, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+            return first, kind.reshape(-1)
+        return distinct(np.ravel_multi_index(columns, spans))
 
     def undominated(self, effort: int | None = None) -> Profiles:
         """Drop profiles that another one of the same value is at least as bad as.

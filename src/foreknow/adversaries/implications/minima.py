@@ -257,6 +257,7 @@ class ImplicationsMeasure:
     """
 
     has_fractions: ClassVar[bool] = False
+    by_values: ClassVar[None] = None
 
     def __init__(self, k: int, wanted: Mask | None) -> None:
         self.k = k

@@ -450,7 +450,7 @@ def as_missing(given: Any) -> Missing:
     raise SchemaError(f'missing must be "error", "drop" or {{ label = "..." }}, not {given!r}')
 
 
-def refuse_missing(missing: Missing, semantics: str) -> None:
+def refuse_missing(missing: Missing, semantics: Any) -> None:
     """Raise `SchemaError` for a rule about nulls where a null just means no value."""
     relabel = isinstance(missing, Relabel)
     if semantics != "single" and (relabel or missing != "error"):

@@ -6,7 +6,7 @@ person and value, or one row per person with a list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -206,6 +206,38 @@ def read_held(
     return Held(people, rows, *read(people, sensitive, given))
 
 
+def held_beside(
+    table: Table,
+    columns: Sequence[str],
+    sensitive: str,
+    person: str | None,
+    every: Mapping[str, str],
+) -> tuple[Held, NDArray[Any], pa.Array]:
+    """Read who has what of one column, of which `every` one may have several values of a person.
+
+    Also the code of each occurrence, and what codes stand for. Rows then repeat values, so that of
+    sets each value counts once, and of bags nobody can tell.
+    """
+    held = read_held(table, columns, sensitive, person, every[sensitive])
+    rows = held.people.of_row
+    if len(every) > 1 and len(held.people) < len(rows):
+        if "multiset" in every.values():
+            raise SchemaError(
+                f"{table.name}: where rows repeat people, it cannot be told whether a value of "
+                f"{' or '.join(every)} stands in several rows since a person has it several times; "
+                'give lists, one row per person, or semantics "set" for each of them'
+            )
+        codes, _ = codes_of(held.values)
+        keys = held.holders.astype(np.int64) * (int(codes.max(initial=0)) + 1) + codes
+        once = np.sort(np.unique(keys, return_index=True)[1])
+        values = held.values.take(pa.array(once))
+        held = replace(held, values=values, holders=held.holders[once], sources=held.sources[once])
+    codes, found = codes_of(held.values)
+    if every[sensitive] == "set":
+        held.refuse_twice(sensitive, codes, to_python(sensitive, found).__getitem__)
+    return held, codes, found
+
+
 def require_person(
     table: Table, sensitive: str, person: str | None, semantics: str, *, listed: bool
 ) -> None:
@@ -382,6 +414,16 @@ class ValuesTable(PeopleTable):
         """How many rows were not counted, since their sensitive value is missing."""
         return self._found[1]
 
+    def lacking(self, sensitives: Sequence[str]) -> int:
+        """How many rows are left out since one of several sensitive values is missing."""
+        if self.needed is None:
+            return 0
+        rows, weights = tallied(self.table, sensitives)
+        lacks = np.zeros(len(rows), dtype=bool)
+        for name in sensitives:
+            lacks |= pc.is_null(rows.column(name)).to_numpy()
+        return int((lacks if weights is None else weights[lacks]).sum())
+
     @cached_property
     def _found(self) -> tuple[GroupCounts, int]:
         return self._count_rows() if self.semantics == "single" else (self._count_held(), 0)
@@ -496,7 +538,7 @@ class TallyTable:
     @property
     def seen(self) -> list[str]:
         """Columns that are judged."""
-        return [*self.groups, self.sensitive, self.amount]
+        return list(dict.fromkeys([*self.groups, self.sensitive, self.amount]))
 
     def seen_as(self, sensitive: str, known: Sequence[str]) -> TallyTable:
         """The same for one sensitive column, in groups that known columns divide."""

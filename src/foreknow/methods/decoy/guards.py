@@ -103,9 +103,9 @@ class Guards:
         """Start the ledgers of a policy; refuse limits that are not worked out."""
         found, rough = [], []
         for requirement in policy.requirements:
-            others = others_of(requirement)
+            others, how = others_of(requirement), policy.semantics_of(requirement)
             for secret in requirement.secrets(values):
-                ledgers = secret.ledgers(values, policy.semantics, everyone)
+                ledgers = secret.ledgers(values, how, everyone)
                 labels = secret.labels(values)
                 wanted = np.ones(len(labels), dtype=bool)
                 if secret.criterion is None:
@@ -116,7 +116,9 @@ class Guards:
                     rough.append(found[-1])
                 for point, other in zip(secret.points, others, strict=False):
                     adversary: Any = point.adversary
-                    ledger = adversary.ledger(point.below * _STRICTER, wanted, policy.semantics)
+                    ledger = adversary.ledger(
+                        point.below * _STRICTER, wanted, policy.semantics_of(requirement)
+                    )
                     rough.append(Guard(secret, ledger, other, wanted))
         made = cls(found, rough)
         made.commit(everyone)

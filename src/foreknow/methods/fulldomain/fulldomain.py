@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,11 +17,12 @@ from pydantic import Field
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, InternalError, did_you_mean, hints
-from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, level_names
+from foreknow.methods.fulldomain.bestfirst import BestFirst
+from foreknow.methods.fulldomain.lattice import SAFE, Lattice, LatticeResult, level_names
 from foreknow.methods.fulldomain.losses import OBJECTIVES, Objective, loss_by
-from foreknow.methods.fulldomain.rollup import Rollup
-from foreknow.methods.fulldomain.search import SAFE, LatticeSearch, OutOfTime
-from foreknow.methods.fulldomain.suppression import Judge
+from foreknow.methods.fulldomain.rollup import Rollup, View
+from foreknow.methods.fulldomain.search import LatticeSearch, OutOfTime
+from foreknow.methods.fulldomain.suppression import Judge, Judged
 from foreknow.methods.protocol import ADVICE, Grouping, Traits, share_of_people
 from foreknow.numbers import Number
 from foreknow.policy.policy import Policy
@@ -32,6 +34,8 @@ _log = logging.getLogger(__name__)
 _FINDS = ("best", "minimal", "chain")
 # Of how many nodes all minimal ones are found, and all are judged, for the sake of a report.
 _MOST_EXPLAINED, _MOST_JUDGED = 1_000, 200
+# Of larger lattices nothing is kept of nodes that were not judged.
+_MOST_KEPT = 1_000_000
 
 
 class FullDomainSettings(Settings):
@@ -177,7 +181,9 @@ class FullDomain:
         policy = replace(policy, schema=microdata.schema)
         microdata = policy.combined(microdata)
         rollup = Rollup(microdata)
-        lattice = Lattice(rollup.tops)
+        n_nodes = math.prod(top + 1 for top in rollup.tops)
+        by_boxes = n_nodes > _MOST_KEPT and self.find == "best" and not callable(self.objective)
+        lattice = None if by_boxes else Lattice(rollup.tops)
         most = int(self._share * rollup.n_people)
         everyone = microdata.everyone()
         judge = Judge(
@@ -186,7 +192,10 @@ class FullDomain:
             most,
             rollup.labelled if policy.by_labels else lambda view: view.counts,
         )
-        loss = loss_by(self.objective, rollup, lattice)
+        weights = policy.options.weights_of(attribute.name for attribute in rollup.attributes)
+        loss = loss_by(self.objective, rollup, lattice, weights)
+        if lattice is None:
+            return self._by_boxes(microdata, rollup, BestFirst(rollup, judge, loss, until), judge)
         search = LatticeSearch(lattice, rollup, judge, loss, until)
         if not search.check(lattice.top) and judge.monotone:
             raise judge.no_release(self._at_the_top(rollup, judge), rollup.view(rollup.tops))
@@ -205,13 +214,57 @@ class FullDomain:
                     search.check_all()
         _log.info("%d of %d nodes checked", search.checked.sum(), len(lattice))
         if found is None:
-            problem = self._nowhere(search, rollup, judge, complete)
+            counted = int(search.checked.sum()), len(lattice)
+            problem = self._nowhere(*counted, rollup, judge, complete)
             raise judge.no_release(problem, rollup.view(rollup.tops))
-        view, judged = search.judged(found)
-        number, outlier_group = _numbered(view.counts.n_groups, judged.outliers)
         safe_as_they_are = np.flatnonzero((search.status == SAFE) & np.isnan(search.losses))
         if loss.known and judge.monotone:
             search.losses[safe_as_they_are] = loss.bounds[safe_as_they_are]
+        return self._result(
+            microdata,
+            rollup,
+            *search.judged(found),
+            status=search.status,
+            checked=search.checked,
+            losses=search.losses,
+            suppressed={lattice.node(n): many for n, many in sorted(search.suppressed.items())},
+            minimal=tuple(lattice.node(n) for n in search.minimal()),
+            complete=complete,
+        )
+
+    def _by_boxes(
+        self, microdata: Microdata, rollup: Rollup, search: BestFirst, judge: Judge
+    ) -> LatticeResult:
+        """Search a lattice too large to say something of every node."""
+        if not search.check(rollup.tops) and judge.monotone:
+            raise judge.no_release(self._at_the_top(rollup, judge), rollup.view(rollup.tops))
+        search.search()
+        n_nodes = math.prod(top + 1 for top in rollup.tops)
+        _log.info("%d of %d nodes checked", len(search.status), n_nodes)
+        if search.best is None:
+            counted = len(search.status), n_nodes
+            problem = self._nowhere(*counted, rollup, judge, search.complete)
+            raise judge.no_release(problem, rollup.view(rollup.tops))
+        listed = tuple(sorted(search.status))
+        return self._result(
+            microdata,
+            rollup,
+            *search.judged(search.best),
+            status=np.array([search.status[node] for node in listed], dtype=np.int8),
+            checked=np.ones(len(listed), dtype=bool),
+            losses=np.array([search.losses.get(node, np.nan) for node in listed]),
+            suppressed=dict(sorted(search.suppressed.items())),
+            minimal=(),
+            complete=search.complete,
+            gap=search.gap,
+            listed=listed,
+        )
+
+    def _result(
+        self, microdata: Microdata, rollup: Rollup, view: View, judged: Judged, **found: Any
+    ) -> LatticeResult:
+        """The result of a search that chose the node of a view."""
+        number, outlier_group = _numbered(view.counts.n_groups, judged.outliers)
         attributes = tuple(attribute.name for attribute in rollup.attributes)
         return LatticeResult(
             attributes=attributes,
@@ -219,17 +272,12 @@ class FullDomain:
                 level_names(microdata.schema, name, top, microdata.grids.get(name, "exact"))
                 for name, top in zip(attributes, rollup.tops, strict=True)
             ),
-            tops=lattice.tops,
-            status=search.status,
-            checked=search.checked,
-            losses=search.losses,
-            suppressed={lattice.node(n): many for n, many in sorted(search.suppressed.items())},
-            minimal=tuple(lattice.node(n) for n in search.minimal()),
-            chosen=lattice.node(found),
+            tops=rollup.tops,
+            chosen=view.levels,
             outlier_group=outlier_group,
             objective=self._objective_name,
             find=self.find,
-            complete=complete,
+            **found,
             _spread=lambda: microdata.rows_of(rollup.spread(view.levels, number)),
         )
 
@@ -243,6 +291,7 @@ class FullDomain:
             symmetric=not callable(self.objective),
             minimal=self._is_minimal,
             grouping=self.grouping,
+            timed=self.seconds is not None,
         )
 
     def _is_minimal(self, policy: Policy) -> bool:
@@ -285,15 +334,18 @@ class FullDomain:
             raise InternalError("one group of everybody was refused, though it fails nothing")
         return f"not even one group of {people_text(rollup.n_people, 'all')} is safe: {problem}"
 
-    def _nowhere(self, search: LatticeSearch, rollup: Rollup, judge: Judge, complete: bool) -> str:
+    def _nowhere(
+        self, checked: int, n_nodes: int, rollup: Rollup, judge: Judge, complete: bool
+    ) -> str:
         top = self._at_the_top(rollup, judge)
-        if complete and len(search.lattice) == 1:
+        if complete and n_nodes == 1:
             return f"{top}; the lattice has no other node"
         if complete:
-            return f"{top}; nor is any other of the {len(search.lattice)} nodes of the lattice"
+            return f"{top}; nor is any other of the {n_nodes} nodes of the lattice"
+        within = "" if self.seconds is None else f" within {self.seconds} seconds"
         return (
-            f"{top}; and none of the {int(search.checked.sum())} nodes of the lattice that were "
-            f"judged within {self.seconds} seconds is safe, of {len(search.lattice)}"
+            f"{top}; and none of the {checked} nodes of the lattice that were judged{within} is "
+            f"safe, of {n_nodes}"
         )
 
 

@@ -22,6 +22,7 @@ from foreknow.result import Result
 Node: TypeAlias = tuple[int, ...]
 
 SUPPRESSED = "*"
+UNKNOWN, SAFE, UNSAFE = 0, 1, 2
 
 # Beyond it, what is known about every node would no longer fit into memory beside a table.
 _MOST_NODES = 5_000_000
@@ -92,7 +93,8 @@ class Lattice:
         if self.size > _MOST_NODES:
             raise InputError(
                 f"the lattice has {self.size:,} nodes, more than {_MOST_NODES:,}: give some of its "
-                f"{len(self.shape)} quasi-identifiers fewer levels, or leave some out"
+                f"{len(self.shape)} quasi-identifiers fewer levels, or leave some out; FullDomain "
+                'searches larger ones by find="best", for an objective that has a name'
             )
         self._strides = [math.prod(self.shape[a + 1 :]) for a in range(len(self.shape))]
 
@@ -202,7 +204,14 @@ class LatticeResult(Result):
     objective, find : str
         What was asked for.
     complete : bool
-        Whether the search was finished, not cut off by its time budget.
+        Whether the search was finished, not cut off by its time budget or by how many nodes it
+        may judge.
+    gap : float or None
+        No safe node loses as little as the chosen one less this: proven, and 0 where the search
+        was finished. None where nothing is known.
+    listed : tuple of Node or None
+        Of a lattice too large to say something of every node: those that were judged, to which
+        the arrays belong. None: all.
     """
 
     format = "foreknow lattice"
@@ -221,6 +230,8 @@ class LatticeResult(Result):
     find: str
     complete: bool
     _spread: Callable[[], IntArray] = field(repr=False)
+    gap: float | None = None
+    listed: tuple[Node, ...] | None = None
 
     @cached_property
     def groups(self) -> IntArray:
@@ -246,7 +257,7 @@ class LatticeResult(Result):
     @property
     def n_nodes(self) -> int:
         """Nodes of the lattice."""
-        return len(self.status)
+        return math.prod(top + 1 for top in self.tops)
 
     @property
     def n_checked(self) -> int:
@@ -260,21 +271,24 @@ class LatticeResult(Result):
         return dict(zip(self.attributes, words, strict=True))
 
     def nodes(self, status: str | None = None) -> list[Node]:
-        """All nodes, or those that are "safe", "unsafe" or "unknown"."""
+        """All nodes, or those that are "safe", "unsafe" or "unknown"; of those `listed`, if any."""
+        every = range(len(self.status))
         if status is None:
-            return [self._lattice.node(number) for number in range(self.n_nodes)]
+            return [self._node(place) for place in every]
         if status not in _WORDS:
             raise InputError(f"a node is safe, unsafe or unknown, not {status!r}")
         found = np.flatnonzero(self.status == _WORDS.index(status))
-        return [self._lattice.node(number) for number in found.tolist()]
+        return [self._node(place) for place in found.tolist()]
 
     def status_of(self, node: Node) -> str:
         """Whether a node is "safe", "unsafe", or "unknown"."""
-        return _WORDS[self.status[self._number(node)]]
+        place = self._number(node)
+        return _WORDS[UNKNOWN if place is None else self.status[place]]
 
     def was_judged(self, node: Node) -> bool:
         """Whether a node was judged itself; its status may follow from others."""
-        return bool(self.checked[self._number(node)])
+        place = self._number(node)
+        return place is not None and bool(self.checked[place])
 
     @cached_property
     def minimal_set(self) -> frozenset[Node]:
@@ -283,19 +297,29 @@ class LatticeResult(Result):
 
     def loss_of(self, node: Node) -> float | None:
         """What a safe node loses; None where it is not known."""
-        loss = float(self.losses[self._number(node)])
-        return None if np.isnan(loss) else loss
+        place = self._number(node)
+        return None if place is None or np.isnan(self.losses[place]) else float(self.losses[place])
 
     @cached_property
     def _lattice(self) -> Lattice:
         return Lattice(self.tops)
 
-    def _number(self, node: Node) -> int:
+    @cached_property
+    def _places(self) -> dict[Node, int]:
+        return {node: place for place, node in enumerate(self.listed or ())}
+
+    def _node(self, place: int) -> Node:
+        return self._lattice.node(place) if self.listed is None else self.listed[place]
+
+    def _number(self, node: Node) -> int | None:
+        """Where the arrays have a node; None where they have not."""
         if not isinstance(node, (tuple, list)) or len(node) != len(self.tops):
             raise InputError(f"{node!r} is no node: give one level for each of {self.attributes}")
         for level, top in zip(node, self.tops, strict=True):
             if not isinstance(level, (int, np.integer)) or not 0 <= level <= top:
                 raise InputError(f"{node!r} is no node; levels go from 0 up to {self.tops}")
+        if self.listed is not None:
+            return self._places.get(tuple(node))
         return self._lattice.number(node)
 
     def _content(self) -> dict[str, Any]:
@@ -307,6 +331,8 @@ class LatticeResult(Result):
             "objective": self.objective,
             "find": self.find,
             "complete": self.complete,
+            **({} if self.gap is None else {"gap": self.gap}),
+            **({} if self.listed is None else {"listed": [list(node) for node in self.listed]}),
             "chosen": list(self.chosen),
             "minimal": [list(node) for node in self.minimal],
             "suppressed": [[list(node), people] for node, people in self.suppressed.items()],
@@ -318,7 +344,11 @@ class LatticeResult(Result):
     def __repr__(self) -> str:
         levels = ", ".join(f"{name} {level}" for name, level in self.levels.items())
         loss = self.loss_of(self.chosen)
-        cut = "" if self.complete else ", cut off by the time budget"
+        cut = "" if self.complete else ", cut off"
+        if not self.complete and self.gap is None:
+            cut += " by the time budget"
+        if self.gap:
+            cut += f", at most {self.gap:.4g} from the least"
         return (
             f"LatticeResult({levels}: {self.objective} {loss:.4g}; "
             f"{self.n_checked} of {self.n_nodes} nodes checked{cut})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError
-from foreknow.methods.fulldomain.lattice import Lattice
+from foreknow.methods.fulldomain.lattice import Lattice, Node
 from foreknow.methods.fulldomain.rollup import Rollup, View
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -28,27 +28,45 @@ class Loss:
     known = False
     # Whether a node never loses less than one below it, if nobody is suppressed.
     rising = True
+    # Of each quasi-identifier, what each of its levels loses, where these add up.
+    steps: Sequence[FloatArray] = ()
 
-    def __init__(self, lattice: Lattice) -> None:
+    def __init__(self, lattice: Lattice | None) -> None:
         # By node: no release loses less; and what suppressing one person adds, at least.
-        self.bounds: FloatArray = np.zeros(len(lattice))
-        self.each: FloatArray = np.zeros(len(lattice))
+        self.bounds: FloatArray = np.zeros(len(lattice or ()))
+        self.each: FloatArray = np.zeros(len(lattice or ()))
 
     def saw(self, number: int, view: View) -> None:
         """Learn from a node that was looked at, safe or not."""
 
-    def of(self, number: int, view: View, outliers: Marks | None) -> float:
+    def of(self, view: View, outliers: Marks | None) -> float:
         """Loss of a node, with the groups that are suppressed there, if any."""
         raise NotImplementedError
 
+    def floor(self, node: Node) -> float:
+        """What a node and any above lose at least."""
+        return 0.0
 
-def loss_by(objective: str | Objective, rollup: Rollup, lattice: Lattice) -> Loss:
-    """The loss of a name, or of a function."""
+    def least_each(self, node: Node) -> float:
+        """What suppressing one person adds at least, at a node and any below."""
+        return 0.0
+
+
+def loss_by(
+    objective: str | Objective,
+    rollup: Rollup,
+    lattice: Lattice | None,
+    weights: FloatArray | None = None,
+) -> Loss:
+    """The loss of a name, or of a function; without a lattice, nothing is kept of its nodes.
+
+    `weights`: what each quasi-identifier counts, where the loss is a sum over them.
+    """
     if not isinstance(objective, str):
         return GivenLoss(rollup, lattice, objective)
     if objective == "discernibility":
         return Discernibility(rollup, lattice)
-    return SummedLoss(rollup, lattice, objective)
+    return SummedLoss(rollup, lattice, objective, weights)
 
 
 class SummedLoss(Loss):
@@ -62,12 +80,20 @@ class SummedLoss(Loss):
 
     known = True
 
-    def __init__(self, rollup: Rollup, lattice: Lattice, kind: str) -> None:
+    def __init__(
+        self,
+        rollup: Rollup,
+        lattice: Lattice | None,
+        kind: str,
+        weights: FloatArray | None = None,
+    ) -> None:
+        super().__init__(None)
         finest, totals, made = rollup.finest, [], []
-        for codes, levels in zip(finest.codes, rollup.levels, strict=True):
+        of_columns = np.ones(len(rollup.levels)) if weights is None else weights
+        for codes, levels, weight in zip(finest.codes, rollup.levels, of_columns, strict=True):
             people = np.bincount(codes, finest.people, len(levels[0])).astype(np.float64)
             # What one person loses at each node of each level; and all of them together.
-            costs = _COSTS[kind](levels, people)
+            costs = [weight * cost for cost in _COSTS[kind](levels, people)]
             total = [
                 float((people * c[nodes]).sum()) for c, nodes in zip(costs, levels, strict=True)
             ]
@@ -75,14 +101,25 @@ class SummedLoss(Loss):
             totals.append(np.array(total) - total[0])
             made.append(costs)
         worst = sum(float(total[-1]) for total in totals) or 1.0
-        self.bounds = np.minimum(lattice.sums([total / worst for total in totals]), 1.0)
+        self.steps = [total / worst for total in totals]
         # What is lost in addition by suppressing one person of a node.
         self._more = [[(costs[-1][0] - cost) / worst for cost in costs] for costs in made]
-        self.each = lattice.sums([np.array([cost.min() for cost in more]) for more in self._more])
+        self._least = [np.array([cost.min() for cost in more]) for more in self._more]
+        if lattice is not None:
+            self.bounds = np.minimum(lattice.sums(self.steps), 1.0)
+            self.each = lattice.sums(self._least)
 
-    def of(self, number: int, view: View, outliers: Marks | None) -> float:
+    def floor(self, node: Node) -> float:
+        """What a node loses with nobody suppressed."""
+        return min(1.0, sum(float(x[level]) for x, level in zip(self.steps, node, strict=True)))
+
+    def least_each(self, node: Node) -> float:
+        """What suppressing one person adds at least, at a node and any below."""
+        return sum(float(x[level]) for x, level in zip(self._least, node, strict=True))
+
+    def of(self, view: View, outliers: Marks | None) -> float:
         """Loss of a node."""
-        loss = float(self.bounds[number])
+        loss = self.floor(view.levels)
         if outliers is None:
             return loss
         people = view.people[outliers]
@@ -115,17 +152,25 @@ class Discernibility(Loss):
     A suppressed person is confused with everybody.
     """
 
-    def __init__(self, rollup: Rollup, lattice: Lattice) -> None:
+    def __init__(self, rollup: Rollup, lattice: Lattice | None) -> None:
         super().__init__(lattice)
-        self._lattice = lattice
+        self._lattice, self._rollup = lattice, rollup
         self._n_people = rollup.n_people
+        self._floors: dict[Node, float] = {}
+
+    def floor(self, node: Node) -> float:
+        """What a node loses with nobody suppressed, for which its groups are counted."""
+        if node not in self._floors:
+            self._floors[node] = self.of(self._rollup.view(node), None)
+        return self._floors[node]
 
     def saw(self, number: int, view: View) -> None:
         """All nodes above lose as much at least."""
+        assert self._lattice is not None
         above = self._lattice.above(self.bounds, number)
         np.maximum(above, _squares(view.people) / self._n_people**2, out=above)
 
-    def of(self, number: int, view: View, outliers: Marks | None) -> float:
+    def of(self, view: View, outliers: Marks | None) -> float:
         """Loss of a node."""
         squares = _squares(view.people)
         if outliers is not None:
@@ -146,13 +191,13 @@ class GivenLoss(Loss):
 
     rising = False
 
-    def __init__(self, rollup: Rollup, lattice: Lattice, objective: Objective) -> None:
+    def __init__(self, rollup: Rollup, lattice: Lattice | None, objective: Objective) -> None:
         super().__init__(lattice)
         self.bounds[:] = -np.inf
         self._objective = objective
         self._names = [attribute.name for attribute in rollup.attributes]
 
-    def of(self, number: int, view: View, outliers: Marks | None) -> float:
+    def of(self, view: View, outliers: Marks | None) -> float:
         """Loss of a node."""
         levels = dict(zip(self._names, view.levels, strict=True))
         counts = view.counts.seen()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from operator import le
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -52,8 +51,9 @@ class ViewCache:
     """Counted views by node; the largest goes first, the finest stays."""
 
     def __init__(self, finest: View) -> None:
-        self._finest = finest
-        self._views = {finest.levels: finest}
+        self._views = [finest]
+        self._levels = np.array([finest.levels])
+        self._sizes = np.array([finest.n_cells])
         self._budget = _KEPT * max(finest.n_cells, 1 << 12)
 
     def __len__(self) -> int:
@@ -62,19 +62,25 @@ class ViewCache:
     @property
     def n_cells(self) -> int:
         """Of all views together."""
-        return sum(view.n_cells for view in self._views.values())
+        return int(self._sizes.sum())
 
     def smallest_finer(self, node: Node) -> View:
         """The view with the fewest cells at or below a node."""
-        finer = (view for view in self._views.values() if all(map(le, view.levels, node)))
-        return min(finer, key=lambda view: view.n_cells)
+        finer = np.flatnonzero((self._levels <= node).all(axis=1))
+        return self._views[int(finer[self._sizes[finer].argmin()])]
 
     def add(self, view: View) -> None:
         """Have the counts of a view at hand for coarser nodes."""
-        self._views.setdefault(view.levels, view)
+        if (self._levels == view.levels).all(axis=1).any():
+            return
+        self._views.append(view)
+        self._levels = np.vstack((self._levels, view.levels))
+        self._sizes = np.append(self._sizes, view.n_cells)
         while len(self._views) > 2 and self.n_cells > self._budget:
-            others = (other for other in self._views.values() if other is not self._finest)
-            del self._views[max(others, key=lambda view: view.n_cells).levels]
+            largest = 1 + int(self._sizes[1:].argmax())
+            del self._views[largest]
+            self._levels = np.delete(self._levels, largest, axis=0)
+            self._sizes = np.delete(self._sizes, largest)
 
 
 class Rollup:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.sparse import IntArray
-from foreknow.methods.fulldomain.lattice import Lattice
+from foreknow.methods.fulldomain.lattice import SAFE, UNKNOWN, UNSAFE, Lattice
 from foreknow.methods.fulldomain.losses import Loss
 from foreknow.methods.fulldomain.rollup import Rollup, View
 from foreknow.methods.fulldomain.suppression import Judge, Judged
@@ -116,7 +116,6 @@ class _Bounds(NamedTuple):
         return cls(nodes, places)
 
 
-UNKNOWN, SAFE, UNSAFE = 0, 1, 2
 # How far sums of losses, which lie between 0 and 1, may be off.
 _ROUNDING = 1e-12
 
@@ -195,7 +194,7 @@ class LatticeSearch:
             np.maximum(below, found.fewest, out=below)
 
     def _measure(self, number: int, view: View, outliers: Marks | None) -> None:
-        self.losses[number] = self._loss.of(number, view, outliers)
+        self.losses[number] = self._loss.of(view, outliers)
         if self.best is None or self._place(number) < self._place(self.best):
             self.best = number
 

@@ -85,10 +85,10 @@ class Judge:
 
     def _alone(self, counts: GroupCounts) -> NDArray[np.bool_]:
         """Whether each group is safe by itself, to the last digit."""
+        if self._ledger.exact:
+            return self._ledger.alone(counts)
         weighed = self._ledger.evaluate(None, counts, np.arange(counts.n_groups))
         alone = weighed.safe_each()
-        if self._ledger.exact:
-            return alone
         close = np.flatnonzero(~alone & (weighed.risk_ratio() <= 1 + _CLOSE))
         for group in close.tolist():
             one = counts.take(np.array([group]))
@@ -103,10 +103,13 @@ class Judge:
     def _with_outliers(self, view: View) -> Judged:
         """Suppress what is unsafe by itself; then the smallest groups, until the rest is safe."""
         unsafe = ~self._alone(view.counts)
-        found, suppressed = int(np.count_nonzero(unsafe)), int(view.people[unsafe].sum())
+        suppressed, found = int(view.people[unsafe].sum()), int(np.count_nonzero(unsafe))
+        if self.monotone and 0 < found <= self._most:
+            # Of each of these groups some people are suppressed at any node below: what is kept is
+            # a union of groups of a safe release, so it is safe by itself.
+            fewest = self._ledger.fewest_leaving(view.counts.take(unsafe))
+            found = int(np.maximum(fewest, 1).sum())
         if found > self._most:
-            # Each of these groups has someone in it who is suppressed at any node below: otherwise
-            # it would be a union of groups of a safe release.
             return Judged(False, hopeless=True)
         if suppressed > self._most:
             return Judged(False, fewest=found)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.generalization import labels_of_groups
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray, count_pairs
+from foreknow.data.sparse import IntArray, count_pairs, row_sums
 from foreknow.methods.mondrian.cuts import Cuts, Tally, cuts_of
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
@@ -25,28 +25,44 @@ from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
 _log = logging.getLogger(__name__)
 _BLOCK = 1 << 20  # rows
 _CELLS = 1 << 16  # of counts weighed at once
+# How many cuts of each group, the best by gain, are held back by how they separate values.
+_MIXED = 24
+
+
+class Choice(NamedTuple):
+    """How cuts are chosen: `cuts` candidates per attribute and group, the gain of each weighed.
+
+    `mixing`: how much a cut is held back that separates sensitive values; `weights`: what each
+    attribute counts; `random`: shakes the gains, by `noise`.
+    """
+
+    cuts: int
+    mixing: float = 0.0
+    weights: NDArray[np.float64] | None = None
+    random: np.random.Generator | None = None
+    noise: float = 0.0
 
 
 class Level:
     """The groups of one level, and the points that belong to them; at first one of everybody.
 
-    `cuts` candidates per attribute and group; `groups`: the group of each point to begin with;
-    `styles`: how columns are written, where the ledger asks for the labels of groups.
+    `groups`: the group of each point to begin with; `styles`: how columns are written, where the
+    ledger asks for the labels of groups.
     """
 
     def __init__(
         self,
         points: Points,
         microdata: Microdata,
-        cuts: int,
+        choice: Choice,
         groups: IntArray | None = None,
         styles: Mapping[str, str] | None = None,
     ) -> None:
         self.styles = styles
         self.attributes = microdata.attributes
         self.labels = microdata.values
-        self.semantics = microdata.schema.semantics
-        self.cuts = cuts
+        self.semantics = microdata.semantics
+        self.choice = choice
         self.final = np.empty(len(points), dtype=np.int64)
         self.n_final = 0
         self.n_groups = 1 if groups is None else int(groups.max()) + 1
@@ -61,9 +77,10 @@ class Level:
         """Count one group of everybody."""
         return self.counts_of(np.zeros(len(self.node), dtype=np.int64), 1)
 
-    def counts_of(self, child: IntArray, n_children: int) -> GroupCounts:
+    def counts_of(self, child: IntArray, n_children: int | None = None) -> GroupCounts:
         """Count children, by the child of each point; points of child -1 are left out."""
-        return self._labelled(self._tally(child, n_children).part(0, n_children), child)
+        many = int(child.max()) + 1 if n_children is None else n_children
+        return self._labelled(self._tally(child, many).part(0, many), child)
 
     def safe_alone(
         self, ledger: PolicyLedger, child: IntArray, n_children: int
@@ -123,12 +140,43 @@ class Level:
         return not unsafe, reached
 
     def _ranking(self) -> Ranking:
-        return Ranking(
-            [
-                cuts_of(attribute, codes, self.node, self.weights, self.n_groups, self.cuts)
-                for attribute, codes in zip(self.attributes, self.codes, strict=True)
-            ]
-        )
+        cuts, mixing, weights, random, noise = self.choice
+        found = [
+            cuts_of(attribute, codes, self.node, self.weights, self.n_groups, cuts)
+            for attribute, codes in zip(self.attributes, self.codes, strict=True)
+        ]
+        if weights is not None:
+            found = [own.times(weight) for own, weight in zip(found, weights, strict=True)]
+        if random is not None:
+            found = [own.times(np.exp(noise * random.normal(size=own.gain.shape))) for own in found]
+        ranking = Ranking(found)
+        if mixing and ranking.turns:
+            whole = self._scatter(self.node, self.n_groups)
+            ranks = range(min(ranking.turns, _MIXED))
+            ranking.sort(np.stack([self._mixed(ranking, rank, whole) for rank in ranks]))
+        return ranking
+
+    def _mixed(self, ranking: Ranking, turn: int, whole: Any) -> NDArray[np.float64]:
+        """By what the gain of each group's cut of a rank is held back, from 0 to 1.
+
+        The less, the less the side tells of the value: mutual information over entropy.
+        """
+        asking = ranking.has(turn)
+        child, owner = self.children(ranking, turn, asking)
+        left, before = np.bincount(owner, self._scatter(child, len(owner))), whole[asking]
+        told = np.where(before > 0, 1 - left / np.where(before > 0, before, 1), 0)
+        share = np.ones(self.n_groups)
+        share[asking] = np.exp(-self.choice.mixing * np.maximum(told, 0))
+        return share
+
+    def _scatter(self, child: IntArray, n_children: int) -> NDArray[np.float64]:
+        """The entropy of the values of each child, times how many it has."""
+        counts = self._tally(child, n_children).part(0, n_children)
+        running = np.concatenate(([0.0], np.cumsum(counts.counts * np.log(counts.counts))))
+        sums = running[counts.offsets[1:]] - running[counts.offsets[:-1]]
+        many = row_sums(counts.counts, counts.offsets)
+        scatter: NDArray[np.float64] = np.maximum(many * np.log(np.maximum(many, 1)) - sums, 0)
+        return scatter
 
     def children(self, ranking: Ranking, turn: int, waiting: Any) -> tuple[IntArray, IntArray]:
         """The child of each point (or -1), and the proposal of each child, both from 0."""
@@ -261,6 +309,15 @@ class Ranking:
         )
         self._at = np.hstack([cuts.at for cuts in candidates])
         self.turns = gains.shape[1]
+
+    def sort(self, shares: NDArray[np.float64]) -> None:
+        """Order the first candidates of each group by shares of their gains, (ranks, groups)."""
+        first = slice(0, len(shares))
+        gain = self._gain[:, first]
+        gain = np.where(np.isfinite(gain), gain * shares.T, -np.inf)
+        order = np.argsort(-gain, axis=1, kind="stable")
+        self._order[:, first] = np.take_along_axis(self._order[:, first], order, axis=1)
+        self._gain[:, first] = np.take_along_axis(gain, order, axis=1)
 
     def has(self, turn: int) -> NDArray[np.bool_]:
         """Which groups have a candidate of this rank."""

@@ -20,7 +20,7 @@ from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.methods.mondrian.cuts import Tally
-from foreknow.methods.mondrian.levels import Level
+from foreknow.methods.mondrian.levels import Choice, Level
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
@@ -111,11 +111,11 @@ class Replay:
     def of(cls, method: Mondrian, microdata: Microdata, policy: Policy) -> Replay | None:
         """Run the method, and keep the cuts that it refused; None where that says too little."""
         policy = replace(policy, schema=microdata.schema)
-        several = microdata.schema.semantics != "single"
+        several = microdata.semantics != "single"
         if several or policy.by_labels or not policy.monotone():
             return None
         points = Points.of(microdata)
-        level = _Refusals(points, microdata, method.cuts)
+        level = _Refusals(points, microdata, method.choice(policy, microdata))
         everyone = level.everyone()
         first, last = (policy.ledger(microdata.values, everyone) for _ in range(2))
         for ledger in (first, last):
@@ -175,8 +175,8 @@ class Replay:
 class _Refusals(Level):
     """A level that keeps every proposal that the ledger refuses."""
 
-    def __init__(self, points: Points, microdata: Microdata, cuts: int) -> None:
-        super().__init__(points, microdata, cuts)
+    def __init__(self, points: Points, microdata: Microdata, choice: Choice) -> None:
+        super().__init__(points, microdata, choice)
         self.kept = 0
         self._refused: list[tuple[IntArray, IntArray, IntArray, Turn]] = []
 

@@ -21,7 +21,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.methods.mondrian.cuts import outlying_cuts, widths
-from foreknow.methods.mondrian.levels import Level, Ranking
+from foreknow.methods.mondrian.levels import Choice, Level, Ranking
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyLedger
 
@@ -38,12 +38,14 @@ class Suppression:
     """
 
     def __init__(
-        self, points: Points, microdata: Microdata, cuts: int, groups: IntArray, most: int
+        self, points: Points, microdata: Microdata, choice: Choice, groups: IntArray, most: int
     ) -> None:
-        self._points, self._microdata, self._cuts, self._most = points, microdata, cuts, most
-        self._all = Level(points, microdata, cuts)
+        self._points, self._microdata, self._choice, self._most = points, microdata, choice, most
+        self._all = Level(points, microdata, choice)
+        attributes, weights = microdata.attributes, choice.weights
+        self._weights = np.ones(len(attributes)) if weights is None else weights
         # A column of one value is published of everybody; nothing of it is lost.
-        self._columns = sum(len(attribute.domain) > 1 for attribute in microdata.attributes)
+        self._columns = float(self._weights[[len(a.domain) > 1 for a in attributes]].sum())
         self._groups, self.out = groups.copy(), np.zeros(len(points), dtype=bool)
         self._side = np.full(len(points), -1, dtype=np.int64)
         n_groups = int(groups.max()) + 1
@@ -91,7 +93,7 @@ class Suppression:
 
     def _level(self, of: NDArray[np.bool_]) -> Level:
         """The groups of some points, and no others."""
-        return Level(self._points, self._microdata, self._cuts, self._groups).only(of)
+        return Level(self._points, self._microdata, self._choice, self._groups).only(of)
 
     def _divide(self, fresh: NDArray[np.bool_], ledger: PolicyLedger) -> None:
         """Divide groups as far as the policy allows."""
@@ -117,9 +119,10 @@ class Suppression:
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The NCP of groups of some points over all columns; which groups cover every column."""
         total, whole = np.zeros(n_groups), np.ones(n_groups, dtype=bool)
-        for attribute, codes in zip(level.attributes, level.codes, strict=True):
+        columns = zip(level.attributes, level.codes, self._weights, strict=True)
+        for attribute, codes, weight in columns:
             wide, covers = widths(attribute, codes[some], groups[some], n_groups)
-            total, whole = total + wide, whole & covers
+            total, whole = total + weight * wide, whole & covers
         return total, whole
 
     def _whole(self) -> NDArray[np.bool_]:
@@ -139,13 +142,16 @@ class Suppression:
         width = self._widths(level, everyone, level.node, level.n_groups)[0]
         name = np.zeros(level.n_groups, dtype=np.int64)
         name[level.node] = self._groups[level.index]
-        columns = zip(level.attributes, level.codes, strict=True)
-        loss, most = self._columns - width, self._cuts
+        columns = zip(level.attributes, level.codes, self._weights, strict=True)
+        loss, most = self._columns - width, self._choice.cuts
         self._loss[name] = loss
         ranking = Ranking(
-            [outlying_cuts(a, c, level.node, level.weights, loss, most, room) for a, c in columns]
+            [
+                outlying_cuts(a, c, level.node, level.weights, loss / w, most, room).times(w)
+                for a, c, w in columns
+            ]
         )
-        for turn in range(min(ranking.turns, self._cuts)):
+        for turn in range(min(ranking.turns, most)):
             waiting = ranking.has(turn)
             if not waiting.any():
                 break

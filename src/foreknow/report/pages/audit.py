@@ -18,7 +18,6 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
 from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import known_beside
 from foreknow.data.schema import Schema
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
@@ -314,7 +313,8 @@ def sensitive_noun(policy: Policy, requirement: Requirement | None = None) -> st
     """Name the sensitive attribute as a noun; "sensitive value" where the policy does not."""
     if requirement is not None and requirement.sensitive is not None:
         return noun_of(requirement.sensitive)
-    return NOUN if policy.schema is None else noun_of(policy.schema.sensitive)
+    one = policy.schema is not None and len(policy.schema.sensitives) == 1
+    return noun_of(policy.schema.sensitive) if one and policy.schema else NOUN
 
 
 def requirement_title(requirement: Requirement, place: int) -> str:
@@ -414,7 +414,8 @@ def is_learned(adversary: Any) -> bool:
 def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     """What is said of a requirement, whatever came of it."""
     noun, point = sensitive_noun(audit.policy, verdict.requirement), verdict.point
-    allowed = describe(point.adversary, None, noun, audit.counts.semantics)
+    semantics = (verdict.counts or audit.counts).semantics
+    allowed = describe(point.adversary, None, noun, semantics)
     beside = [visible(name) for name in verdict.known]
     return {
         "about": values_phrase(verdict.requirement, noun),
@@ -541,8 +542,8 @@ def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
 # ---- the policy, for people who do not read TOML --------------------------------------------
 
 _SEVERAL = {
-    "set": ["A person may have several of its values, each once, or none (set)."],
-    "multiset": ["A person may have several of its values, also repeatedly, or none (multiset)."],
+    "set": "each once, or none (set)",
+    "multiset": "also repeatedly, or none (multiset)",
 }
 
 
@@ -565,8 +566,9 @@ def policy_rows(
             rows.append((requirement_title(requirement, place), [held]))
             continue
         about = values_phrase(requirement, noun, most=_EVERY)
+        own = semantics if policy.schema is None else policy.semantics_of(requirement)
         lines = [
-            f"Someone who {describe(point.adversary, None, noun, semantics).knows} must "
+            f"Someone who {describe(point.adversary, None, noun, own).knows} must "
             f"{_must(point)} that a particular person has it."
             for point in requirement.points
         ]
@@ -592,13 +594,11 @@ def _sight_lines(
     policy: Policy, requirement: Requirement, judged: Sequence[str] | None
 ) -> list[str]:
     """Say what an adversary is taken to know of everybody, where columns stand beside a value."""
-    sensitive = requirement.sensitive or (policy.schema.sensitive if policy.schema else "")
-    if judged is None:
-        judged = known_beside(policy.linked, sensitive, requirement.knowing)
-    known = [visible(name) for name in judged]
-    others = [visible(n) for n in policy.linked if n != sensitive and visible(n) not in known]
+    seen = requirement.sight(policy.layout)
+    known = [visible(name) for name in (seen.known if judged is None else judged)]
+    others = [visible(n) for n in (*seen.known, *seen.assumed) if visible(n) not in known]
     said = [f"They also know the {listing(known, most=_EVERY)} of everybody."] if known else []
-    if others and sensitive in policy.linked:
+    if others:
         columns = listing(others, "or", most=_EVERY)
         said.append(f"It is assumed that nobody knows the {columns} of anybody.")
     return said
@@ -615,7 +615,9 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     sensitive = [visible(name) for name in schema.sensitives]
     known = [_column(schema, column) for column in schema.quasi_identifiers]
     noun = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
-    sensitive += _SEVERAL.get(schema.semantics, [])
+    for name, how in schema.several.items():
+        of = "its values" if len(schema.sensitives) == 1 else f"the values of {visible(name)}"
+        sensitive.append(f"A person may have several of {of}, {_SEVERAL[how]}.")
     named_sets = [name for name in schema.sensitives if name in schema.hierarchies]
     sensitive += [f"Sets of values have names, {_coarsened(schema, name)}" for name in named_sets]
     rows = [(noun, sensitive), ("Columns others may know", known)]

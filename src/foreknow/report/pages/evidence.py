@@ -249,7 +249,9 @@ class EvidencePage(Page[EvidenceReport]):
         for requirement in audit.policy.requirements:
             noun = sensitive_noun(audit.policy, requirement)
             for point in requirement.points:
-                knows = describe(point.adversary, None, noun, audit.counts.semantics).knows
+                knows = describe(
+                    point.adversary, None, noun, audit.policy.semantics_of(requirement)
+                ).knows
                 kinds.setdefault(knows, None)
         said += [f"Guarded against: anyone who {knows}." for knows in kinds]
         return said

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, Node
+from foreknow.numbers import significant
 from foreknow.policy.policy import Form
 from foreknow.report.chart import Axis, Chart, Series, amounts
 from foreknow.report.page import Block, Grid, Page, Sentence, document
@@ -101,7 +102,7 @@ def chosen_sentence(found: LatticeResult, form: Form) -> str:
 
 def lattice_line(found: LatticeResult, form: Form) -> str:
     """The same in a line, with how many generalizations were judged."""
-    cut = "" if found.complete else "; the time budget was used up"
+    cut = "" if found.complete else f"; {_cut(found)}"
     return (
         f"{chosen_sentence(found, form)} ({number(found.n_checked)} of "
         f"{number(found.n_nodes)} generalizations judged{cut})"
@@ -115,7 +116,7 @@ def search_sentences(found: LatticeResult, form: Form) -> str:
     end = (
         "; of the others, what matters follows."
         if found.complete
-        else " before its time was used up: this is the best found by then."
+        else f": {_cut(found)}. This is the best found by then."
     )
     return (
         f"Everybody's value of a column {what} one level. There are {number(found.n_nodes)} ways "
@@ -125,11 +126,23 @@ def search_sentences(found: LatticeResult, form: Form) -> str:
     )
 
 
+def _cut(found: LatticeResult) -> str:
+    """Why the search ended early, and how far from the best it may be."""
+    if found.gap is None:
+        return "the time budget was used up"
+    if not np.isfinite(found.gap):
+        return "the search was cut off"
+    less = significant(found.gap, 4, "up")
+    return f"the search was cut off, and no safe one loses less by more than {less}"
+
+
 def _caption(found: LatticeResult) -> str:
     safe, unsafe = len(found.nodes("safe")), len(found.nodes("unsafe"))
     rest = found.n_nodes - safe - unsafe
     said = f"{some(safe, 'node is', 'nodes are')} safe, {some(unsafe, 'is', 'are')} not"
-    if rest:
+    if found.listed is not None:
+        said += f"; of {some(rest, 'other', 'others')} nothing is kept"
+    elif rest:
         said += f"; {some(rest, 'was', 'were')} not asked about, since that could not matter"
     if found.n_nodes > MOST_NODES:
         return f"{said}. They are too many to draw."

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
-from markupsafe import Markup
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
@@ -283,7 +282,7 @@ def _section(report: SkylineReport, value: Label) -> dict[str, Any]:
         "rows": [_row(report, value, corner) for corner in notable],
         "all_rows": [] if few else [_row(report, value, each) for each in corners[:_MOST_ROWS]],
         "more_rows": some(left, "other", "others") if left > 0 else "",
-        "data": _data(report, value, corners) if corners else None,
+        "data": script_json(skyline_values(report, value, corners)) if corners else None,
     }
 
 
@@ -299,8 +298,10 @@ def _row(report: SkylineReport, value: Label, corner: Corner) -> dict[str, Any]:
     }
 
 
-def _data(report: SkylineReport, value: Label, corners: tuple[Corner, ...]) -> Markup:
-    """What the page's script draws: the stairs, and the points of which it cuts slices."""
+def skyline_values(
+    report: SkylineReport, value: Label, corners: tuple[Corner, ...]
+) -> dict[str, Any]:
+    """What a script draws: the stairs, and the points of which it cuts slices."""
     terms = terms_of(report, value)
     points = [corner.point for corner in corners]
     texts = [
@@ -310,14 +311,13 @@ def _data(report: SkylineReport, value: Label, corners: tuple[Corner, ...]) -> M
         )
         for corner in corners
     ]
-    plain: dict[str, Any] = {
+    return {
         "solid": skyline_figure(points, texts, terms),
         "points": points,
         "floor": floor_of(points),
         "axes": terms.axes,
         "things": terms.things,
     }
-    return script_json(plain)
 
 
 # ---- the figure -----------------------------------------------------------------------------

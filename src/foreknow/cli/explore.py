@@ -1,0 +1,56 @@
+"""The command `explore`: a local web page on columns, policy and release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from foreknow.cli.options import SomePolicy, print_plain
+from foreknow.errors import InputError, UnsupportedError
+
+
+def explore(
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="TABLE | RELEASE | FOLDER",
+            help="A table, what was published, or a folder with such (default: this one).",
+        ),
+    ] = None,
+    policy: SomePolicy = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=1, max=65535, help="Default: any that is free.")
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the address.")
+    ] = False,
+) -> None:
+    """Open a local web page that shows a table or a release: what is found out, and what if.
+
+    It listens to this machine only, and opens by the address that it prints. It reads files of the
+    folder it was started in, and what was named. Ctrl-C ends it.
+    """
+    try:
+        from foreknow.explore.server import serve
+    except ModuleNotFoundError as error:
+        if error.name not in ("starlette", "uvicorn"):
+            raise
+        raise UnsupportedError(
+            f"the page needs {error.name}: pip install foreknow[explore]"
+        ) from None
+    from foreknow.explore.session import Session
+    from foreknow.publishing import CERTIFICATE
+
+    folder, opened = Path(), table
+    if table is not None and not table.exists():
+        raise InputError(f"{str(table)!r} does not exist")
+    if table is not None and table.is_dir() and not (table / CERTIFICATE).is_file():
+        folder, opened = table, None
+    serve(
+        Session(folder, opened, policy),
+        port,
+        not no_browser,
+        lambda said: print_plain(said, soft_wrap=True),
+    )

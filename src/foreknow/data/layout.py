@@ -1,0 +1,119 @@
+"""Layout: which columns of a release stand side by side, and so what is seen beside a secret."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+
+class Seen(NamedTuple):
+    """What stands beside one sensitive column, as one adversary sees it.
+
+    Attributes
+    ----------
+    secret : str
+        The column that must stay hidden.
+    known : tuple of str
+        Columns whose values the adversary knows of everybody: they divide groups.
+    assumed : tuple of str
+        The others: that nobody knows them of anybody is assumed.
+    """
+
+    secret: str
+    known: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+
+    def with_priors(self, by: Collection[str]) -> Seen:
+        """The same for somebody who has priors by some columns."""
+        return self._replace(assumed=tuple(name for name in self.assumed if name not in by))
+
+
+def several_of(semantics: Any, sensitives: Sequence[str]) -> dict[str, str]:
+    """The columns of which a person may have several values, and whether a set or a bag of them.
+
+    >>> several_of({"ill": "set", "pay": "single"}, ["ill", "pay"])
+    {'ill': 'set'}
+    """
+    each = semantics if isinstance(semantics, Mapping) else dict.fromkeys(sensitives, semantics)
+    return {name: str(each[name]) for name in sensitives if each.get(name, "single") != "single"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which sensitive and other columns of a release stand beside each other in its rows.
+
+    Attributes
+    ----------
+    main : str
+        The sensitive column that is meant where none is named.
+    linked, apart : tuple of str
+        Columns in one row with each other; those that are shuffled, or in tables of their own.
+    of_people : bool
+        Whether each row is about a person, so that any column of it may be said to be known.
+    """
+
+    main: str = ""
+    linked: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    of_people: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.linked) < 2:  # nothing stands beside it
+            object.__setattr__(self, "linked", ())
+
+    @classmethod
+    def of(
+        cls, sensitives: Sequence[str], other: Iterable[str] = (), apart: Sequence[str] = ()
+    ) -> Layout:
+        """Columns side by side, but those that are published apart."""
+        linked = tuple(name for name in (*sensitives, *other) if name not in apart)
+        return cls(sensitives[0], linked, tuple(apart))
+
+    def seen(
+        self,
+        secret: str | None = None,
+        knowing: Sequence[str] | None = None,
+        *,
+        of_people: bool = False,
+    ) -> Seen:
+        """What stands beside a column; an adversary knows all of it where `knowing` is left out.
+
+        What is published apart from it tells nothing of it. With `of_people` it is asked how many
+        people groups have, whatever their values, so that each known column divides them.
+
+        >>> Layout.of(["ill", "pay"], ["job"], ["pay"]).seen("ill", [])
+        Seen(secret='ill', known=(), assumed=('job',))
+        """
+        secret, linked = secret or self.main, self.linked
+        of_people = of_people and knowing is not None
+        if of_people and not self.of_people:  # a table of its own has how many have each value
+            linked = tuple(dict.fromkeys((secret, *linked)))
+        if self.of_people and knowing is not None and (of_people or secret not in self.apart):
+            # What is said to be known counts, whatever role the column was given.
+            linked = tuple(dict.fromkeys((*linked, secret, *knowing)))
+            linked = tuple(name for name in linked if name not in self.apart)
+        if not of_people and secret not in linked:
+            return Seen(secret)
+        beside = [name for name in linked if of_people or name != secret]
+        known = tuple(name for name in beside if knowing is None or name in knowing)
+        if not self.of_people and known and secret not in linked:
+            secret = known[0]  # whose table is another
+        open_to = [name for name in self.linked if name not in (secret, *known)]
+        return Seen(secret, known, tuple(open_to) if secret in self.linked else ())
+
+    def looked_at(self, every: Collection[Seen]) -> list[str]:
+        """Columns side by side that each adversary asks for or knows."""
+        sights = [{seen.secret, *seen.known} for seen in every if seen.secret in self.linked]
+        return [name for name in self.linked if sights and all(name in of for of in sights)]
+
+    def assumed(self, every: Iterable[Seen]) -> dict[str, tuple[str, ...]]:
+        """Of each secret, what stands beside it and some adversary is taken not to know."""
+        found: dict[str, set[str]] = {}
+        for seen in every:
+            found.setdefault(seen.secret, set()).update(seen.assumed)
+        return {
+            secret: tuple(name for name in self.linked if name in of)
+            for secret, of in found.items()
+            if of
+        }

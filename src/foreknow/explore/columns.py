@@ -1,0 +1,218 @@
+"""The columns view: what each column holds, which role it has, and how it coarsens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from foreknow.data.engines import open_table
+from foreknow.data.engines.profile import Profile, profiles, reading_of
+from foreknow.data.hierarchy import hierarchy_from
+from foreknow.data.reading import Reading
+from foreknow.documents import from_toml
+from foreknow.errors import HierarchyError, InputError, SchemaError
+from foreknow.explore.document import changed
+from foreknow.explore.session import Draft, Session
+from foreknow.explore.shown import grid_values
+from foreknow.report.page import Grid
+from foreknow.report.pages.audit import coarsening
+from foreknow.report.words import number, visible
+
+ROLES = ("identifier", "quasi-identifier", "sensitive", "other", "")
+_KEYS = {"identifier": "identifiers", "quasi-identifier": "quasi_identifiers", "other": "other"}
+_EXAMPLES, _ROWS, _MOST_VALUES, _MOST_NAMED = 3, 8, 5000, 5
+
+
+def overview(session: Session, asked: Any) -> dict[str, Any]:
+    """Every column of a table, with its role in the policy and a reason where it was suggested."""
+    name = session.name_of(asked)
+    if session.kind_of(name) != "table":
+        raise InputError(f"{name!r} is published already: open the table to say what columns are")
+    draft = _draft(session, name)
+    reasons, mistake = _reasons(session, name), ""
+    try:
+        schema = _schema_of(draft)
+    except InputError as error:
+        schema, mistake = {}, str(error)
+    found = session.profiles(name, lambda: _profiled(session, name))
+    return {
+        "name": visible(name),
+        "rows": max((each.rows for each in found), default=0),
+        "columns": [_column(each, schema, reasons.get(each.name, {})) for each in found],
+        "mistake": mistake or draft.mistake,
+        "roles": ROLES,
+    }
+
+
+def _draft(session: Session, name: str) -> Draft:
+    draft = session.draft(name)
+    assert draft is not None  # of a table there is always one
+    return draft
+
+
+def _schema_of(draft: Draft) -> dict[str, Any]:
+    try:
+        schema = from_toml(draft.text).get("schema", {})
+    except ValueError as error:
+        raise SchemaError(f"the policy is not valid TOML: {error}") from None
+    if not isinstance(schema, dict):
+        raise SchemaError("schema is no table in the policy")
+    return schema
+
+
+def _reasons(session: Session, name: str) -> dict[str, dict[str, str]]:
+    """What was said of each column when roles were suggested."""
+    found = session.suggested(name)
+    if found is None:
+        return {}
+    return {
+        each.name: {"role": each.role, "reason": each.reason, "question": each.question}
+        for each in found.columns
+    }
+
+
+def _profiled(session: Session, name: str) -> list[Profile]:
+    table = open_table(session.path_of(name), Reading())
+    found = profiles(table, Reading())
+    known = reading_of(found, Reading())
+    return profiles(table, known) if known != Reading() else found
+
+
+def _column(found: Profile, schema: Mapping[str, Any], reason: Mapping[str, str]) -> dict[str, Any]:
+    given = schema.get("hierarchies", {})
+    hierarchy = given.get(found.name) if isinstance(given, Mapping) else None
+    role = _role(found.name, schema)
+    return {
+        "name": found.name,
+        "shown": visible(found.name),
+        "kind": found.kind or "not readable",
+        "holds": found.said,
+        "distinct": number(found.distinct),
+        "nulls": number(found.nulls),
+        "examples": [visible(value) for value in _frequent(found)[:_EXAMPLES]],
+        "problem": found.problem,
+        "role": role,
+        "reason": reason.get("reason", "")
+        if reason.get("role") == _role(found.name, schema)
+        else "",
+        "question": reason.get("question", ""),
+        "hierarchy": None if hierarchy is None else json.loads(json.dumps(hierarchy, default=str)),
+        "coarsens": coarsening(hierarchy) if isinstance(hierarchy, Mapping) else "",
+    }
+
+
+def _role(name: str, schema: Mapping[str, Any]) -> str:
+    for role, key in _KEYS.items():
+        if name in schema.get(key, ()):
+            return role
+    hidden = schema.get("sensitive", ())
+    return "sensitive" if name in ([hidden] if isinstance(hidden, str) else hidden) else ""
+
+
+def _frequent(found: Profile) -> list[Any]:
+    if found.people is None or not len(found.domain):
+        return []
+    most = np.argsort(-found.people[: len(found.domain)], kind="stable")[:_ROWS]
+    return [found.domain[i] for i in most.tolist()]
+
+
+# ---- changes ------------------------------------------------------------------------------------
+
+
+def settled(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a column a role, and a hierarchy or none; the policy then says so."""
+    name, column, role = session.name_of(given.get("of")), given.get("column"), given.get("role")
+    if role not in ROLES:
+        raise InputError(f"a role is one of {', '.join(filter(None, ROLES))}")
+    found = session.profiles(name, lambda: _profiled(session, name))
+    order = [each.name for each in found]
+    if column not in order:
+        raise InputError(f"there is no column {column!r}")
+    draft = _draft(session, name)
+    table = from_toml(draft.text) if not draft.is_broken else {}
+    schema = dict(table.get("schema", {}))
+    roles = {own: _role(own, schema) for own in order} | {column: role}
+    for each, key in _KEYS.items():
+        schema[key] = [own for own in order if roles[own] == each]
+    hidden = [own for own in order if roles[own] == "sensitive"]
+    schema["sensitive"] = hidden[0] if len(hidden) == 1 else hidden
+    hierarchies = dict(schema.get("hierarchies", {}))
+    if "hierarchy" in given:
+        hierarchies.pop(column, None)
+        if given["hierarchy"] is not None:
+            hierarchies[column] = given["hierarchy"]
+    allowed = ("quasi-identifier", "sensitive")
+    schema["hierarchies"] = {own: h for own, h in hierarchies.items() if roles.get(own) in allowed}
+    schema["types"] = {
+        own: kind for own, kind in schema.get("types", {}).items() if roles.get(own) == allowed[0]
+    }
+    for key in ("identifiers", "other", "hierarchies", "types"):
+        if not schema.get(key):
+            schema.pop(key, None)
+    session.set_policy(name, draft.saying(changed(draft.text, {**table, "schema": schema})))
+    return overview(session, name)
+
+
+def preview(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a hierarchy makes of a column: its levels, some values, and those it does not cover."""
+    name, column = session.name_of(given.get("of")), given.get("column")
+    table = given.get("hierarchy")
+    if not isinstance(table, Mapping) or not isinstance(column, str):
+        raise InputError("a hierarchy is a table, such as { mask = 5 }")
+    draft = _draft(session, name)
+    draft.check_paths(table)
+    made = hierarchy_from(table, column, draft.beside)
+    found = session.profiles(name, lambda: _profiled(session, name))
+    own = next((each for each in found if each.name == column), None)
+    if own is None or not len(own.domain):
+        raise InputError(f"there is no column {column!r} with values")
+    domain: list[Any] = list(own.domain[:_MOST_VALUES])
+    if "intervals" not in table and "dates" not in table:
+        domain = [value if isinstance(value, str) else str(value) for value in domain]
+    covered, left = _covered(made, domain, column)
+    levels = made.levels(covered, column, None) if covered else None
+    rows = list(_laid(levels, covered, own)) if levels is not None else []
+    many = 0 if levels is None else len(levels.labels)
+    head = ("value", *(f"level {i}" for i in range(1, many + 1)))
+    kinds = [] if levels is None else [len(labels) for labels in levels.labels]
+    count = ("how many", *(number(each) for each in kinds))
+    return {
+        "levels": grid_values(Grid(head, [*rows, count] if rows else [], left=range(len(head)))),
+        "covered": len(covered),
+        "left": len(left),
+        "missing": [visible(value) for value, _ in left[:_MOST_NAMED]],
+        "why": left[0][1] if left else "",
+        "cut": own.distinct > len(domain),
+    }
+
+
+def _covered(made: Any, domain: Sequence[Any], column: str) -> tuple[list[Any], list[Any]]:
+    """The values that have a place in a hierarchy, and the others with the reason."""
+    try:
+        made.levels(domain, column, None)
+        return list(domain), []
+    except HierarchyError:
+        pass
+    covered, left = [], []
+    for value in domain:
+        try:
+            made.levels([value], column, None)
+            covered.append(value)
+        except HierarchyError as error:
+            left.append((value, str(error)))
+    return covered, left
+
+
+def _laid(levels: Any, covered: Sequence[Any], own: Profile) -> Iterator[tuple[str, ...]]:
+    """Some values with their labels, in the order of the hierarchy."""
+    order = levels.order.tolist()
+    step = max(1, len(order) // _ROWS)
+    for leaf in range(0, len(order), step):
+        labels = [
+            visible(names[int(nodes[leaf])])
+            for nodes, names in zip(levels.ancestors, levels.labels, strict=True)
+        ]
+        yield visible(covered[order[leaf]]), *labels

@@ -1,0 +1,363 @@
+"""The publish view: a release made in a process of its own, looked at, compared, then written."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from foreknow.auditing.audit import Audit
+from foreknow.data.microdata import Microdata
+from foreknow.documents import from_toml
+from foreknow.errors import InputError, NoSafeRelease, OutputError, did_you_mean
+from foreknow.explore.session import Session
+from foreknow.explore.shown import grid_values
+from foreknow.methods.registry import METHODS, key_of, kind_of
+from foreknow.numbers import percentage
+from foreknow.output import write_whole
+from foreknow.policy.policy import Policy
+from foreknow.publishing import owners_folder
+from foreknow.publishing.publish import publish
+from foreknow.report.exposed import exposed_grid
+from foreknow.report.figures import sizes_figure
+from foreknow.report.page import Cell, Grid
+from foreknow.report.pages.audit import titled_exposed
+from foreknow.report.words import average_text, number, visible
+from foreknow.result import page_of
+from foreknow.scratch import CONTENT, scratch_folder
+from foreknow.utility.query_error import query_error
+from foreknow.workers import Failure, side_by_side
+
+_QUERIES = 300
+_MOST_TRIALS = 12
+_FOLDER = re.compile(r"\w[\w .-]{0,80}")
+_BEFORE = "the table as it is"
+_NOTE = "progress"
+
+
+# ---- in a process of its own --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What is to be published, and where it is kept until somebody wants it."""
+
+    table: Path
+    policy: Mapping[str, Any]
+    beside: Path
+    name: str
+    kept: Path
+
+
+@dataclass(frozen=True)
+class Made:
+    """A release that was made, and is kept aside; or why there is none."""
+
+    rows: tuple[tuple[str, Any], ...] = ()
+    sizes: Any = None
+    headline: str = ""
+    safe: bool = False
+    why: tuple[str, ...] = ()
+
+
+class _Notes(logging.Handler):
+    """Keeps what was said last where the page can read it."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(logging.INFO)
+        self._place = place
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say how far it is."""
+        write_whole(self._place, record.getMessage(), private=True)
+
+
+def _publish(order: _Order, job: str) -> Made:
+    """Publish, measure and write aside; that nothing is safe is an answer."""
+    log = logging.getLogger("foreknow")
+    log.setLevel(logging.INFO)
+    log.addHandler(_Notes(order.kept.parent / _NOTE))
+    policy = Policy.from_dict(order.policy, order.beside)
+    try:
+        microdata = Microdata(order.table, policy.needed_schema)
+        made = publish(microdata, policy, method=job)
+        made.write(order.kept)
+    except NoSafeRelease as none:
+        return Made(why=(none.said, *none.way_out))
+    except InputError as refused:
+        return Made(why=(str(refused),))
+    log.info("asking count queries of the release")
+    error = query_error(made, microdata, queries=_QUERIES, seed=0)
+    rows = [("Form", made.certificate.form), *audit_rows(made.audit)]
+    if error.median is not None:
+        rows.append(("Count queries are off by, in the middle", percentage(error.median, 1)))
+    page = page_of(made.audit)
+    return Made(tuple(rows), sizes_figure(made.counts), page.headline, made.audit.safe)
+
+
+def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
+    """What is compared of a release: verdicts, people over each limit, what it is worth."""
+    page = page_of(audit)
+    yield "Verdict", Cell(page.headline, page.mood)
+    grid = next((block for block in page.brief() if isinstance(block, Grid)), None)
+    for _, about, knows, worst, limit, _ in () if grid is None else grid.rows:
+        yield f"{about}, from who knows {knows}; limit {limit}", worst
+    for each in audit.criteria:
+        mood = "safe" if each.safe else "unsafe"
+        yield str(each.requirement.criterion), Cell(visible(each.attained), mood)
+    for title, people, *_ in exposed_grid(titled_exposed(audit)).rows:
+        yield f"People over the limit of {title}", people
+    worth = audit.utility
+    yield "People", number(worth.people)
+    yield "Groups", number(worth.groups)
+    sizes = f"{number(worth.smallest_group)} to {number(worth.largest_group)}"
+    yield "People in a group", f"{average_text(worth.average_group_size)} ({sizes})"
+    for column, loss in worth.ncp.items():
+        yield f"Generalized: {visible(column)}", percentage(loss, 1)
+
+
+# ---- in the server ------------------------------------------------------------------------------
+
+
+@dataclass
+class Trial:
+    """A release that was asked for."""
+
+    place: int
+    table: str
+    method: str
+    kept: Path
+    name: str = ""  # what it is opened by
+    made: Made | None = None
+    written: str | None = None
+    state: str = "running"
+    seconds: float = 0.0
+
+
+class Press:
+    """Publishes one release at a time, and keeps those it made until the server ends."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._lock = threading.Lock()
+        self._trials: list[Trial] = []
+        self._aside: tuple[Path, int] | None = None
+        self._running: threading.Thread | None = None
+        self._stop = threading.Event()
+
+    def close(self) -> None:
+        """End what runs, and remove what was not written."""
+        self._stop.set()
+        if self._running is not None:
+            self._running.join(10)
+        if self._aside is not None:
+            folder, lock = self._aside
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
+            self._aside = None
+
+    def overview(self, asked: Any) -> dict[str, Any]:
+        """The methods, and the releases that were made of a table."""
+        name = self._table(asked)
+        draft = self._session.draft(name)
+        table = {} if draft is None or draft.is_broken else from_toml(draft.text)
+        own = table.get("publish", {})
+        kinds = {key: kind_of(key) for key, _ in METHODS}
+        return {
+            "name": visible(name),
+            "methods": [
+                {
+                    "key": key,
+                    "about": (kind.__doc__ or "").partition("\n")[0],
+                    "settings": kind.settings.known_keys(),
+                }
+                for key, kind in kinds.items()
+            ],
+            "method": own.get("method", "mondrian"),
+            "form": own.get("form", ""),
+            "mistake": "" if draft is None else draft.mistake,
+            "before": _BEFORE,
+            **self.state(name),
+        }
+
+    def state(self, asked: Any) -> dict[str, Any]:
+        """How far it is, and what was made."""
+        name = self._table(asked)
+        note = None if self._aside is None else self._aside[0] / CONTENT / _NOTE
+        said = note.read_text("utf-8") if note is not None and note.is_file() else ""
+        return {
+            "said": visible(said),
+            "running": self._running is not None and self._running.is_alive(),
+            "trials": [_shown(trial) for trial in self._trials if trial.table == name],
+        }
+
+    def _table(self, asked: Any) -> str:
+        name = self._session.name_of(asked)
+        if self._session.kind_of(name) != "table":
+            raise InputError(f"{visible(name)} is published already: open the table to publish it")
+        return name
+
+    def start(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Begin to publish, unless that is being done."""
+        name = self._table(given.get("of"))
+        draft = self._session.draft(name)
+        assert draft is not None  # of a table there is always one
+        if not isinstance(given.get("method"), str):
+            raise InputError("say by which method")
+        method, form = key_of(given["method"]), given.get("form") or None
+        settings = _settings(given.get("settings"), method)
+        if form not in (None, "generalized", "bucketized"):
+            raise InputError("the form is generalized or bucketized")
+        table = from_toml(draft.text)
+        own = {**table.get("publish", {}), "method": method, "form": form}
+        own[method] = {**own.get(method, {}), **settings} or None
+        table["publish"] = {key: value for key, value in own.items() if value is not None}
+        draft.check(table)
+        with self._lock:
+            if self._running is not None and self._running.is_alive():
+                raise InputError("a release is being made; cancel it or wait for it")
+            if len(self._trials) >= _MOST_TRIALS:
+                raise InputError(f"{_MOST_TRIALS} releases were made; start foreknow explore again")
+            if self._aside is None:
+                self._aside = self._make_place()
+            place = len(self._trials) + 1
+            kept = self._aside[0] / CONTENT / f"release-{place}"
+            (kept.parent / _NOTE).unlink(missing_ok=True)
+            trial = Trial(place, name, method, kept)
+            self._trials.append(trial)
+            order = _Order(self._session.path_of(name), table, draft.beside, name, kept)
+            self._stop.clear()
+            self._running = threading.Thread(target=self._run, args=(trial, order), daemon=True)
+            self._running.start()
+        return self.state(name)
+
+    def _make_place(self) -> tuple[Path, int]:
+        try:
+            folder, lock = scratch_folder(self._session.folder)
+        except OSError as error:
+            raise OutputError(
+                f"{str(self._session.folder)!r} cannot be written: {error.strerror}"
+            ) from None
+        (folder / CONTENT).mkdir(mode=0o700)
+        return folder, lock
+
+    def _run(self, trial: Trial, order: _Order) -> None:
+        begun = time.monotonic()
+        found: Any = None
+        try:
+            runs = side_by_side(_publish, order, [trial.method], 1, stopped=self._stop.is_set)
+            found = next((own for _, own in runs), None)
+        except InputError as error:
+            found = Failure(str(error))
+        except Exception as error:
+            found = Failure(type(error).__name__)
+        trial.seconds = time.monotonic() - begun
+        if isinstance(found, Made):
+            trial.made = found
+            trial.state = "made" if found.rows else "none"
+            if found.rows:
+                name = f"release {trial.place} of {trial.table}"
+                trial.name = self._session.adopt(name, order.kept)
+        elif found is None:
+            trial.state = "cancelled"
+        else:
+            trial.state, trial.made = "failed", Made(why=(found.why,))
+        if trial.state != "made":
+            for left in (order.kept, owners_folder(order.kept)):
+                shutil.rmtree(left, ignore_errors=True)
+
+    def cancel(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """End the process that publishes; nothing of it is kept."""
+        self._stop.set()
+        if self._running is not None:
+            self._running.join(10)
+        return self.state(given.get("of"))
+
+    def write(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Give the folders of a release, which was judged as written, their names."""
+        trial, folder = self._trial(given.get("trial")), given.get("folder")
+        if not isinstance(folder, str) or not _FOLDER.fullmatch(folder) or folder.endswith("."):
+            raise OutputError("name a new folder of this folder, such as release")
+        target = self._session.folder / folder
+        with self._lock:
+            if trial.written is not None:
+                raise OutputError(f"it was written already, to {visible(trial.written)}")
+            owner = owners_folder(target)
+            for each in (target, owner):
+                if each.exists() or each.is_symlink():
+                    raise OutputError(f"{each.name!r} exists already; name another folder")
+            owners_folder(trial.kept).rename(owner)
+            trial.kept.rename(target)
+            trial.written, trial.kept = folder, target
+            self._session.drop(trial.name)
+            trial.name = folder
+        return self.state(trial.table)
+
+    def _trial(self, asked: Any) -> Trial:
+        found = next((one for one in self._trials if str(one.place) == str(asked)), None)
+        if found is None or found.state != "made":
+            raise InputError(f"there is no release {asked!r}")
+        return found
+
+    def compared(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Two releases of a table side by side; or one, and the table as it is."""
+        name = self._table(given.get("of"))
+        titles, columns, figures = [], [], []
+        for key in ("a", "b"):
+            if given.get(key) in (None, "", "0"):
+                audit = self._session.looked(name).audit
+                titles.append(_BEFORE)
+                columns.append(dict(audit_rows(audit)))
+                figures.append(sizes_figure(audit.counts))
+                continue
+            trial = self._trial(given[key])
+            assert trial.made is not None
+            titles.append(_title(trial))
+            columns.append(dict(trial.made.rows))
+            figures.append(trial.made.sizes)
+        first, second = columns
+        labels = [*first, *(label for label in second if label not in first)]
+        rows = [(label, first.get(label, "–"), second.get(label, "–")) for label in labels]
+        grid = Grid(("", *titles), rows, left=(0,))
+        return {"grid": grid_values(grid), "titles": titles, "sizes": figures}
+
+
+def _settings(given: Any, method: str) -> dict[str, Any]:
+    """Settings of a method, as they are written in a policy file."""
+    if not isinstance(given, str) or not given.strip():
+        return {}
+    try:
+        found = from_toml(given, float)
+    except ValueError as error:
+        raise InputError(f"settings are written as suppression = 0.05: {error}") from None
+    known = kind_of(method).settings.known_keys()
+    for key in found:
+        if key not in known:
+            raise InputError(f"{method} has no setting {key!r}{did_you_mean(key, known)}")
+    return found
+
+
+def _title(trial: Trial) -> str:
+    return f"release {trial.place}, by {trial.method}"
+
+
+def _shown(trial: Trial) -> dict[str, Any]:
+    made = trial.made
+    return {
+        "place": trial.place,
+        "title": _title(trial),
+        "state": trial.state,
+        "safe": made is not None and made.safe,
+        "said": "" if made is None else made.headline,
+        "why": [] if made is None else list(made.why),
+        "seconds": f"{trial.seconds:.1f}",
+        "name": trial.name,
+        "written": trial.written,
+    }

@@ -1,0 +1,357 @@
+"""The release view: verdicts, dials that answer at once, who is exposed, skylines, "what if"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.statements import Posterior, Statements
+from foreknow.auditing.audit import Verdict
+from foreknow.auditing.exposed import Exposed
+from foreknow.auditing.skyline import skyline_report
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label
+from foreknow.data.release import Release
+from foreknow.errors import InputError
+from foreknow.explore.kinds import Judged
+from foreknow.explore.session import Dial, Looked, Secret
+from foreknow.explore.shown import grid_values, page_values
+from foreknow.numbers import as_threshold, shown, whole_number
+from foreknow.policy.requirement import Point, Requirement
+from foreknow.publishing.members import OwnRelease
+from foreknow.report.exposed import MEANING, exposed_grid, exposed_sentence
+from foreknow.report.figures import sizes_figure
+from foreknow.report.knowledge import Terms, describe
+from foreknow.report.page import Cell, Grid
+from foreknow.report.pages.audit import (
+    AuditPage,
+    requirement_title,
+    sensitive_noun,
+    utility_line,
+    values_phrase,
+    verdict_sentence,
+)
+from foreknow.report.pages.skyline import (
+    adversary as adversary_words,
+)
+from foreknow.report.pages.skyline import (
+    least_sentence,
+    skyline_values,
+    terms_of,
+)
+from foreknow.report.words import (
+    chance_text,
+    group_text,
+    group_words,
+    interval_text,
+    limit_text,
+    named,
+    number,
+    percent,
+    point_limit,
+    some,
+    visible,
+)
+from foreknow.result import page_of
+
+_MOST_VALUES, _MOST_GROUPS, _MOST_ANSWERS = 2000, 8, 200
+_MOST_AMOUNT = 10_000
+_MOST_STATEMENTS = 200
+
+
+def overview(looked: Looked) -> dict[str, Any]:
+    """All that is said of a release before anything is turned."""
+    audit = looked.audit
+    page: Any = page_of(audit)
+    assert isinstance(page, AuditPage)
+    return {
+        **page_values(page),
+        "name": visible(looked.name),
+        "published": looked.published,
+        "scope": utility_line(audit.utility),
+        "sizes": sizes_figure(audit.counts),
+        "dials": [_dial(looked, dial) for dial in looked.dials],
+        "meaning": MEANING,
+        "names": _names_people(looked),
+    }
+
+
+def _dial(looked: Looked, dial: Dial) -> dict[str, Any]:
+    own, start = dial.requirement, dial.start
+    noun = sensitive_noun(looked.policy, own)
+    counts = dial.secrets[0].counts
+    facts = start.adversary
+    assert isinstance(facts, Facts)
+    others = max(int(np.count_nonzero(counts.totals)) - 1, 0)
+    tops = min(others, max(8, 2 * facts.l)), max(20, 2 * facts.k), max(10, 2 * facts.m)
+    terms = Terms(noun, counts.semantics)
+    names = [str(value) for secret in dial.secrets for value in _values(secret)]
+    return {
+        "place": dial.place,
+        "title": requirement_title(own, dial.place),
+        "about": values_phrase(own, noun),
+        "noun": noun,
+        "values": names[:_MOST_VALUES] if dial.secrets[0].windows is None else [],
+        "start": {"l": facts.l, "k": facts.k, "m": facts.m, "limit": shown(start.below)},
+        "tops": dict(zip("lkm", tops, strict=True)),
+        "axes": terms.axes,
+        "legend": [f"{word} {meaning}" for word, meaning in terms.legend],
+    }
+
+
+def _values(secret: Secret) -> list[Label]:
+    counts = secret.counts
+    mask = secret.requirement.mask(counts.values) if secret.windows is None else ()
+    return [value for value, own in zip(counts.values, mask, strict=False) if own]
+
+
+# ---- dials --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Turned:
+    """Where the dials of a requirement stand."""
+
+    dial: Dial
+    amounts: tuple[int, int, int]
+    limit: Fraction
+    value: str  # empty: every one of them
+
+    @classmethod
+    def of(cls, looked: Looked, given: Mapping[str, str]) -> Turned:
+        """Read them from an address; what it does not say stands as in the policy."""
+        places = {str(dial.place): dial for dial in looked.dials}
+        if not places:
+            raise InputError("no requirement of the policy is about what somebody could find out")
+        asked = given.get("requirement") or next(iter(places))
+        if asked not in places:
+            raise InputError(f"there is no requirement {asked!r} with dials")
+        dial = places[asked]
+        facts: Any = dial.start.adversary
+        amounts = tuple(_amount(given, name, getattr(facts, name)) for name in "lkm")
+        limit = as_threshold(given["limit"]) if given.get("limit") else dial.start.below
+        return cls(dial, amounts, limit, given.get("value", ""))  # type: ignore[arg-type]
+
+
+def _amount(given: Mapping[str, str], name: str, usual: int) -> int:
+    text = given.get(name, "")
+    if not text:
+        return usual
+    if not (text.isascii() and text.isdigit() and len(text) < 7):
+        raise InputError(f"{name} must be a whole number, not {text!r}")
+    return min(whole_number(int(text), name, 0), _MOST_AMOUNT)
+
+
+def judged(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
+    """The verdict, who is over the limit and which groups are, wherever the dials stand."""
+    turned = Turned.of(looked, given)
+    own = turned.dial.turned(turned.amounts, turned.limit)
+    noun = sensitive_noun(looked.policy, turned.dial.requirement)
+    point = own.points[0]
+    each = list(_judged_each(turned, point))
+    found = [worst for worst, _, _ in each if worst is not None]
+    if not found:
+        raise InputError(f"nobody in the release has {named(turned.value)}")
+    top = point.worst(found)
+    counts = next(counts for worst, counts, _ in each if worst is top)
+    verdict = Verdict(own, point, top, point.holds(top), (), counts, turned.dial.known)
+    exposed = _exposed(own, point, [about for _, _, about in each])
+    return {
+        "safe": verdict.safe,
+        "sentence": verdict_sentence(verdict, noun),
+        "worst": _chance(top, verdict.limit, verdict.safe),
+        "limit": point_limit(point, top),
+        "exposed": exposed_sentence(exposed),
+        "counts": grid_values(exposed_grid([(requirement_title(own, turned.dial.place), exposed)])),
+        "groups": grid_values(_groups(own, point, noun, [about for _, _, about in each])),
+    }
+
+
+def _judged_each(
+    turned: Turned, point: Point
+) -> Iterator[tuple[Disclosure | None, GroupCounts, Judged | None]]:
+    """The worst of each secret, in which counts, and all its kinds."""
+    asked = False
+    for secret in turned.dial.secrets:
+        if secret.windows is not None:
+            found = point.adversary.near(secret.windows)  # type: ignore[attr-defined]
+            yield found, secret.counts, None
+            asked = True
+            continue
+        mask = secret.requirement.mask(secret.counts.values)
+        if turned.value:
+            named_so = np.array([str(value) == turned.value for value in secret.counts.values])
+            mask = mask & named_so
+            if not mask.any():
+                continue
+        asked = True
+        kinds = secret.kinds(turned.amounts[0])
+        all_of_them = kinds.judged(point, mask)
+        yield all_of_them.worst(), kinds.some, all_of_them
+    if not asked:
+        raise InputError(f"the requirement is not about {named(turned.value)}")
+
+
+def _exposed(own: Requirement, point: Point, each: Sequence[Judged | None]) -> Exposed:
+    """People over the limit; of several secrets only where there is one."""
+    if len(each) != 1 or each[0] is None:
+        return Exposed(own, point)
+    return Exposed(own, point, each[0].over(), each[0].certain())
+
+
+def _groups(own: Requirement, point: Point, noun: str, each: Sequence[Judged | None]) -> Grid:
+    """The most exposed groups, one of each kind, each with a sentence."""
+    rows = []
+    for about in each:
+        if about is None:
+            continue
+        some_groups = about.kinds.some
+        for group, code, many, found in about.ranked(_MOST_GROUPS):
+            cell = some_groups.bag(group)[found.value]
+            label = group_text(some_groups.group_label(group))
+            alike = f"{label} and {some(many - 1, 'other', 'others')}" if many > 1 else label
+            safe = point.holds(found)
+            limit = point.limit(found)
+            rows.append(
+                (
+                    found.probability,
+                    (
+                        alike,
+                        number(int(some_groups.sizes[group])),
+                        visible(some_groups.values[code]),
+                        number(cell),
+                        Cell(
+                            _chance(found, limit, safe),
+                            "safe" if safe else "unsafe",
+                            width=f"{100 * found.probability:.2f}",
+                            mark=f"{100 * float(limit):.2f}",
+                        ),
+                        group_sentence(some_groups, group, found, point, noun),
+                    ),
+                )
+            )
+    rows.sort(key=lambda row: -row[0])
+    have = "occurrences" if each[0] is not None and each[0].chances.overlap else "have it"
+    head = ("group", "people", "value", have, "how sure", "how")
+    return Grid(head, [row for _, row in rows[:_MOST_GROUPS]], left=(0, 2, 5))
+
+
+def group_sentence(
+    counts: GroupCounts, group: int, found: Disclosure, point: Point, noun: str
+) -> str:
+    """Say which facts find somebody of a group out; in general where they are about others."""
+    facts = point.adversary
+    assert isinstance(facts, Facts)
+    sure = _chance(found, point.limit(found), point.holds(found))
+    alone = facts.disclosure(counts.take(np.array([group])), found.value)
+    if abs(alone.probability - found.probability) < 1e-9:
+        used = describe(facts, alone.witness, noun)
+        return f"Someone who {used.knows} can be {sure} sure that {used.whose} has " + (
+            f"{named(found.value)}."
+        )
+    known = Terms(noun, counts.semantics, named(found.value)).known(facts.l, facts.k, facts.m)
+    return (
+        f"Someone who knows {known}, some of them of people in other groups, can be {sure} sure "
+        f"that a person in {group_words(counts.group_label(group))} has {named(found.value)}."
+    )
+
+
+def _chance(found: Disclosure, limit: Fraction, safe: bool) -> str:
+    return percent(found, limit, 1, "up" if safe or found.bounded else "nearest")
+
+
+# ---- skylines -----------------------------------------------------------------------------------
+
+
+def skyline(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
+    """The skyline of one value at the limit: stairs to turn, and what each point means."""
+    turned = Turned.of(looked, given)
+    noun = sensitive_noun(looked.policy, turned.dial.requirement)
+    for secret in turned.dial.secrets:
+        found = [value for value in _values(secret) if str(value) == turned.value]
+        if secret.windows is not None:
+            raise InputError("the skyline of a window is drawn by foreknow skyline --within")
+        if found:
+            report = skyline_report(
+                secret.counts, found[:1], confidence=turned.limit, sensitive=noun
+            )
+            corners = report.corners(found[0])
+            terms = terms_of(report, found[0])
+            limit = limit_text(turned.limit)
+            return {
+                "title": f"What is withstood of {visible(found[0])} at {limit}",
+                "least": least_sentence(report, found[0]),
+                "points": [corner.point for corner in corners],
+                "words": [adversary_words(terms, corner.point) for corner in corners],
+                "drawn": skyline_values(report, found[0], corners) if corners else None,
+            }
+    raise InputError(f"the requirement is not about {named(turned.value)}")
+
+
+# ---- what if they knew ... ----------------------------------------------------------------------
+
+
+def _names_people(looked: Looked) -> bool:
+    """Whether statements can name people; who they are is only looked up when one is asked."""
+    try:
+        _named_release(looked, look=False)
+    except InputError:
+        return False
+    return True
+
+
+def _named_release(looked: Looked, *, look: bool = True) -> Release:
+    """The release with the names of its people, which the owner's table or folder has."""
+    if looked.published:
+        own = OwnRelease.open(looked.path)
+        return own.named() if look else own.published.release
+    schema = looked.policy.needed_schema
+    named_schema = schema.naming()
+    return Release.from_schema(looked.path, named_schema)
+
+
+def asked(looked: Looked, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What follows from statements about people for one of them."""
+    texts = given.get("statements")
+    person = given.get("about")
+    if not isinstance(texts, str) or not isinstance(person, str):
+        raise InputError("statements and about must be texts")
+    if not person.strip():
+        raise InputError("say whom to ask about, by the name in the table")
+    lines = [line.strip() for line in texts.splitlines()]
+    said = [line for line in lines if line and not line.startswith("#")]
+    if len(said) > _MOST_STATEMENTS:
+        raise InputError(f"more than {_MOST_STATEMENTS} statements; foreknow ask takes a file")
+    release = _named_release(looked)
+    if len(release.sensitives) > 1:
+        release = release.seen(release.sensitive)
+    known = Statements(*said)
+    row = known.posteriors(release, people=[person.strip()])
+    answers = [answer for each in row.values() for answer in each.answers()]
+    answers.sort(key=lambda answer: -answer.probability)
+    rows = [
+        (
+            visible(answer.value),
+            "not known" if answer.before is None else chance_text(answer.before),
+            Cell(
+                chance_text(answer.exact)
+                if answer.exact is not None
+                else f"about {_interval(answer)}",
+                "strong",
+                width=f"{100 * answer.probability:.2f}",
+            ),
+        )
+        for answer in answers[:_MOST_ANSWERS]
+    ]
+    return {"answers": grid_values(Grid(("value", "before", "after"), rows)), "person": person}
+
+
+def _interval(answer: Posterior) -> str:
+    low, high = answer.interval
+    return interval_text(answer.probability, low, high, digits=1)

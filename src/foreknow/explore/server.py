@@ -1,0 +1,270 @@
+"""Server: the routes of the page, and how it begins and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import socket
+import webbrowser
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from foreknow._version import __version__
+from foreknow.documents import from_json
+from foreknow.errors import ForeknowError, InputError, OutputError
+from foreknow.explore import columns, policy, release
+from foreknow.explore.publish import Press
+from foreknow.explore.security import HOST, Guard, Keys
+from foreknow.explore.session import Session
+from foreknow.report.page import plotly
+from foreknow.text import one_line, visible
+
+if TYPE_CHECKING:
+    import uvicorn
+
+# The views: address, title, and whether it draws.
+VIEWS = (
+    ("columns", "Columns", False),
+    ("policy", "Policy", False),
+    ("release", "Release", True),
+    ("publish", "Publish", True),
+)
+_TYPES = {".css": "text/css", ".js": "text/javascript"}
+_STATIC = re.compile(r"[a-z]+\.(?:css|js)")
+_WATCH = 1.0  # seconds between looks whether the terminal is still there
+
+
+def application(session: Session, press: Press | None = None) -> Starlette:
+    """The page and what it asks, for one session."""
+    press = press or Press(session)
+    routes = [
+        Route("/", _start(session)),
+        Route("/static/{name}", _static),
+        *(Route(f"/{key}", _view(session, key)) for key, _, _ in VIEWS),
+        _answers("/api/choices", lambda given: _choices(session)),
+        _answers("/api/columns", lambda given: columns.overview(session, given.get("of"))),
+        _changes("/api/columns/settled", lambda given: columns.settled(session, given)),
+        _changes("/api/columns/preview", lambda given: columns.preview(session, given)),
+        _answers("/api/policy", lambda given: policy.overview(session, given.get("of"))),
+        _changes("/api/policy/written", lambda given: policy.written(session, given)),
+        _changes("/api/policy/settled", lambda given: policy.settled(session, given)),
+        _changes("/api/policy/saved", lambda given: policy.saved(session, given)),
+        _answers("/api/publish", lambda given: press.overview(given.get("of"))),
+        _answers("/api/publish/state", lambda given: press.state(given.get("of"))),
+        _answers("/api/publish/compared", press.compared),
+        _changes("/api/publish/start", press.start),
+        _changes("/api/publish/cancel", press.cancel),
+        _changes("/api/publish/write", press.write),
+        _answers("/api/release", lambda given: release.overview(_looked(session, given))),
+        _answers(
+            "/api/release/judged", lambda given: release.judged(_looked(session, given), given)
+        ),
+        _answers(
+            "/api/release/skyline", lambda given: release.skyline(_looked(session, given), given)
+        ),
+        _changes("/api/release/asked", lambda given: release.asked(_looked(session, given), given)),
+    ]
+    return Starlette(routes=routes)
+
+
+def _looked(session: Session, given: Mapping[str, Any]) -> Any:
+    return session.looked(given.get("of"))
+
+
+def _choices(session: Session) -> dict[str, Any]:
+    return {
+        "folder": session.folder.name,
+        "first": session.first,
+        "choices": [vars(each) for each in session.choices()],
+    }
+
+
+# ---- routes -------------------------------------------------------------------------------------
+
+
+def _answers(path: str, answer: Callable[[Mapping[str, str]], Any]) -> Route:
+    """A route that says something and changes nothing."""
+
+    async def endpoint(request: Request) -> Response:
+        return await _answered(answer, dict(request.query_params))
+
+    return Route(path, endpoint, methods=["GET"])
+
+
+def _changes(path: str, change: Callable[[Mapping[str, Any]], Any]) -> Route:
+    """A route that takes JSON."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            given = from_json((await request.body()).decode("utf-8"))
+        except ValueError:
+            given = None
+        if not isinstance(given, dict):
+            return JSONResponse({"error": "that is not what the page sends"}, 400)
+        return await _answered(change, given)
+
+    return Route(path, endpoint, methods=["POST"])
+
+
+async def _answered(answer: Callable[[Any], Any], given: Any) -> Response:
+    """What a function says, worked out beside the other requests; a mistake in one line."""
+    try:
+        found = await run_in_threadpool(answer, given)
+    except InputError as error:
+        return JSONResponse({"error": _one_line(error)}, 400)
+    except ForeknowError as error:
+        return JSONResponse({"error": _one_line(error)}, 409)
+    return Response(json.dumps(found, default=str), media_type="application/json")
+
+
+def _one_line(error: Exception) -> str:
+    return one_line(str(error), kept="\n")
+
+
+def _start(session: Session) -> Callable[[Request], Response]:
+    def endpoint(request: Request) -> Response:
+        if session.first is None or "all" in request.query_params:
+            return _page("start", "Open", session)
+        return RedirectResponse(f"/release?{urlencode({'of': session.first})}", 303)
+
+    return endpoint
+
+
+def _view(session: Session, key: str) -> Callable[[Request], Response]:
+    ((title, draws),) = [(title, draws) for own, title, draws in VIEWS if own == key]
+
+    def endpoint(request: Request) -> Response:
+        return _page(key, title, session, draws)
+
+    return endpoint
+
+
+def _page(key: str, title: str, session: Session, draws: bool = False) -> Response:
+    shown = {"view": key, "title": title, "draws": draws, "views": VIEWS, "version": __version__}
+    folder = visible(session.folder.name)
+    return HTMLResponse(_templates().get_template(f"{key}.html.j2").render(**shown, folder=folder))
+
+
+def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if not _STATIC.fullmatch(name):
+        return Response("There is no such file.\n", 404, media_type="text/plain")
+    text = _file(name)
+    if text is None:
+        return Response("There is no such file.\n", 404, media_type="text/plain")
+    return Response(text, media_type=_TYPES[name[name.index(".") :]])
+
+
+@cache
+def _file(name: str) -> str | None:
+    """A script or style, of the report where it has it."""
+    if name == "library.js":
+        return plotly()
+    places = [files("foreknow.explore") / "static" / name]
+    places += [files("foreknow.report") / "templates" / name] if name == "style.css" else []
+    return next((each.read_text("utf-8") for each in places if each.is_file()), None)
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("foreknow.explore", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+# ---- beginning and end --------------------------------------------------------------------------
+
+
+def serve(
+    session: Session, port: int | None, browser: bool, announce: Callable[[str], None]
+) -> None:
+    """Serve a session until it is ended by Ctrl-C, or its terminal is closed."""
+    import uvicorn
+
+    with closing(_listen(port)) as place:
+        own = place.getsockname()[1]
+
+        def address(token: str) -> str:
+            return f"http://{HOST}:{own}/?token={token}"
+
+        def again(token: str) -> None:
+            announce(f"For another browser: {address(token)}")
+
+        keys, press = Keys(again), Press(session)
+        guard = Guard(application(session, press), keys, own)
+        # Addresses have names and values in them, so no request is logged.
+        settings = uvicorn.Config(
+            guard,
+            access_log=False,
+            log_level="critical",
+            server_header=False,
+            date_header=False,
+            lifespan="off",
+            ws="none",
+            timeout_graceful_shutdown=2,
+        )
+        announce(f"Foreknow explores {visible(session.folder)}. Open, once:")
+        announce(f"  {address(keys.token)}")
+        announce("Ctrl-C ends it.")
+        if browser:
+            webbrowser.open(address(keys.token))
+        try:
+            asyncio.run(_until_the_terminal_ends(uvicorn.Server(settings), place))
+        finally:
+            press.close()
+
+
+def _listen(port: int | None) -> socket.socket:
+    """Listen to this machine; any free port where none is asked for."""
+    place = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":
+            place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind((HOST, port or 0))
+        place.listen(1024)  # a browser may be there before us
+    except (OSError, OverflowError) as error:
+        place.close()
+        why = getattr(error, "strerror", None) or str(error)
+        raise OutputError(
+            f"port {port} cannot be used: {why}; leave out --port for a free one"
+        ) from None
+    return place
+
+
+async def _until_the_terminal_ends(server: uvicorn.Server, place: socket.socket) -> None:
+    """Serve, and end where who started us has ended."""
+    parent = os.getppid()
+
+    def end() -> None:
+        server.should_exit = server.force_exit = True
+
+    async def watch() -> None:
+        while os.getppid() == parent:
+            await asyncio.sleep(_WATCH)
+        end()
+
+    with suppress(AttributeError, NotImplementedError):  # Windows has no such signal
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, end)
+    watching = asyncio.create_task(watch())
+    try:
+        await server.serve(sockets=[place])
+    finally:
+        watching.cancel()

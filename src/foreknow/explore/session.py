@@ -1,0 +1,395 @@
+"""Session: what is loaded. A release is counted once; whatever is asked then, its counts answer."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.protocol import counts_of
+from foreknow.auditing.audit import Audit, audit
+from foreknow.auditing.opening import release_of
+from foreknow.data.counts import GroupCounts
+from foreknow.data.windows import Windows
+from foreknow.documents import from_toml, read_text
+from foreknow.errors import InputError, PolicyError
+from foreknow.evidence import certified_policy
+from foreknow.explore.kinds import Kinds
+from foreknow.explore.security import inside
+from foreknow.policy.file import policy_from
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Point, Requirement
+from foreknow.policy.suggestion import PolicySuggestion, suggest_policy
+from foreknow.publishing import CERTIFICATE
+from foreknow.publishing.certificate import Certificate
+
+_TABLES = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx", ".sqlite", ".duckdb", ".sav", ".dta")
+_MOST_FILES, _DEEP = 300, 2
+_MOST_BYTES = 1 << 20
+_KEPT = 4  # releases, and kinds of each secret
+# Keys of a policy below which a text is the path of a file.
+_PATHS = frozenset({"file", "population"})
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something in the folder that can be opened."""
+
+    name: str
+    kind: str  # table, release or policy
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A policy as a text; it may name files of the folder, or beside its own file, only."""
+
+    text: str
+    name: str | None  # of its file
+    folder: Path
+    beside: Path
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy that the text says; raises `PolicyError` for a mistake."""
+        name = "policy" if self.name is None else Path(self.name).name
+        try:
+            table = from_toml(self.text)
+        except ValueError as error:
+            raise PolicyError(f"{name} is not valid TOML: {error}") from None
+        return self.check(table)
+
+    def check(self, table: Mapping[str, Any]) -> Policy:
+        """The policy that some tables say, as if they were in this file."""
+        name = "policy" if self.name is None else Path(self.name).name
+        self.check_paths(table)
+        return policy_from(table, self.beside, name)
+
+    @cached_property
+    def mistake(self) -> str:
+        """What is wrong with it; empty where nothing is."""
+        try:
+            self.policy  # noqa: B018
+        except InputError as error:
+            return str(error)
+        return ""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it is no TOML at all."""
+        try:
+            from_toml(self.text)
+        except ValueError:
+            return True
+        return False
+
+    def saying(self, text: str) -> Draft:
+        """The same file with another text."""
+        return replace(self, text=text)
+
+    def named(self, name: str, folder: Path) -> Draft:
+        """The same text in a file of the folder."""
+        return Draft(self.text, name, folder, folder)
+
+    @property
+    def has_paths(self) -> bool:
+        """Whether it names other files."""
+        return next(_paths(from_toml(self.text)), None) is not None
+
+    def check_paths(self, table: Any) -> None:
+        """Refuse files elsewhere."""
+        for path in _paths(table):
+            self._check_inside(path)
+
+    def _check_inside(self, name: str) -> None:
+        place = (self.beside / name).resolve()
+        for folder in {self.folder, self.beside.resolve()}:
+            try:
+                inside(folder, os.path.relpath(place, folder))
+                return
+            except (InputError, ValueError):
+                continue
+        raise PolicyError(f"the file {name!r}, which the policy names, is not in the folder")
+
+
+@dataclass(eq=False)
+class Secret:
+    """What a requirement is about, as it is counted."""
+
+    requirement: Requirement
+    counted: Any
+    _kinds: OrderedDict[int, Kinds] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @cached_property
+    def counts(self) -> GroupCounts:
+        """Its counts; of numbers that are near each other, those of each number."""
+        return counts_of(self.counted)
+
+    @cached_property
+    def windows(self) -> Windows | None:
+        """The windows of numbers that are near each other, where it is about these."""
+        within = self.requirement.within
+        return None if within is None else Windows.of(self.counts, within)
+
+    def kinds(self, l: int) -> Kinds:  # noqa: E741
+        """Its kinds at one l; those of a few l are kept."""
+        with self._lock:
+            if l not in self._kinds:
+                self._kinds[l] = Kinds.of(self.counts, l)
+                if len(self._kinds) > 2 * _KEPT:
+                    self._kinds.popitem(last=False)
+            self._kinds.move_to_end(l)
+            return self._kinds[l]
+
+
+@dataclass(frozen=True, eq=False)
+class Dial:
+    """One requirement of the policy, whose amounts and limit can be turned."""
+
+    place: int
+    requirement: Requirement
+    known: tuple[str, ...]
+    secrets: tuple[Secret, ...]
+
+    def turned(self, amounts: tuple[int, int, int], limit: Fraction) -> Requirement:
+        """The requirement with other amounts and another limit."""
+        return replace(
+            self.requirement,
+            adversary=Facts(*amounts),
+            below=limit,
+            at_most=None,
+            at_most_times=None,
+        )
+
+    @property
+    def start(self) -> Point:
+        """Where it stands at first: at its own amounts, if they are of facts."""
+        points = [p for p in self.requirement.points if isinstance(p.adversary, Facts)]
+        if points:
+            return points[0]
+        limits = [p.below for p in self.requirement.points if not p.relative]
+        return replace(Requirement(Facts(0, 3, 0), limits[0] if limits else 0.5)).points[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """A release or a table, judged by a policy."""
+
+    name: str
+    path: Path
+    published: bool
+    policy: Policy
+    release: Any
+
+    @cached_property
+    def audit(self) -> Audit:
+        """The verdicts."""
+        return audit(self.release, self.policy, learned=False)
+
+    @cached_property
+    def dials(self) -> tuple[Dial, ...]:
+        """The requirements whose adversaries are not of groups alone."""
+        return tuple(
+            Dial(place, own, own.known(self.release), tuple(Secret(*each) for each in judged))
+            for place, (own, judged) in enumerate(
+                zip(self.policy.requirements, self.audit.counted, strict=False), 1
+            )
+            if own.criterion is None
+        )
+
+    def warm(self) -> None:
+        """Look at all cells for the amounts that are asked for next, beside what is asked."""
+        for dial in self.dials[:2]:
+            first = dial.start.adversary.l  # type: ignore[attr-defined]
+            for l in dict.fromkeys((first, *range(5))):  # noqa: E741
+                for secret in dial.secrets[:1]:
+                    if secret.windows is None:
+                        secret.kinds(l)
+
+
+class Session:
+    """What one call of ``foreknow explore`` may open, and what it has opened."""
+
+    def __init__(self, folder: Path, given: Path | None = None, policy: Path | None = None) -> None:
+        self.folder = folder.resolve()
+        self.lock = threading.RLock()
+        self._given: dict[str, Path] = {}
+        self._looked: OrderedDict[tuple[str, str | None], Looked] = OrderedDict()
+        self._drafts: dict[str, Draft] = {}
+        self._shared: Draft | None = None
+        self._suggested: dict[str, PolicySuggestion] = {}
+        self._profiles: dict[str, list[Any]] = {}
+        self.first = None if given is None else self._named(given)
+        if policy is not None:
+            self._shared = self.load_policy(self._named(policy))
+            self._shared.policy  # noqa: B018 - a mistake is said before a browser opens
+
+    # ---- files ------------------------------------------------------------------------------
+
+    def _named(self, path: Path) -> str:
+        """What a path is called in addresses; one that was given may lie anywhere."""
+        place = path.resolve()
+        try:
+            name = place.relative_to(self.folder).as_posix()
+            inside(self.folder, name)
+        except (ValueError, InputError):
+            name = place.name
+            self._given[name] = place
+        return name
+
+    def path_of(self, name: str) -> Path:
+        """The path of a name: in the folder, or as it was given at the start."""
+        return self._given[name] if name in self._given else inside(self.folder, name)
+
+    def adopt(self, name: str, path: Path) -> str:
+        """Let something be opened by a name that nothing in the folder has."""
+        with self.lock:
+            while name in self._given or (self.folder / name).exists():
+                name += "'"
+            self._given[name] = path
+            return name
+
+    def drop(self, name: str) -> None:
+        """Forget such a name."""
+        with self.lock:
+            self._given.pop(name, None)
+
+    def choices(self) -> list[Choice]:
+        """What there is to open, at most some hundreds."""
+        own = [Choice(name, _kind(path) or "table") for name, path in self._given.items()]
+        return [*own, *self._found(self.folder, _DEEP)][:_MOST_FILES]
+
+    def _found(self, folder: Path, deep: int) -> Iterator[Choice]:
+        try:
+            entries = sorted(os.scandir(folder), key=lambda each: each.name)[: 10 * _MOST_FILES]
+        except OSError:
+            return
+        for entry in entries:
+            name = Path(entry.path).relative_to(self.folder).as_posix()
+            try:
+                path = inside(self.folder, name)
+            except InputError:
+                continue
+            if (kind := _kind(path)) is not None:
+                yield Choice(name, kind)
+            elif path.is_dir() and deep and not entry.is_symlink():
+                yield from self._found(path, deep - 1)
+
+    # ---- policies ---------------------------------------------------------------------------
+
+    def load_policy(self, name: str) -> Draft:
+        """Read a policy file, as a text to work on."""
+        path = self.path_of(name)
+        text = read_text(path, _MOST_BYTES, PolicyError, f"the policy {path.name!r}")
+        return Draft(text, name, self.folder, path.parent)
+
+    def draft(self, name: str) -> Draft | None:
+        """The policy that something is judged by; of a release None, if none was given."""
+        with self.lock:
+            if name not in self._drafts:
+                if self._shared is not None:
+                    return self._shared
+                if self.kind_of(name) == "release":
+                    return None
+                found = self._suggested[name] = suggest_policy(self.path_of(name))
+                self._drafts[name] = Draft(found.to_toml(), None, self.folder, self.folder)
+            return self._drafts[name]
+
+    def suggested(self, name: str) -> PolicySuggestion | None:
+        """What was suggested for a table, where no policy was given."""
+        return self._suggested.get(name)
+
+    def profiles(self, name: str, look: Callable[[], list[Any]]) -> list[Any]:
+        """What the columns of a table hold; looked at once."""
+        with self.lock:
+            if name not in self._profiles:
+                self._profiles[name] = look()
+            return self._profiles[name]
+
+    def set_policy(self, name: str, draft: Draft) -> None:
+        """Judge something by another policy; a mistake in it is said when it is judged."""
+        with self.lock:
+            self._drafts[name] = draft
+
+    # ---- what is looked at --------------------------------------------------------------------
+
+    def name_of(self, asked: Any) -> str:
+        """What is asked for; where nothing is, what was opened first."""
+        name = asked if isinstance(asked, str) and asked else self.first
+        if name is None:
+            raise InputError("nothing is opened yet; choose a table or a release")
+        return name
+
+    def kind_of(self, name: str) -> str:
+        """Whether it is a table, a release or a policy."""
+        kind = _kind(self.path_of(name))
+        if kind is None:
+            raise InputError(f"{name!r} is no table, no release and no policy")
+        return kind
+
+    def looked(self, asked: Any) -> Looked:
+        """A release or table as its policy judges it; counted when it is asked for first."""
+        name = self.name_of(asked)
+        if self.kind_of(name) == "policy":
+            raise InputError(f"{name!r} is a policy; choose a table or a release")
+        with self.lock:
+            draft = self.draft(name)
+            key = name, None if draft is None else draft.text
+            if key not in self._looked:
+                self._looked[key] = self._open(name, draft)
+                while len(self._looked) > _KEPT:
+                    self._looked.popitem(last=False)
+                threading.Thread(target=_quietly(self._looked[key].warm), daemon=True).start()
+            self._looked.move_to_end(key)
+            return self._looked[key]
+
+    def _open(self, name: str, draft: Draft | None) -> Looked:
+        path = self.path_of(name)
+        if draft is None:
+            policy = certified_policy(Certificate.load(path / CERTIFICATE))
+            release = release_of(path)
+        else:
+            policy = draft.policy
+            release = release_of(path, policy)
+        made = Looked(name, path, _kind(path) == "release", policy, release)
+        made.audit  # noqa: B018 - what cannot be judged is said here
+        return made
+
+
+def _quietly(work: Any) -> Any:
+    """Work that is done ahead: if it fails, it is done, and said, when it is asked for."""
+
+    def done() -> None:
+        try:
+            work()
+        except Exception:
+            return
+
+    return done
+
+
+def _kind(path: Path) -> str | None:
+    if path.is_dir():
+        return "release" if (path / CERTIFICATE).is_file() else None
+    if path.name.lower().endswith(_TABLES):
+        return "table"
+    return "policy" if path.suffix.lower() == ".toml" else None
+
+
+def _paths(table: Any, key: str = "") -> Iterator[str]:
+    """Texts of a policy's tables that are paths."""
+    if isinstance(table, Mapping):
+        for name, inner in table.items():
+            yield from _paths(inner, name)
+    elif isinstance(table, list):
+        for inner in table:
+            yield from _paths(inner, key)
+    elif isinstance(table, str) and key in _PATHS:
+        yield table

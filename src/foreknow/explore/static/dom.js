@@ -1,0 +1,167 @@
+// Elements, tables and requests. Texts are only ever set as texts: nothing in them is read as HTML.
+
+export function el(tag, props, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(props || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") made.addEventListener(name, value);
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+export function fill(place, ...children) {
+  place.replaceChildren(...children);
+  return place;
+}
+
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+function bar(cell) {
+  const made = el("span", { class: "bar " + (cell.mood || "plain"), "aria-hidden": "true" });
+  const inner = el("span");
+  inner.style.width = cell.width + "%";
+  made.append(inner);
+  if (cell.mark) {
+    const mark = el("i");
+    mark.style.left = cell.mark + "%";
+    made.append(mark);
+  }
+  return made;
+}
+
+function content(cell) {
+  if (typeof cell === "string") return [cell];
+  return cell.width ? [cell.text, bar(cell)] : [cell.text];
+}
+
+// A table as the report has it; `kind` is its class.
+export function table(values, kind, caption) {
+  const left = new Set(values.left);
+  const heads = values.head.map((title) => title.slice(0, 1).toUpperCase() + title.slice(1));
+  const head = heads.map((title, i) =>
+    el("th", { scope: "col", class: left.has(i) ? null : "num" }, title)
+  );
+  const rows = values.rows.map((row) =>
+    el(
+      "tr",
+      {},
+      ...row.map((cell, i) => {
+        const over = cell.mood === "unsafe" ? " over" : "";
+        const named = (left.has(i) ? "label" : "num") + over;
+        const props = i === 0 ? { scope: "row", class: named } : { class: named };
+        if (heads[i]) props["data-head"] = heads[i];
+        return el(i === 0 ? "th" : "td", props, ...content(cell));
+      })
+    )
+  );
+  const made = el(
+    "table",
+    { class: kind },
+    caption ? el("caption", {}, caption) : null,
+    el("thead", {}, el("tr", {}, ...head)),
+    el("tbody", {}, ...rows)
+  );
+  const place = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption || "Table" });
+  place.append(made);
+  return values.note ? el("div", {}, place, el("p", { class: "note" }, values.note)) : place;
+}
+
+export function blocks(list, caption) {
+  return list.map((block) => {
+    if (block.grid) return table(block.grid, "verdicts", caption);
+    const mood = ["safe", "unsafe"].includes(block.mood) ? "sentence " + block.mood : "note";
+    return el("p", { class: mood }, block.text);
+  });
+}
+
+// ---- requests -------------------------------------------------------------------------------
+
+async function answer(response) {
+  let found = null;
+  try {
+    found = await response.json();
+  } catch {
+    throw new Error("That went wrong: a bug in Foreknow.");
+  }
+  if (!response.ok) throw new Error(found.error || "That went wrong.");
+  return found;
+}
+
+async function fetched(path, options) {
+  try {
+    return await fetch(path, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error("The server does not answer: was it ended in its terminal?");
+  }
+}
+
+export async function ask(path, given) {
+  const query = new URLSearchParams(given).toString();
+  return answer(await fetched(query ? path + "?" + query : path));
+}
+
+export async function send(path, given) {
+  const headers = { "content-type": "application/json" };
+  return answer(await fetched(path, { method: "POST", headers, body: JSON.stringify(given) }));
+}
+
+export function trouble(error) {
+  const place = byId("trouble");
+  place.hidden = !error;
+  place.textContent = error ? error.message : "";
+}
+
+// Ask again and again, never twice at once, always ending with what was asked for last.
+export function latest(work) {
+  let running = false;
+  let wanted = null;
+  return async function (...given) {
+    wanted = given;
+    if (running) return;
+    running = true;
+    while (wanted) {
+      const next = wanted;
+      wanted = null;
+      try {
+        await work(...next);
+        if (!wanted) trouble(null);
+      } catch (error) {
+        trouble(error);
+      }
+    }
+    running = false;
+  };
+}
+
+// ---- the state of the page is its address ---------------------------------------------------
+
+export function state() {
+  return Object.fromEntries(new URLSearchParams(location.search));
+}
+
+export function keep(changes) {
+  const query = new URLSearchParams(location.search);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === undefined || value === "") query.delete(name);
+    else query.set(name, value);
+  }
+  const text = query.toString();
+  history.replaceState(null, "", location.pathname + (text ? "?" + text : ""));
+  linked();
+}
+
+// Other views look at the same table or release.
+export function linked() {
+  const of = state().of;
+  for (const link of document.querySelectorAll(".top nav a")) {
+    const path = new URL(link.href).pathname;
+    link.href = of ? path + "?" + new URLSearchParams({ of }) : path;
+  }
+}
+
+linked();

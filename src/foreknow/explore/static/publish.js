@@ -1,0 +1,155 @@
+import { ask, byId, el, fill, keep, latest, send, state, table, trouble } from "./dom.js";
+import { draw } from "./figures.js";
+
+let found = null;
+let begun = 0;
+
+function body(given) {
+  const { of } = state();
+  return of ? { ...given, of } : given;
+}
+
+// ---- what was made ----------------------------------------------------------------------------
+
+function trial(each) {
+  const parts = [];
+  if (each.state === "made") {
+    const look = el("a", { href: "/release?" + new URLSearchParams({ of: each.name }) }, "Look at it");
+    const id = "folder-" + each.place;
+    const writing = each.written
+      ? el("span", {}, "Written to ", el("strong", {}, each.written), ".")
+      : el(
+          "form",
+          { class: "saving", submit: (event) => write(event, each.place, id) },
+          el("label", { for: id, class: "unseen" }, `New folder for release ${each.place}`),
+          el("input", { type: "text", id, value: "release", autocomplete: "off", spellcheck: "false" }),
+          el("button", { type: "submit" }, "Write the folder")
+        );
+    parts.push(el("span", { class: "word " + (each.safe ? "safe" : "unsafe") }, each.said), look, writing);
+  } else if (each.state === "running") {
+    parts.push(el("span", {}, "being made"));
+  } else {
+    const word = { none: "No release", cancelled: "Cancelled", failed: "Failed" }[each.state];
+    parts.push(el("span", { class: "word unsafe" }, word), ...each.why.map((said) => el("p", { class: "said" }, said)));
+  }
+  const title = each.state === "running" ? each.title : `${each.title}, ${each.seconds} s`;
+  return el("li", {}, el("strong", { class: "kind" }, title), el("div", { class: "parts" }, ...parts));
+}
+
+function sides() {
+  const made = found.trials.filter((each) => each.state === "made");
+  byId("side").hidden = !made.length;
+  if (!made.length) return;
+  const options = () => [["0", found.before], ...made.map((each) => [String(each.place), each.title])].map(([value, text]) => el("option", { value }, text));
+  const given = state();
+  const has = (value) => value === "0" || made.some((each) => String(each.place) === value);
+  fill(byId("a"), ...options());
+  fill(byId("b"), ...options());
+  byId("a").value = has(given.a) ? given.a : "0";
+  byId("b").value = has(given.b) ? given.b : String(made[made.length - 1].place);
+  compare();
+}
+
+const compared = latest(async (a, b) => {
+  const told = await ask("/api/publish/compared", body({ a, b }));
+  fill(byId("compared"), table(told.grid, "sided", "Side by side"));
+  ["a", "b"].forEach((side, i) => {
+    byId(`sizes-${side}-title`).textContent = "Group sizes of " + told.titles[i];
+    draw(byId("sizes-" + side), told.sizes[i]);
+  });
+});
+
+function compare() {
+  compared(byId("a").value, byId("b").value);
+}
+
+async function write(event, place, id) {
+  event.preventDefault();
+  try {
+    show(await send("/api/publish/write", body({ trial: String(place), folder: byId(id).value.trim() })));
+    trouble(null);
+  } catch (error) {
+    trouble(error);
+  }
+}
+
+// ---- making -----------------------------------------------------------------------------------
+
+function show(told) {
+  const before = found.trials.length + ":" + found.trials.map((each) => each.state + each.written).join();
+  Object.assign(found, told);
+  const after = found.trials.length + ":" + found.trials.map((each) => each.state + each.written).join();
+  byId("start").disabled = found.running || Boolean(found.mistake);
+  byId("cancel").hidden = !found.running;
+  const progress = byId("progress");
+  progress.hidden = !found.running;
+  const seconds = Math.round((Date.now() - begun) / 1000);
+  progress.textContent = found.running ? `${found.said || "Starting a process"} … ${seconds} s` : "";
+  byId("made").hidden = !found.trials.length;
+  if (before === after && byId("trials").children.length) return;
+  fill(byId("trials"), el("ul", { class: "open" }, ...found.trials.map(trial).reverse()));
+  sides();
+}
+
+async function follow() {
+  while (found.running) {
+    await new Promise((done) => setTimeout(done, 400));
+    show(await ask("/api/publish/state", body({})));
+  }
+}
+
+function about() {
+  const own = found.methods.find((each) => each.key === byId("method").value);
+  const settings = own && own.settings.length ? ` Settings: ${own.settings.join(", ")}; such as ${own.settings[0]} = ...` : "";
+  byId("about").textContent = own ? own.about + settings : "";
+  keep({ method: byId("method").value, form: byId("form").value });
+}
+
+async function begin(event) {
+  event.preventDefault();
+  try {
+    begun = Date.now();
+    keep({ a: null, b: null });
+    show(await send("/api/publish/start", body({ method: byId("method").value, form: byId("form").value, settings: byId("settings").value })));
+    trouble(null);
+    await follow();
+  } catch (error) {
+    trouble(error);
+  }
+}
+
+async function start() {
+  const given = state();
+  found = await ask("/api/publish", given.of ? { of: given.of } : {});
+  byId("subject").textContent = found.name;
+  byId("scope").textContent = `By the policy of ${found.name}, in a process of its own.`;
+  fill(byId("method"), ...found.methods.map((each) => el("option", { value: each.key }, each.key)));
+  byId("method").value = found.methods.some((each) => each.key === given.method) ? given.method : found.method;
+  byId("form").value = given.form === undefined ? found.form : given.form;
+  if (found.mistake) trouble(new Error(found.mistake));
+  byId("method").addEventListener("change", about);
+  byId("form").addEventListener("change", about);
+  byId("order").addEventListener("submit", begin);
+  byId("cancel").addEventListener("click", async () => {
+    try {
+      show(await send("/api/publish/cancel", body({})));
+    } catch (error) {
+      trouble(error);
+    }
+  });
+  for (const side of ["a", "b"]) {
+    byId(side).addEventListener("change", () => {
+      keep({ [side]: byId(side).value });
+      compare();
+    });
+  }
+  about();
+  begun = Date.now();
+  show({});
+  await follow();
+}
+
+start().catch((error) => {
+  byId("scope").textContent = "";
+  trouble(error);
+});

@@ -1,0 +1,209 @@
+import { ask, blocks, byId, el, fill, keep, latest, send, state, table, trouble } from "./dom.js";
+import { draw } from "./figures.js";
+
+const AMOUNTS = ["l", "k", "m"];
+let found = null;
+let dial = null;
+
+// ---- what is said before anything is turned --------------------------------------------------
+
+function show() {
+  document.title = `${found.headline} – ${found.name}`;
+  byId("subject").textContent = found.name;
+  byId("banner").className = "verdict " + found.mood;
+  fill(byId("eyebrow"), found.published ? "Privacy audit of " : "Privacy audit of the table as it is, ", el("strong", {}, found.name));
+  const sign = { safe: "✓", unsafe: "✗" }[found.mood];
+  fill(byId("headline"), sign ? el("span", { class: "sign", "aria-hidden": "true" }, sign) : "", found.headline);
+  byId("scope").textContent = found.scope;
+  byId("notes").hidden = !found.notes.length;
+  fill(byId("notes").querySelector("ul"), ...found.notes.map((said) => el("li", {}, said)));
+  fill(byId("verdicts"), ...blocks(found.blocks.filter(settled), "Verdicts"));
+  draw(byId("sizes"), found.sizes);
+  byId("nameless").hidden = found.names;
+  byId("ask").hidden = !found.names;
+}
+
+// Notes and utility stand in the banner.
+function settled(block) {
+  return block.grid || ["safe", "unsafe"].includes(block.mood) || block.text.startsWith("≈");
+}
+
+// ---- dials -----------------------------------------------------------------------------------
+
+function options(select, list, chosen) {
+  fill(select, ...list.map(([value, text]) => el("option", { value }, text)));
+  select.value = list.some(([value]) => value === chosen) ? chosen : list[0][0];
+}
+
+function choose(place) {
+  dial = found.dials.find((each) => String(each.place) === place) || found.dials[0];
+  const all = dial.values.length === 1 ? [] : [["", dial.about]];
+  options(byId("value"), [...all, ...dial.values.map((value) => [value, value])], state().value || "");
+  AMOUNTS.forEach((name, i) => {
+    byId(name + "-label").textContent = dial.axes[i];
+    byId(name).max = dial.tops[name];
+  });
+  byId("legend").textContent = dial.legend.length ? "A " + dial.legend.join("; ") + "." : "";
+}
+
+function place(given) {
+  for (const name of AMOUNTS) {
+    const amount = given[name] === undefined ? dial.start[name] : given[name];
+    byId(name).max = Math.max(dial.tops[name], Number(amount) || 0);
+    byId(name).value = amount;
+  }
+  limited(given.limit === undefined ? dial.start.limit : given.limit);
+}
+
+function fraction(text) {
+  const [above, below] = text.replace("%", "/100").split("/");
+  return Number(above) / (below === undefined ? 1 : Number(below));
+}
+
+function limited(text) {
+  byId("limit-text").value = text;
+  const share = fraction(text);
+  if (share > 0 && share <= 1) byId("limit").value = Math.round(100 * share);
+}
+
+function standing() {
+  const given = { requirement: String(dial.place), value: byId("value").value, limit: byId("limit-text").value.trim() };
+  for (const name of AMOUNTS) given[name] = byId(name).value;
+  return given;
+}
+
+const judge = latest(async (given) => {
+  const { of } = state();
+  byId("said").classList.add("waiting");
+  const told = await ask("/api/release/judged", of ? { ...given, of } : given);
+  const said = byId("said");
+  said.className = "sentence " + (told.safe ? "safe" : "unsafe");
+  fill(said, told.sentence, told.safe ? "" : " " + told.exposed);
+  fill(byId("exposed"), table(told.counts, "ranks", "People over the limit"));
+  fill(byId("groups"), table(told.groups, "groups", "Exposed groups"));
+});
+
+const climb = latest(async (given) => {
+  const section = byId("skyline");
+  if (!given.value) {
+    section.hidden = !dial.values.length;
+    byId("least").textContent = "Choose one value above to see its skyline.";
+    section.querySelector(".pair").hidden = true;
+    byId("skyline-title").textContent = "What is withstood";
+    return;
+  }
+  const { of } = state();
+  const asked = { requirement: given.requirement, value: given.value, limit: given.limit };
+  const told = await ask("/api/release/skyline", of ? { ...asked, of } : asked);
+  section.hidden = false;
+  byId("skyline-title").textContent = told.title;
+  byId("least").textContent = told.least;
+  section.querySelector(".pair").hidden = !told.drawn;
+  if (!told.drawn) return;
+  const rows = told.points.map((point, i) =>
+    el(
+      "tr",
+      {},
+      ...point.map((amount) => el("td", { class: "num amount" }, String(amount))),
+      el("td", {}, told.words[i]),
+      el("td", {}, el("button", { type: "button", "aria-label": `Put the dials at l ${point[0]}, k ${point[1]}, m ${point[2]}`, click: () => goTo(point) }, "Set"))
+    )
+  );
+  const head = ["l", "k", "m"].map((name) => el("th", { scope: "col", class: "num" }, name));
+  fill(
+    byId("points"),
+    el(
+      "table",
+      { class: "points" },
+      el("thead", {}, el("tr", {}, ...head, el("th", { scope: "col" }, "Withstands"), el("th", { scope: "col" }, "Dials"))),
+      el("tbody", {}, ...rows)
+    )
+  );
+  const solid = byId("solid");
+  solid.points = told.points;
+  if (draw(solid, told.drawn.solid)) {
+    solid.on("plotly_click", (event) => {
+      const at = event.points.find((each) => each.data.mode === "markers");
+      if (at) goTo(solid.points[at.pointNumber]);
+    });
+  }
+});
+
+function goTo(point) {
+  place({ ...standing(), l: point[0], k: point[1], m: point[2] });
+  turn(false);
+  byId("said").scrollIntoView({ block: "nearest" });
+}
+
+let climbed = "";
+
+function turn(anew) {
+  for (const name of AMOUNTS) byId(name + "-said").textContent = byId(name).value;
+  const given = standing();
+  keep(given);
+  judge(given);
+  const about = [given.requirement, given.value, given.limit].join("\n");
+  if (anew || about !== climbed) climb(given);
+  climbed = about;
+}
+
+function wire() {
+  for (const name of AMOUNTS) byId(name).addEventListener("input", () => turn(false));
+  byId("limit").addEventListener("input", () => {
+    byId("limit-text").value = String(Number(byId("limit").value) / 100);
+    turn(false);
+  });
+  byId("limit-text").addEventListener("change", () => {
+    limited(byId("limit-text").value.trim());
+    turn(false);
+  });
+  byId("value").addEventListener("change", () => turn(false));
+  byId("requirement").addEventListener("change", () => {
+    choose(byId("requirement").value);
+    place({});
+    turn(true);
+  });
+  byId("reset").addEventListener("click", () => {
+    place({});
+    turn(false);
+  });
+  byId("dials").addEventListener("submit", (event) => event.preventDefault());
+  byId("ask").addEventListener("submit", asked);
+}
+
+// ---- what if they knew ... --------------------------------------------------------------------
+
+async function asked(event) {
+  event.preventDefault();
+  const given = { about: byId("about").value, statements: byId("statements").value };
+  const { of } = state();
+  const place = byId("answers");
+  place.classList.add("waiting");
+  try {
+    const told = await send("/api/release/asked", of ? { ...given, of } : given);
+    fill(place, table(told.answers, "ranks", "How sure they can be of " + told.person));
+  } catch (error) {
+    fill(place, el("p", { class: "sentence unsafe mono" }, error.message));
+  }
+  place.classList.remove("waiting");
+}
+
+// ---- begin ------------------------------------------------------------------------------------
+
+async function start() {
+  const { of } = state();
+  found = await ask("/api/release", of ? { of } : {});
+  show();
+  wire();
+  if (!found.dials.length) return;
+  byId("turn").hidden = false;
+  options(byId("requirement"), found.dials.map((each) => [String(each.place), `${each.title}: ${each.about}`]), state().requirement);
+  choose(byId("requirement").value);
+  place(state());
+  turn(true);
+}
+
+start().catch((error) => {
+  byId("headline").textContent = "Nothing to show";
+  trouble(error);
+});

@@ -1,0 +1,215 @@
+"""A server in this process, asked without a network; a browser, where there is one."""
+
+import asyncio
+import json
+import shutil
+import threading
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+pytest.importorskip("starlette", reason="pip install foreknow[explore]")
+
+import foreknow as fk
+from foreknow import sample
+from foreknow.explore.publish import Press
+from foreknow.explore.security import HOST, Guard, Keys
+from foreknow.explore.server import application
+from foreknow.explore.session import Session
+
+PORT = 8888
+OWN = f"{HOST}:{PORT}"
+
+
+class Answer:
+    def __init__(self, sent):
+        start, *bodies = sent
+        self.status = start["status"]
+        self.headers = {k.decode().lower(): v.decode() for k, v in start["headers"]}
+        self.body = b"".join(each.get("body", b"") for each in bodies)
+
+    @property
+    def text(self):
+        return self.body.decode("utf-8")
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+class Browser:
+    """What a browser would send: its own host, its cookie, its origin where it changes things."""
+
+    def __init__(self, guard):
+        self.guard, self.cookie = guard, None
+
+    def ask(self, path, method="GET", body=None, host=OWN, **headers):
+        given = {"host": host, **{k.replace("_", "-"): v for k, v in headers.items()}}
+        if self.cookie is not None:
+            given.setdefault("cookie", self.cookie)
+        content = b"" if body is None else json.dumps(body).encode()
+        if method not in ("GET", "HEAD"):
+            given.setdefault("origin", f"http://{OWN}")
+            given.setdefault("content-length", str(len(content)))
+        split = urlsplit(path)
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": split.path,
+            "raw_path": split.path.encode(),
+            "root_path": "",
+            "query_string": split.query.encode(),
+            "headers": [
+                (k.encode(), v.encode("latin-1")) for k, v in given.items() if v is not None
+            ],
+            "server": (HOST, PORT),
+            "client": (HOST, 5),
+        }
+        sent, waiting = [], [{"type": "http.request", "body": content, "more_body": False}]
+
+        async def receive():
+            return waiting.pop() if waiting else {"type": "http.disconnect"}
+
+        async def send(message):
+            sent.append(message)
+
+        # In a thread, since the library of the browser has a loop of its own in this one.
+        thread = threading.Thread(target=lambda: asyncio.run(self.guard(scope, receive, send)))
+        thread.start()
+        thread.join()
+        return Answer(sent)
+
+    def post(self, path, body, **headers):
+        return self.ask(path, "POST", body, **headers)
+
+    def enter(self, keys):
+        answer = self.ask(f"/?token={keys.token}")
+        self.cookie = answer.headers.get("set-cookie", "").partition(";")[0]
+        return answer
+
+
+class Place:
+    """A session, its keys and its guard."""
+
+    def __init__(self, folder, given=None, policy=None):
+        self.keys = Keys()
+        self.session = Session(folder, given, policy)
+        self.guard = Guard(application(self.session), self.keys, PORT)
+
+    def browser(self, *, inside=True):
+        made = Browser(self.guard)
+        if inside:
+            made.enter(self.keys)
+        return made
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """The sample beside its release."""
+    place = tmp_path_factory.mktemp("explored")
+    for name in ("hospital.csv", "policy.toml", "marital.csv"):
+        shutil.copy(sample.table_path().with_name(name), place / name)
+    fk.publish(place / "hospital.csv", fk.Policy.load(place / "policy.toml")).write(place / "out")
+    return place
+
+
+@pytest.fixture(scope="session")
+def place(folder):
+    return Place(folder, folder / "out")
+
+
+@pytest.fixture(scope="session")
+def inside(place):
+    return place.browser()
+
+
+# ---- a browser ----------------------------------------------------------------------------------
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+]
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    library = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium here: apt-get install chromium")
+    with library.sync_playwright() as own:
+        browser = own.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def serving(session):
+    """Serve a session from a thread of this process; gives the address and the keys."""
+    uvicorn = pytest.importorskip("uvicorn")
+    from foreknow.explore.server import _listen
+
+    place, keys = _listen(None), Keys()
+    port = place.getsockname()[1]
+    press = Press(session)
+    guard = Guard(application(session, press), keys, port)
+    server = uvicorn.Server(uvicorn.Config(guard, log_level="critical", lifespan="off", ws="none"))
+    thread = threading.Thread(
+        target=lambda: asyncio.run(server.serve(sockets=[place])), daemon=True
+    )
+    thread.start()
+    try:
+        yield f"http://{HOST}:{port}", keys
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        place.close()
+        press.close()
+
+
+class View:
+    """A page of the browser; what it complains of is kept."""
+
+    def __init__(self, chromium, base, **options):
+        self.base, self.said = base, []
+        self.context = chromium.new_context(viewport={"width": 1280, "height": 900}, **options)
+        self.page = self.context.new_page()
+        self.page.on("console", self._note)
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.said.append("dialog"), dialog.dismiss()))
+
+    def _note(self, message):
+        # Plotly brings styles for maps, which the policy of the page keeps out.
+        if message.type == "error" and "Applying inline style" not in message.text:
+            self.said.append(message.text)
+
+    def open(self, path):
+        self.page.goto(self.base + path)
+        return self.page
+
+
+@pytest.fixture(scope="session")
+def served(folder):
+    with serving(Session(folder, folder / "out")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def view(chromium, served):
+    base, keys = served
+    made = View(chromium, base)
+    made.open(f"/?token={keys.token}")
+    yield made
+    made.context.close()
