@@ -37,6 +37,7 @@ ENGINES_ALLOWED = (
     "engine",
     "data.engines",
     "data.microdata",
+    "publishing.in_engine",
     "publishing.tables",
     "publishing.publish",
     "verifier",

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from foreknow.data.reading import Reading
     from foreknow.data.release import Release
     from foreknow.data.schema import Schema
+    from foreknow.engine import limit_memory
     from foreknow.errors import ForeknowError, InputError, NoSafeRelease
     from foreknow.evidence import EvidenceReport, evidence_report
     from foreknow.inference import InferenceAttack, inference_attack
@@ -139,6 +140,7 @@ _ROOMS = {
     "data.reading": ["Reading"],
     "data.release": ["Release"],
     "data.schema": ["Schema"],
+    "engine": ["limit_memory"],
     "evidence": ["EvidenceReport", "evidence_report"],
     "inference": ["InferenceAttack", "inference_attack"],
     "errors": ["ForeknowError", "InputError", "NoSafeRelease"],
@@ -265,6 +267,7 @@ __all__ = [
     "knowledge_skyline",
     "knowledge_skylines",
     "learned_report",
+    "limit_memory",
     "name_people",
     "named_release",
     "optimal_discernibility",

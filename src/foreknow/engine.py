@@ -25,7 +25,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.errors import DataError
+from foreknow.errors import DataError, InputError
 from foreknow.scratch import CONTENT, scratch_folder
 
 try:
@@ -33,6 +33,9 @@ try:
 except ImportError:
     resource = None  # type: ignore[assignment]
 
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(i?))?B", re.IGNORECASE)
+_LEAST = 64_000_000  # of memory, for DuckDB to count anything
+_limit: int | None = None
 _PATTERN = re.compile(r"[*?\[]")
 
 _connections: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -61,8 +64,58 @@ def connect() -> Any:
     return connection
 
 
+def limit_memory(limit: str | None) -> None:
+    """Let DuckDB hold so much in memory, from now on and in this process; it spills the rest.
+
+    What it counts comes to Python beside that. Relations of your own connections have their own
+    limits.
+
+    Parameters
+    ----------
+    limit : str or None
+        Such as "4GB" or "500 MiB"; DuckDB's own limit, 80% of the machine's memory, for None.
+
+    Raises
+    ------
+    InputError
+        If it is no amount of memory, or less than 64 MB.
+
+    Examples
+    --------
+    >>> limit_memory("4GB")
+    >>> memory_limit()
+    4000000000
+    >>> limit_memory(None)
+    """
+    global _limit
+    _limit = None if limit is None else _bytes_of(limit)
+    for database in _databases.values():
+        with suppress(duckdb.ConnectionException):
+            said = _within_limit().get("memory_limit")
+            asked = "RESET memory_limit" if said is None else f"SET memory_limit = '{said}'"
+            database.execute(asked)
+
+
+def memory_limit() -> int | None:
+    """What `limit_memory` was told, in bytes."""
+    return _limit
+
+
+def _bytes_of(said: str) -> int:
+    found = _AMOUNT.fullmatch(said.strip()) if isinstance(said, str) else None
+    if found is None:
+        raise InputError(f'memory is {said!r}; give an amount such as "4GB" or "500MB"')
+    base, power = (1024 if found[3] else 1000), " KMGT".index((found[2] or " ").upper())
+    wanted = int(float(found[1]) * base**power)
+    if wanted < _LEAST:
+        raise InputError(f"memory is {said!r}; DuckDB needs at least 64MB")
+    return wanted
+
+
 def _within_limit() -> dict[str, str]:
-    """Where the address space is limited, which DuckDB does not look at, it may use a third."""
+    """What it was limited to; or of a limited address space, which it does not look at, a third."""
+    if _limit is not None:
+        return {"memory_limit": f"{_limit}B"}
     if resource is None:
         return {}
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -78,6 +131,15 @@ def scratch() -> Path:
     if _scratch is None or _scratch[0] != os.getpid() or not _scratch[1].is_dir():
         _scratch = os.getpid(), *scratch_folder(Path(tempfile.gettempdir()))
     return _scratch[1]
+
+
+def new_file(suffix: str) -> Path:
+    """Make an empty file in the private folder, which is removed when the process ends."""
+    folder = scratch() / CONTENT
+    folder.mkdir(mode=0o700, exist_ok=True)
+    handle, name = tempfile.mkstemp(suffix, "read-", folder)
+    os.close(handle)
+    return Path(name)
 
 
 @atexit.register

@@ -142,8 +142,8 @@ class NotEnoughMemory(ForeknowError, MemoryError):
     def __init__(self, needed_for: str) -> None:
         super().__init__(
             f"not enough memory for {needed_for}; use a machine with more, raise the limit on this "
-            "process if it has one (ulimit -v), or give fewer columns or rows, Parquet rather "
-            "than CSV"
+            "process if it has one (ulimit -v, --memory), or give fewer columns or rows, Parquet "
+            "rather than CSV"
         )
 
 

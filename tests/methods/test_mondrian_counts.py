@@ -34,10 +34,12 @@ def check(microdata):
     points = Points.of(microdata)
     assert list(zip(*[codes.tolist() for codes in points.codes], strict=True)) == expected
     assert points.weights.tolist() == [people[point] for point in expected]
-    assert points.occurrences.tolist() == [len(values[point]) for point in expected]
-    assert (int(points.offsets[0]), len(points.values)) == (0, len(held))
-    for point, start, end in zip(expected, points.offsets[:-1], points.offsets[1:], strict=True):
-        assert sorted(points.values[start:end].tolist()) == sorted(values[point])
+    assert points.cells.tolist() == [len(set(values[point])) for point in expected]
+    assert (len(points.values), int(points.times.sum())) == (points.cells.sum(), len(held))
+    ends = np.cumsum(points.cells).tolist()
+    for point, start, end in zip(expected, [0, *ends], ends, strict=False):
+        own = sorted(Counter(values[point]).items())
+        assert list(zip(points.values[start:end], points.times[start:end], strict=True)) == own
     marks = np.arange(len(expected)) * 3 - 1
     spread, place = points.spread(marks), {point: i for i, point in enumerate(expected)}
     assert spread.dtype == marks.dtype
@@ -49,7 +51,7 @@ def check(microdata):
 @given(case=cases(most_rows=20))
 def test_points_are_the_distinct_combinations_and_spread_goes_back(case):
     points = check(case.microdata())
-    assert points.occurrences is points.weights  # one value each
+    assert points.weights.sum() == points.times.sum()  # one value each
 
 
 @examples(25)

@@ -31,6 +31,7 @@ from foreknow.cli.options import (
     Json,
     Knowing,
     Members,
+    Memory,
     Person,
     PolicyPath,
     QuasiIdentifiers,
@@ -84,6 +85,7 @@ def audit(
     ] = None,
     html: Html = None,
     json: Json = None,
+    memory: Memory = None,
     verbose: Verbose = False,
     quiet: Quiet = False,
     reading: Reading = NOTHING,
@@ -96,8 +98,10 @@ def audit(
     """
     from foreknow.auditing import audit as auditing
     from foreknow.data.microdata import Microdata
+    from foreknow.engine import limit_memory
     from foreknow.policy.policy import Policy
 
+    limit_memory(memory)
     rules = read_by(Policy.load(policy), reading)
     refuse_inputs(html, json, (release, policy, people), exposed)
     with progress("Counting the release", quiet):

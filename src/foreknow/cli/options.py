@@ -66,6 +66,10 @@ SigningKey = Annotated[
     Path | None,
     typer.Option("--key", help="Sign with this private Ed25519 key (pip install foreknow[sign])."),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", help="How much DuckDB may hold, such as 4GB; the rest is spilled."),
+]
 PublicKey = Annotated[
     Path | None,
     typer.Option("--key", help="The public Ed25519 key of who must have signed it."),

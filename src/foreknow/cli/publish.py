@@ -13,6 +13,7 @@ from foreknow.cli.inputs import schema_of
 from foreknow.cli.options import (
     UNSAFE,
     KeptPriorsPath,
+    Memory,
     Method,
     PolicyPath,
     Population,
@@ -64,6 +65,15 @@ def publish(
         typer.Option("--owner", help="A new folder for what only you may see (default OUT.owner)."),
     ] = None,
     key: SigningKey = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine",
+            help="Where the table is grouped: memory, duckdb, or auto: by its size.",
+            autocompletion=among("auto", "memory", "duckdb"),
+        ),
+    ] = "auto",
+    memory: Memory = None,
     verbose: Verbose = False,
     quiet: Quiet = False,
     reading: Reading = NOTHING,
@@ -74,11 +84,13 @@ def publish(
     What is to be kept goes into OUT.owner: the key of the source's digest, who is in which group,
     and what a method says of the table beside its release.
     """
+    from foreknow.engine import limit_memory
     from foreknow.policy.policy import Policy
 
+    limit_memory(memory)
     rules = read_by(Policy.load(policy), reading)
     rules = chosen(rules, settings, method=method, form=form, format=file_format)
-    _publish(table, rules, out, owner, seed, quiet, verbose, key)
+    _publish(table, rules, out, owner, seed, quiet, verbose, key, engine)
 
 
 def verify(
@@ -162,6 +174,7 @@ def _publish(
     quiet: bool,
     verbose: bool = False,
     key: Path | None = None,
+    engine: str = "auto",
 ) -> None:
     from foreknow import publishing
     from foreknow.data.microdata import Microdata
@@ -176,7 +189,7 @@ def _publish(
         Signer(key)  # a key that does not do is refused before there is work
     with progress("Reading the table", quiet):
         microdata = Microdata(table, schema)
-        made = make(microdata, rules, seed=seed)
+        made = make(microdata, rules, seed=seed, engine=engine)
         made.write(out, owner, key=key)
     if quiet:
         return

@@ -104,6 +104,8 @@ class _Read:
     people: People | None = None  # these two where a person may have several values
     held: Mapping[str, Holdings] = field(default_factory=dict)  # of each such column
     more: tuple[Column, ...] = ()  # the other sensitive columns, one code per person or occurrence
+    times: IntArray | None = None  # how many people each entry is; None where each is one
+    n_entries: int = 0  # of the table as it was read; left out ones included
 
 
 class Microdata:
@@ -192,18 +194,22 @@ class Microdata:
         people = [] if schema.person is None else [schema.person]
         names = [*schema.quasi_identifiers, *schema.sensitives, *schema.other, *people]
         fetched = fetch(self._table, list(dict.fromkeys(names)))
-        n_rows = len(fetched)
         if schema.person is not None:
             refuse_repeats(self._table, schema.person, fetched)
             if schema.person not in (*schema.quasi_identifiers, *schema.other):
                 fetched = fetched.drop_columns([schema.person])
+        return self._read_rows(fetched)
+
+    def _read_rows(self, rows: pa.Table, times: IntArray | None = None) -> _Read:
+        """Encode rows of one person each, or equal rows that stand for so many people."""
+        schema, kept, n_entries = self.schema, None, len(rows)
+        n_rows = n_entries if times is None else int(times.sum())
         missing = cast("Missing", schema.missing)
-        rows, kept = fetched, None
         for name in schema.sensitives:
-            rows, left = settle_missing(self.name, rows, name, missing)
+            rows, left = settle_missing(self.name, rows, name, missing, weights=times)
             if left is not None:
                 kept = left if kept is None else kept[left]
-        del fetched
+                times = None if times is None else times[left]
         if not len(rows):
             raise DataError(f"{self.name} has no rows")
         sensitive, *more = (encode(name, rows.column(name)) for name in schema.sensitives)
@@ -212,7 +218,25 @@ class Microdata:
             columns.append(self._encode(name, rows.column(name), kept))
             rows = rows.drop_columns([name])  # frees its memory
         other = rows.select(schema.other)
-        return _Read(columns, sensitive, n_rows, kept, other, more=tuple(more))
+        return _Read(
+            *(columns, sensitive, n_rows, kept, other),
+            more=tuple(more),
+            times=times,
+            n_entries=n_entries,
+        )
+
+    def counted(self, rows: pa.Table, times: IntArray) -> Microdata:
+        """The same table by its equal rows, each so often, as an engine counted them.
+
+        What belongs to people is then of such entries: the codes, `kept`, groups. An error that
+        would name a row is raised here, and is about an entry: the table itself is to be read then.
+        """
+        other = copy(self)
+        other.__dict__["_read"] = other._read_rows(rows, times)
+        other.__dict__.pop("attributes", None)
+        _ = other.attributes, other.values
+        self.__dict__["_counted"] = other
+        return other
 
     def _read_several(self) -> _Read:
         schema = self.schema
@@ -272,7 +296,7 @@ class Microdata:
         """What each column was taken for, such as numbers 17 to 90, or text, 2 values."""
         notes = getattr(self._table, "notes", {})
         found = {}
-        for column in (*self._read.columns, *self.sensitives):
+        for column in (*self._known.columns, self._known.sensitive, *self._known.more):
             said = described(column.domain, ordered=bool(column.categories))
             note = notes.get(column.name)
             found[column.name] = said if note is None else f"{said} ({note})"
@@ -283,10 +307,16 @@ class Microdata:
         given = set(self.schema.types) | set(self.schema.hierarchies)
         found = {
             column.name: doubts(column.name, column.domain)
-            for column in self._read.columns
+            for column in self._known.columns
             if column.name not in given
         }
         return {name: said for name, said in found.items() if said is not None}
+
+    @property
+    def _known(self) -> _Read:
+        """The table as it was read, or counted by an engine."""
+        own = self.__dict__
+        return self._read if "_read" in own or "_counted" not in own else own["_counted"]._read
 
     @property
     def n_rows(self) -> int:
@@ -296,7 +326,8 @@ class Microdata:
     @property
     def n_people(self) -> int:
         """People who are published."""
-        return len(self._read.columns[0].codes)
+        times = self._read.times
+        return len(self._read.columns[0].codes) if times is None else int(times.sum())
 
     @property
     def left_out(self) -> int:
@@ -304,10 +335,20 @@ class Microdata:
         return self.n_rows - self.n_people if self._read.people is None else 0
 
     @property
+    def n_entries(self) -> int:
+        """Rows that were read; fewer than `n_rows` where an engine counted equal ones."""
+        return self._read.n_entries or self.n_rows
+
+    @property
+    def times(self) -> IntArray | None:
+        """How many people each entry is, where an engine counted equal rows; else None."""
+        return self._read.times
+
+    @property
     def kept(self) -> IntArray:
         """Position in the source of everybody's row; of several, the first."""
         kept = self._read.kept
-        return np.arange(self.n_rows) if kept is None else kept
+        return np.arange(self.n_entries) if kept is None else kept
 
     @property
     def sensitive_codes(self) -> Codes:
@@ -394,7 +435,8 @@ class Microdata:
         if wanted != "range" or not laid or attribute.cells is not None:
             return attribute
         if name not in self._known_cells:
-            self._known_cells[name] = _in_cells(attribute, cast("Grid | None", hierarchy))
+            grid = cast("Grid | None", hierarchy)
+            self._known_cells[name] = _in_cells(attribute, grid, self.times)
         return self._known_cells[name]
 
     @property
@@ -450,7 +492,11 @@ class Microdata:
         n_groups = int(groups.max()) + 1
         if self.semantics == "single":
             return GroupCounts.from_pairs(
-                groups, self.sensitive_codes, values=self.values, n_groups=n_groups
+                groups,
+                self.sensitive_codes,
+                values=self.values,
+                n_groups=n_groups,
+                weights=self.times,
             )
         return GroupCounts.from_pairs(
             groups[self.holdings.people],
@@ -460,6 +506,10 @@ class Microdata:
             sizes=np.bincount(groups, minlength=n_groups),
             semantics=self.semantics,
         )
+
+    def everyone(self) -> GroupCounts:
+        """Count one group of everybody."""
+        return self.counts(np.zeros(len(self._read.columns[0].codes), dtype=np.int64))
 
     def with_sensitive(self, codes: NDArray[Any]) -> Microdata:
         """The same people with other sensitive values, one each; nothing is read again.
@@ -495,7 +545,7 @@ class Microdata:
             return spread
         if self._read.kept is None:
             return given
-        everything = np.full(self.n_rows, -1, dtype=np.int64)
+        everything = np.full(self.n_entries, -1, dtype=np.int64)
         everything[self._read.kept] = given
         return everything
 
@@ -534,6 +584,27 @@ class Microdata:
                 state.update(column.codes.tobytes())
         return state.hexdigest()
 
+    def digest_of_counts(self, key: bytes) -> str:
+        """The same of the table's equal rows and how often each occurs, whatever their order.
+
+        Examples
+        --------
+        >>> schema = Schema(quasi_identifiers=["age"], sensitive="disease")
+        >>> one = pa.table({"age": [30, 41, 30], "disease": ["Flu", "AIDS", "Flu"]})
+        >>> two = pa.table({"age": [30, 30, 41], "disease": ["Flu", "Flu", "AIDS"]})
+        >>> len({Microdata(rows, schema).digest_of_counts(b"key") for rows in (one, two)})
+        1
+        """
+        columns = [*self._read.columns, *self.sensitives]
+        state = hashlib.blake2b(key=key, digest_size=32)
+        for column in columns:
+            state.update(repr((column.name, column.kind, column.domain)).encode())
+        of_entry, first = combine([c.codes for c in columns], [len(c.domain) for c in columns])
+        for column in columns:
+            state.update(column.codes[first].astype(np.int64).tobytes())
+        state.update(np.bincount(of_entry, self.times).astype(np.int64).tobytes())
+        return state.hexdigest()
+
     def _attribute(self, column: Column) -> Attribute:
         hierarchy = cast("Hierarchy | None", self.schema.hierarchies.get(column.name))
         if hierarchy is None and column.categories:
@@ -567,7 +638,7 @@ def grids_of(attributes: Iterable[Attribute]) -> dict[str, str]:
     return {a.name: words_of(a.cells.grid) for a in attributes if a.cells is not None}
 
 
-def _in_cells(attribute: Attribute, grid: Grid | None) -> Attribute:
+def _in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = None) -> Attribute:
     """Put the values of an attribute in the cells of a grid, of the finest that serves by default.
 
     An attribute that needs none, or only has nulls, stays as it is.
@@ -576,7 +647,7 @@ def _in_cells(attribute: Attribute, grid: Grid | None) -> Attribute:
     first = int(domain[0] is None)
     own = grid is not None
     if grid is None:
-        people = np.bincount(codes, minlength=len(domain))[first:]
+        people = np.bincount(codes, times, len(domain))[first:].astype(np.int64)
         grid = grid_of(domain[first:], people) if len(people) else None
     if grid is None:
         return attribute

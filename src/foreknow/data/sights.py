@@ -54,7 +54,7 @@ class Sight:
         self._seen: dict[tuple[str, ...], Sight] = {}
         self.counts, self.sensitive, self.name = counts, sensitive, name
         self._microdata, self._groups = microdata, groups
-        own = np.bincount(groups, minlength=self.counts.n_groups)
+        own = np.bincount(groups, microdata.times, self.counts.n_groups)
         if not np.array_equal(own, self.counts.sizes):
             g = int(np.argmax(own != self.counts.sizes))
             raise DataError(
@@ -113,7 +113,8 @@ class Sight:
         columns = [self._column(name) for name in attributes]
         codes, first = combine([of for of, _ in columns], [len(labels) for _, labels in columns])
         labels = [tuple(names[int(of[row])] for of, names in columns) for row in first.tolist()]
-        found = count_pairs(self._groups, codes, self.counts.n_groups, len(labels))
+        n_groups, times = self.counts.n_groups, self._microdata.times
+        found = count_pairs(self._groups, codes, n_groups, len(labels), times)
         return Signatures(tuple(attributes), labels, *found)
 
     def _column(self, name: str) -> tuple[NDArray[Any], Signature]:

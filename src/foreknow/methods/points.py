@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Codes, narrowest
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray, combine
+from foreknow.data.sparse import IntArray, combine, count_pairs
 
 _BLOCK = 1 << 20  # rows
 
@@ -28,16 +28,19 @@ class Points:
         The value of each attribute.
     weights : int64 array, shape (points,)
         How many people are at each point.
-    occurrences : int64 array, shape (points,)
-        How many values they have; the same as `weights` under ``single``.
-    values : unsigned integer array, shape (occurrences,)
+    cells : int64 array, shape (points,)
+        How many different values they have.
+    values : unsigned integer array, shape (all cells,)
         Sensitive codes, in order of point and code.
+    times : int64 array, shape (all cells,)
+        How often each occurs at its point.
     """
 
     codes: list[NDArray[Any]]
     weights: IntArray
-    occurrences: IntArray
+    cells: IntArray
     values: Codes
+    times: IntArray
     _keys: NDArray[Any]
     _columns: Sequence[NDArray[Any]]
     _sizes: Sequence[int]
@@ -52,38 +55,25 @@ class Points:
         if math.prod(sizes) * len(microdata.values) >= 2**62:
             joint, first = combine(columns, sizes)
             columns, sizes = [joint], [len(first)]
-        if microdata.semantics == "single":
-            found, weights, values = _single(columns, sizes, microdata)
-            occurrences = weights
-        else:
-            found, weights, occurrences, values = _several(columns, sizes, microdata)
+        read = _single if microdata.semantics == "single" else _several
+        found, weights, cells, values, times = read(columns, sizes, microdata)
         if first is not None:
             codes = [column[first] for column in original]
         else:
             codes = _decode(found, sizes, [column.dtype for column in columns])
-        return cls(codes, weights, occurrences, values, found, columns, sizes)
+        return cls(codes, weights, cells, values, times, found, columns, sizes)
 
     def __len__(self) -> int:
         return len(self.weights)
 
-    @property
-    def offsets(self) -> IntArray:
-        """The values at point p are ``offsets[p]:offsets[p + 1]`` of `values`."""
-        return np.concatenate(([0], np.cumsum(self.occurrences)))
-
     def counts(self, microdata: Microdata) -> GroupCounts:
         """Count the values of each point, of the same table."""
-        offsets, labels = self.offsets, microdata.values
-        new = np.ones(len(self.values), dtype=bool)
-        new[1:] = self.values[1:] != self.values[:-1]
-        new[offsets[offsets < len(new)]] = True
-        cells = np.flatnonzero(new)
         return GroupCounts(
             self.weights,
-            np.searchsorted(cells, offsets),
-            self.values[cells].astype(np.int64),
-            np.diff(cells, append=len(new)),
-            labels,
+            np.concatenate(([0], np.cumsum(self.cells))),
+            self.values.astype(np.int64),
+            self.times,
+            microdata.values,
             None,
             microdata.semantics,
         )
@@ -104,50 +94,66 @@ class Points:
         return result
 
 
-def _single(
-    columns: Sequence[Codes], sizes: Sequence[int], microdata: Microdata
-) -> tuple[NDArray[Any], IntArray, Codes]:
-    """Key and people of each point, and the values there."""
+_Found: TypeAlias = "tuple[NDArray[Any], IntArray, IntArray, Codes, IntArray]"
+
+
+def _single(columns: Sequence[Codes], sizes: Sequence[int], microdata: Microdata) -> _Found:
+    """Key, people and cells of each point; the value and the people of each cell."""
     columns, sizes = [*columns, microdata.sensitive_codes], [*sizes, len(microdata.values)]
-    n_values, span = sizes[-1], math.prod(sizes)
+    n_values, span, weights = sizes[-1], math.prod(sizes), microdata.times
     if span <= max(len(columns[0]), 1 << 16):
         table = np.zeros(span, dtype=np.int64)
         for block in _blocks(len(columns[0])):
             keys = _keys([column[block] for column in columns], sizes)
-            table += np.bincount(keys, minlength=span)
+            own = None if weights is None else weights[block]
+            table += np.bincount(keys, own, minlength=span).astype(np.int64, copy=False)
         cells = np.flatnonzero(table)
-        values = np.repeat((cells % n_values).astype(narrowest(n_values)), table[cells])
-        weights = table.reshape(-1, n_values).sum(axis=1)
-        points = np.flatnonzero(weights)
-        return points, weights[points], values
-    keys = _keys(columns, sizes)
-    keys.sort()
-    values = np.empty(len(keys), dtype=narrowest(n_values))
-    for block in _blocks(len(keys)):
-        point = keys[block] // n_values
-        values[block] = keys[block] - point * n_values
-        keys[block] = point
-    new = np.empty(len(keys), dtype=bool)
-    new[:1] = True
-    np.not_equal(keys[1:], keys[:-1], out=new[1:])
-    starts = np.flatnonzero(new)
-    return keys[starts], np.diff(starts, append=len(keys)), values
+        times = table[cells]
+    else:
+        cells = _keys(columns, sizes)
+        if weights is None:
+            cells.sort()
+            starts = _firsts(cells)
+            times = np.diff(starts, append=len(cells))
+        else:
+            order = np.argsort(cells)
+            cells = cells[order]
+            starts = _firsts(cells)
+            times = np.add.reduceat(weights[order], starts)
+        cells = cells[starts]
+    return *_points_of(cells, n_values, times), times
 
 
-def _several(
-    columns: Sequence[NDArray[Any]], sizes: Sequence[int], microdata: Microdata
-) -> tuple[NDArray[Any], IntArray, IntArray, Codes]:
-    """Key, people and occurrences of each point, and the values there."""
+def _several(columns: Sequence[NDArray[Any]], sizes: Sequence[int], microdata: Microdata) -> _Found:
+    """The same where a person may have several values, or none."""
     found, point, weights = np.unique(
         _keys(columns, sizes), return_inverse=True, return_counts=True
     )
     held, n_values = microdata.holdings, len(microdata.values)
-    keys = point[held.people].astype(np.int64)
-    occurrences = np.bincount(keys, minlength=len(found))
-    keys *= n_values
-    keys += held.values
-    keys.sort()
-    return found, weights, occurrences, (keys % n_values).astype(narrowest(n_values))
+    offsets, values, times = count_pairs(point[held.people], held.values, len(found), n_values)
+    return found, weights, np.diff(offsets), values.astype(narrowest(n_values)), times
+
+
+def _firsts(ordered: NDArray[Any]) -> IntArray:
+    """Where runs of equal keys begin."""
+    new = np.empty(len(ordered), dtype=bool)
+    new[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return np.flatnonzero(new)
+
+
+def _points_of(
+    cells: NDArray[Any], n_values: int, times: IntArray
+) -> tuple[NDArray[Any], IntArray, IntArray, Codes]:
+    """Key, people and number of cells of each point, and the value of each cell."""
+    values = np.empty(len(cells), dtype=narrowest(n_values))
+    points = np.empty_like(cells)
+    for block in _blocks(len(cells)):
+        points[block] = cells[block] // n_values
+        values[block] = cells[block] - points[block] * n_values
+    starts = _firsts(points)
+    weights = np.add.reduceat(times, starts) if len(starts) else times
+    return points[starts], weights, np.diff(starts, append=len(cells)), values
 
 
 def _blocks(n: int) -> Iterator[slice]:

@@ -127,6 +127,10 @@ class Traits:
         from what every reader of its release knows.
     form : "generalized" or "bucketized"
         How it is published where nothing else is asked for.
+    counted : bool
+        It asks for distinct combinations of quasi-identifiers and values and how often each
+        occurs (`foreknow.methods.points`), and puts people with equal quasi-identifiers into one
+        group: the table need not be in memory.
     timed : bool
         What it makes depends on the clock, so that nobody can recompute it.
     one_column : bool
@@ -151,6 +155,7 @@ class Traits:
     exact: Collection[str] | None = ()
     settled: Callable[..., Any] | None = None
     form: Form = "generalized"
+    counted: bool = False
     one_column: bool = False
     timed: bool = False
 
@@ -300,7 +305,7 @@ def traits_of(method: Any) -> Traits:
     given = {trait: getattr(method, x) for x, trait in _BY_ITSELF.items() if x in own}
     # An attribute of such a name that is of another type declares nothing.
     kinds: dict[str, Any] = {"advice": str, "consults_policy": bool, "symmetric": bool}
-    kinds |= {"frequencies": bool, "exact": Collection, "one_column": bool}
+    kinds |= {"frequencies": bool, "exact": Collection, "one_column": bool, "counted": bool}
     return Traits(**{k: x for k, x in given.items() if isinstance(x, kinds.get(k, Callable))})
 
 

@@ -29,6 +29,9 @@ from foreknow.publishing import MEMBERS, OWNER, owners_folder
 from foreknow.publishing.certificate import Certificate
 from foreknow.publishing.verification import Published, open_published
 
+# How the digest of a source is called whose equal rows were counted.
+OF_COUNTS = "BLAKE2b-256 of counted rows keyed with the owner's key"
+
 
 def write_members(members: Any, path: Path, files: Mapping[str, str]) -> None:
     """Write who is in which group of the release of some files, by their digests."""
@@ -41,8 +44,10 @@ def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool
         return False
     if not key.is_file():
         return None
-    own = from_json(key.read_text("utf-8"))["digest_key"]
-    return bool(microdata.digest(bytes.fromhex(own)) == certificate.source["digest"])
+    own = bytes.fromhex(from_json(key.read_text("utf-8"))["digest_key"])
+    counted = certificate.source.get("digest_kind") == OF_COUNTS
+    found = microdata.digest_of_counts(own) if counted else microdata.digest(own)
+    return bool(found == certificate.source["digest"])
 
 
 def named_release(

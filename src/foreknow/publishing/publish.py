@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from foreknow.auditing.audit import Audit, Verdict, audit
 from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import (
+    Table,
     as_texts,
     bare,
     frame_of,
@@ -76,19 +79,23 @@ from foreknow.publishing.certificate import (
     finding_to_dict,
 )
 from foreknow.publishing.certificate_file import parts_of_sensitive
+from foreknow.publishing.in_engine import InEngine, Stored
 from foreknow.publishing.learned import certified as certified_estimates
 from foreknow.publishing.learned import gate_notes, gated, sight_of
-from foreknow.publishing.members import write_members
+from foreknow.publishing.members import OF_COUNTS, write_members
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.signature import Signer
 from foreknow.publishing.tables import (
     GROUP,
     bucketized,
+    bucketized_parts,
     coarsened_columns,
     generalized,
+    generalized_parts,
     group_ids,
     members_of,
     refuse_borrowed_priors,
+    tallies_of,
 )
 from foreknow.publishing.verification import as_release, findings_of
 from foreknow.result import page_of
@@ -122,7 +129,7 @@ class Publication:
     tables: Mapping[str, pa.Table]
     _options: PublishOptions = field(repr=False)
     _private: Mapping[str, Any] = field(repr=False)
-    _members: pa.Table = field(repr=False)
+    _members: Callable[[Path, Mapping[str, str]], None] = field(repr=False)
     _kept: KeptPriors | None = field(repr=False, default=None)
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
     _dividing: str = field(repr=False, default="")
@@ -221,20 +228,13 @@ class Publication:
         with whole_folders(folder, kept_in) as (aside, own):
             paths = {name: aside / f"{name}.{self._options.format}" for name in self.tables}
             for name, path in paths.items():
-                if self._options.format == "parquet":
-                    write_parquet(self.tables[name], path)
-                else:
-                    escape = self._options.escape_formulas
-                    write_csv(self.tables[name], path, escape_formulas=escape)
+                self._write_table(name, path)
             said, kept = self.certificate, self._kept
-            _log.info("reading the written release back")
-            required = said.policy["require"]
-            written, held = said.written(paths), replace(said.written(self.tables), escaped=False)
-            written = replace(written, populations=self.audit.policy.populations)
-            found = findings_of(written, required if kept is None else kept.filled(required))
-            if _certified(found, kept) != said.findings or written.held != held.held:
-                raise InternalError("the release differs from what was written")
             digests = {path.name: digest_of(path) for path in paths.values()}
+            stored = self.tables if isinstance(self.tables, Stored) else None
+            if stored is None or [*digests.values()] != [*stored.digests.values()]:
+                _log.info("reading the written release back")
+                self._read_back(paths)
             _log.info("writing the report")
             self.audit.to_html(aside / REPORT, published=True)
             certificate = replace(said, files=digests, report=digest_of(aside / REPORT))
@@ -245,10 +245,32 @@ class Publication:
                 page = page_of(self.audit.lattice).html(form=self._options.written)
                 write_whole(own / LATTICE, page, private=True)
             write_whole(own / OWNER, as_json(dict(self._private)), private=True)
-            write_members(self._members, own / MEMBERS, digests)
+            _log.info("writing who is in which group")
+            self._members(own / MEMBERS, digests)
             if kept is not None:
                 write_whole(own / PRIORS, as_json(kept.to_dict()), private=True)
         return certificate
+
+    def _write_table(self, name: str, path: Path) -> None:
+        """Write a table; one that an engine counted is in a file already, which was judged."""
+        stored, escape = self.tables, self._options.escape_formulas
+        if self._options.format == "csv":
+            table = stored.parts(name) if isinstance(stored, Stored) else stored[name]
+            write_csv(table, path, escape_formulas=escape)
+        elif isinstance(stored, Stored):
+            shutil.copyfile(stored.paths[name], path)
+        else:
+            write_parquet(stored[name], path)
+
+    def _read_back(self, paths: Mapping[str, Path]) -> None:
+        """Judge what was written; anything but what was certified is a bug."""
+        said, kept, required = self.certificate, self._kept, self.certificate.policy["require"]
+        tables = self.tables.paths if isinstance(self.tables, Stored) else self.tables
+        written, held = said.written(paths), replace(said.written(tables), escaped=False)
+        written = replace(written, populations=self.audit.policy.populations)
+        found = findings_of(written, required if kept is None else kept.filled(required))
+        if _certified(found, kept) != said.findings or written.held != held.held:
+            raise InternalError("the release differs from what was written")
 
     def __repr__(self) -> str:
         notes = "".join(f", {note.partition(':')[0]}" for note in self.certificate.notes)
@@ -277,6 +299,7 @@ def publish(
     method: Anonymizer | str | None = None,
     options: PublishOptions | None = None,
     seed: int | None = None,
+    engine: str = "auto",
     **changed: Any,
 ) -> Publication:
     """Make a release that the policy allows, judge it as written, and certify what was found.
@@ -291,6 +314,10 @@ def publish(
         The policy's method (Mondrian) when left out.
     options : PublishOptions, optional
         The policy's own when left out.
+    engine : {"auto", "memory", "duckdb"}
+        Where the table is grouped: in memory, or by what DuckDB counts of it. Left to us, it is
+        counted if it is large and can be; with "duckdb" also if it is small. What cannot be
+        counted is read into memory, and the log says why.
     **changed
         What is to be otherwise in the options, such as ``form="bucketized"``.
     seed : int, optional
@@ -326,16 +353,19 @@ def publish(
     known = PublishOptions.__dataclass_fields__
     for name in changed:
         if name not in known:
-            hint = did_you_mean(name, (*known, "options", "seed"))
+            hint = did_you_mean(name, (*known, "options", "seed", "engine"))
             raise CallError(f"publish takes no {name!r}{hint}{ADVICE}")
     if method is None or isinstance(method, str):
         changed["method"] = key_of(method or options.method)
     options = replace(options, **changed)
     # What is certified and reported is what was done, not what a file said before.
-    policy = marked(replace(policy, schema=microdata.schema, options=options), microdata)
+    policy = replace(policy, schema=microdata.schema, options=options)
     chosen = method if method is not None else options.method
     anonymizer = method_of(chosen, policy.settled or policy)
     policy = in_its_form(anonymizer, policy)
+    counted = InEngine.of(microdata, policy, anonymizer, engine)
+    microdata = microdata if counted is None else counted.microdata
+    policy = marked(policy, microdata)
     if method is not None:
         policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
     options = policy.options
@@ -355,24 +385,38 @@ def publish(
     anonymizer, floors = found.settled or anonymizer, found.floors
     groups, n_groups = _people(found.of_row, microdata, type(anonymizer).__name__)
     random = np.random.default_rng(seed)
+    tables: Mapping[str, pa.Table]
     _log.info("writing %d groups as tables", n_groups)
     if options.form == "generalized":
         coarse = coarsened_columns(written, groups, n_groups, options.labels, floors)
         refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
-        tables = generalized(microdata, groups, coarse, random, options.unlinked)
-        people = np.bincount(groups)
+        if counted is None:
+            tables = generalized(microdata, groups, coarse, random, options.unlinked)
+        else:
+            parts = generalized_parts(microdata, groups, coarse, random, options.unlinked)
+            tables = Stored({"release": parts})
+        people = np.bincount(groups, microdata.times)
         ncp = {column.attribute.name: column.ncp(people) for column in coarse}
         labels = {column.attribute.name: column.known for column in coarse}
         columns = tuple(microdata.schema.quasi_identifiers)
         called = {c.attribute.name: pa.array(c.labels, pa.string()) for c in coarse}
     else:
         ids = group_ids(n_groups, random)
-        tables = bucketized(microdata, groups, ids, random, options.unlinked)
+        if counted is None:
+            tables = bucketized(microdata, groups, ids, random, options.unlinked)
+        else:
+            tallies = tallies_of(microdata, groups, ids, options.unlinked)
+            parts = bucketized_parts(microdata, groups, ids, random)
+            tables = Stored({"people": parts, **{n: [t] for n, t in tallies.items()}})
         columns, labels, ncp, called = (GROUP,), {}, {}, {GROUP: pa.array(ids)}
-    if options.format == "csv":
-        _refuse_empty_lines(tables)
     schema = microdata.schema
-    opened = {part: open_table(table) for part, table in tables.items()}
+    opened: dict[str, Table]
+    if isinstance(tables, Stored):
+        opened = {**tables.opened()}
+    else:
+        if options.format == "csv":
+            _refuse_empty_lines(tables)
+        opened = {part: open_table(table) for part, table in tables.items()}
     for table in opened.values():
         table.name = "the release"
     release = as_release(opened, options.written, columns, schema, options.unlinked)
@@ -420,7 +464,10 @@ def publish(
     if found.lattice is not None and not found.lattice.complete:
         notes = (*certificate.notes, CUT_OFF)
         certificate = replace(certificate, notes=notes, minimal=False)
-    members = members_of(microdata, groups, called)
+    if counted is None:
+        members: Any = partial(write_members, members_of(microdata, groups, called))
+    else:
+        members = partial(counted.write_members, groups, called)
     dividing = ""
     if n_groups == 1 and not verdicts.estimates:
         dividing = _by_suppressing(anonymizer, written, policy, seed)
@@ -537,7 +584,7 @@ def _of_set(many: int) -> str:
 def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
     """The group of everybody, and how many there are. A method's mistakes are bugs."""
     of_row = np.asarray(of_row)
-    if of_row.shape != (microdata.n_rows,) or of_row.dtype.kind not in "iu":
+    if of_row.shape != (microdata.n_entries,) or of_row.dtype.kind not in "iu":
         raise InternalError(f"{name} did not give one whole number for each row")
     groups = of_row[microdata.kept]
     n_groups = int(groups.max()) + 1
@@ -586,14 +633,16 @@ def _certify(
     policy: Policy,
     options: PublishOptions,
     anonymizer: Anonymizer,
-    tables: Mapping[str, pa.Table],
+    tables: Mapping[str, Any],
     columns: tuple[str, ...],
     verdicts: Audit,
     seed: int | None,
 ) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
     schema, semantics = microdata.schema, microdata.schema.to_dict()["semantics"]
-    if options.format == "csv":  # what is known is certified as a reader of the file has it
+    if isinstance(tables, Stored):
+        tables = tables.paths
+    elif options.format == "csv":  # what is known is certified as a reader of the file has it
         tables = {part: as_texts(table, policy.known_other) for part, table in tables.items()}
     parts = parts_of_sensitive(schema.sensitives, (*options.unlinked, *schema.several))
     written = Written(
@@ -637,8 +686,7 @@ def _certify(
         findings=_certified(findings, kept),
         source={
             "rows": microdata.n_rows,
-            "digest": microdata.digest(bytes.fromhex(key)),
-            "digest_kind": "BLAKE2b-256 keyed with the owner's key",
+            **_digest(microdata, bytes.fromhex(key)),
         },
         seeded=seed is not None,
         escaped=options.escape_formulas and options.format == "csv",
@@ -659,6 +707,15 @@ def _certify(
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private, kept
+
+
+def _digest(microdata: Microdata, key: bytes) -> dict[str, str]:
+    """The digest of the source, by the owner's key: of its rows, or of what was counted."""
+    if microdata.times is None:
+        kind, found = "BLAKE2b-256 keyed with the owner's key", microdata.digest(key)
+    else:
+        kind, found = OF_COUNTS, microdata.digest_of_counts(key)
+    return {"digest": found, "digest_kind": kind}
 
 
 def _agree(verdicts: Audit, findings: Sequence[Finding | Reached]) -> bool:

@@ -6,7 +6,7 @@ published columns is carried over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,18 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.engines import Column
+from foreknow.data.engines.columns import codes_of
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import COUNT
-from foreknow.data.sparse import IntArray, combine, count_pairs
+from foreknow.data.sparse import IntArray, combine, count_pairs, order_of
 from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.publishing.certificate_file import parts_of_sensitive
 
 GROUP = "group"
 ROW = "row"
+# Rows that are written at once, and groups among them: their numbers are sorted as 16 bits.
+_PART, _MOST_GROUPS = 1 << 20, 1 << 16
 
 
 def coarsened_columns(
@@ -58,12 +61,7 @@ def generalized(
 
     A column that is `unlinked` is shuffled within each group by itself.
     """
-    keys = [rank_of_labels(column.labels, column.places) for column in columns]
-    # Groups with the same labels are one group to a reader: they get one rank, and are mixed.
-    _, one_of, rank = np.unique(
-        np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
-    )
-    rank = rank.reshape(-1)
+    one_of, rank = _ranks(columns)
     order = _shuffled(rank[groups], random)
     written = {
         column.attribute.name: pa.array(column.labels, pa.string()).dictionary_encode()
@@ -98,6 +96,143 @@ def _parts(microdata: Microdata, unlinked: Sequence[str]) -> Iterator[tuple[str,
     apart = (*unlinked, *microdata.schema.several)
     for part, names in parts_of_sensitive(tuple(columns), apart).items():
         yield part, [columns[name] for name in names]
+
+
+def _ranks(columns: Sequence[Coarsened]) -> tuple[IntArray, IntArray]:
+    """One group of each rank, and the rank of each group by its labels.
+
+    Groups with the same labels are one group to a reader: they get one rank, and are mixed.
+    """
+    keys = [rank_of_labels(column.labels, column.places) for column in columns]
+    _, one_of, rank = np.unique(
+        np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    return one_of, rank.reshape(-1)
+
+
+def generalized_parts(
+    microdata: Microdata,
+    groups: IntArray,
+    columns: Sequence[Coarsened],
+    random: np.random.Generator,
+    unlinked: Sequence[str] = (),
+) -> Iterator[pa.Table]:
+    """The table of `generalized`, a part at a time, of entries that stand for many people each.
+
+    It is drawn from the counts of the groups: which row of the source a row was, nothing tells.
+    """
+    one_of, rank = _ranks(columns)
+    written = {
+        column.attribute.name: pa.array([column.labels[g] for g in one_of], pa.string())
+        for column in columns
+    }
+    by_rank = {name: labels.dictionary_encode() for name, labels in written.items()}
+    own = _others(microdata)
+    for column in microdata.sensitives:
+        own[column.name] = column.codes, _texts(column.domain)
+    return _drawn(microdata, rank[groups], by_rank, own, random, unlinked)
+
+
+def bucketized_parts(
+    microdata: Microdata, groups: IntArray, ids: IntArray, random: np.random.Generator
+) -> Iterator[pa.Table]:
+    """The table ``people`` of `bucketized`, a part at a time; see `generalized_parts`."""
+    own = {a.name: (a.codes, pa.array(exact_labels(a), pa.string())) for a in microdata.attributes}
+    by_rank = {GROUP: pa.array(np.arange(1, len(ids) + 1))}
+    order = [*own, *microdata.schema.other, GROUP]
+    own |= _others(microdata)
+    parts = _drawn(microdata, ids[groups] - 1, by_rank, own, random)
+    return (part.select(order) for part in parts)
+
+
+def _others(microdata: Microdata) -> dict[str, tuple[NDArray[Any], Any]]:
+    """Codes and values of the columns that are published as they are."""
+    other = microdata.other()
+    return {name: codes_of(_one_zero(other.column(name))) for name in microdata.schema.other}
+
+
+def _drawn(
+    microdata: Microdata,
+    of_entry: IntArray,
+    by_rank: Mapping[str, pa.Array],
+    own: dict[str, tuple[NDArray[Any], Any]],
+    random: np.random.Generator,
+    unlinked: Sequence[str] = (),
+) -> Iterator[pa.Table]:
+    """Rows in order of rank, at random among equals: what a rank has, and what its entries have."""
+    n_ranks = len(next(iter(by_rank.values())))
+    times = np.ones(len(of_entry), np.int64) if microdata.times is None else microdata.times
+    linked = [name for name in own if name not in unlinked]
+    bags = {}
+    if linked:
+        order = order_of(of_entry)
+        places = np.searchsorted(of_entry[order], np.arange(n_ranks + 1))
+        bags[tuple(linked)] = Bags(places, times[order], random), order
+    for name in own:
+        if name in unlinked:
+            codes, values = own[name]
+            offsets, held, many = count_pairs(of_entry, codes, n_ranks, len(values), times)
+            own[name] = held, values
+            bags[(name,)] = Bags(offsets, many, random), np.arange(len(held))
+    people = np.bincount(of_entry, times, n_ranks).astype(np.int64)
+    for start, stop, n in runs(people):
+        of_row = np.repeat(np.arange(start, stop), people[start:stop] if n is None else n)
+        at = pa.array(of_row)
+        part: dict[str, Any] = {name: values.take(at) for name, values in by_rank.items()}
+        drawn: dict[str, IntArray] = {}
+        for names, (bag, order) in bags.items():
+            drawn |= dict.fromkeys(names, order[bag.drawn(start, stop, n)])
+        for name, (codes, values) in own.items():
+            codes = pa.array(codes[drawn[name]])
+            if name in microdata.schema.sensitives:
+                part[name] = pa.DictionaryArray.from_arrays(codes, values)
+            else:
+                part[name] = values.take(codes)
+        yield pa.table(part)
+
+
+def runs(people: IntArray) -> Iterator[tuple[int, int, int | None]]:
+    """Runs of groups of so many people, of up to a million; of a larger one, so many of them."""
+    ends = np.cumsum(people)
+    start = done = 0
+    while start < len(people):
+        stop = int(np.searchsorted(ends, done + _PART, side="right"))
+        stop = min(stop, start + _MOST_GROUPS)
+        if stop > start:
+            yield start, stop, None
+        else:
+            stop = start + 1
+            for many in range(0, int(people[start]), _PART):
+                yield start, stop, min(_PART, int(people[start]) - many)
+        start, done = stop, int(ends[stop - 1])
+
+
+class Bags:
+    """What each group has of some entries, drawn at random without replacement."""
+
+    def __init__(self, offsets: IntArray, times: IntArray, random: np.random.Generator) -> None:
+        self._offsets, self._times, self._random = offsets, times, random
+        self._left: tuple[int, IntArray] | None = None
+
+    def drawn(self, start: int, stop: int, n: int | None) -> IntArray:
+        """Every entry of a run of groups, as often as it is there, mixed within each group.
+
+        Or so many of one group, of what was not drawn before.
+        """
+        first = int(self._offsets[start])
+        times = self._times[first : self._offsets[stop]]
+        if n is not None:
+            left = self._left[1] if self._left and self._left[0] == start else times
+            # As many of each entry as a random choice of so many people has.
+            chosen = self._random.multivariate_hypergeometric(left, n, method="marginals")
+            self._left = start, left - chosen
+            return self._random.permutation(np.repeat(np.arange(first, first + len(left)), chosen))
+        group = np.repeat(
+            np.arange(stop - start, dtype=np.uint16), np.diff(self._offsets[start : stop + 1])
+        )
+        mixed = self._random.permutation(np.repeat(np.arange(len(times), dtype=np.int32), times))
+        mixed = mixed[np.argsort(group[mixed], kind="stable")]
+        return first + mixed.astype(np.int64)
 
 
 def refuse_borrowed_priors(
@@ -167,12 +302,7 @@ def bucketized(
     The groups are called by their `ids`, see `group_ids`. A sensitive column that is `unlinked` has
     a table of its own, ``sensitive2`` and so on.
     """
-    for column in (*microdata.schema.quasi_identifiers, *microdata.schema.other):
-        if column == GROUP:
-            raise SchemaError(f"a bucketized release names its groups {GROUP!r}; rename the column")
-    for column in microdata.schema.sensitives:
-        if column in (GROUP, COUNT):
-            raise SchemaError(f"a sensitive column must not be called {GROUP!r} or {COUNT!r}")
+    tallies = tallies_of(microdata, groups, ids, unlinked)
     order = _shuffled(ids[groups], random)
     people: dict[str, Any] = {
         attribute.name: pa.array(exact_labels(attribute), pa.string()).take(
@@ -182,7 +312,20 @@ def bucketized(
     }
     people.update(_other(microdata, order))
     people[GROUP] = pa.array(ids[groups][order])
-    tables = {"people": pa.table(people)}
+    return {"people": pa.table(people), **tallies}
+
+
+def tallies_of(
+    microdata: Microdata, groups: IntArray, ids: IntArray, unlinked: Sequence[str]
+) -> dict[str, pa.Table]:
+    """The tables of sensitive values of `bucketized`."""
+    for column in (*microdata.schema.quasi_identifiers, *microdata.schema.other):
+        if column == GROUP:
+            raise SchemaError(f"a bucketized release names its groups {GROUP!r}; rename the column")
+    for column in microdata.schema.sensitives:
+        if column in (GROUP, COUNT):
+            raise SchemaError(f"a sensitive column must not be called {GROUP!r} or {COUNT!r}")
+    tables = {}
     for part, own in _parts(microdata, unlinked):
         of_cell, tally = _tally(microdata, ids[groups] - 1, len(ids), own)
         tables[part] = pa.table({GROUP: pa.array(of_cell + 1), **tally})
@@ -204,12 +347,12 @@ def members_of(
     made = {name: labels.take(at) for name, labels in published.items()}
     who: dict[str, Any] = {}
     for name in own.column_names:
-        who[_free(name, {**made, **who})] = own.column(name)
+        who[free_name(name, {**made, **who})] = own.column(name)
     position = pa.array(np.arange(1, len(of_row) + 1))
-    return pa.table({_free(ROW, {**made, **who}): position, **who, **made})
+    return pa.table({free_name(ROW, {**made, **who}): position, **who, **made})
 
 
-def _free(name: str, taken: Iterable[str]) -> str:
+def free_name(name: str, taken: Container[str]) -> str:
     """The name, with as many underscores after it as it takes to be no other column's."""
     while name in taken:
         name += "_"
@@ -230,7 +373,7 @@ def _tally(
         sizes = [len(column.domain) for column in columns]
         values, first = combine([column.codes for column in columns], sizes)
         people, of = groups, {column.name: column.codes[first] for column in columns}
-    offsets, codes, counts = count_pairs(people, values, n_groups, len(first))
+    offsets, codes, counts = count_pairs(people, values, n_groups, len(first), microdata.times)
     of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
     named = {c.name: _texts(c.domain).take(pa.array(of[c.name][codes])) for c in columns}
     return of_cell, {**named, COUNT: pa.array(counts)}

@@ -33,11 +33,18 @@ class DuckTable:
     """A DuckDB relation; columns are fetched in batches and texts encoded on the way."""
 
     def __init__(
-        self, relation: Any, name: str, columns: Sequence[str], *, file: CsvFile | None = None
+        self,
+        relation: Any,
+        name: str,
+        columns: Sequence[str],
+        *,
+        file: CsvFile | None = None,
+        connection: Any = None,
     ) -> None:
         self.relation = relation
+        self.connection = connection  # where it is one of ours
         self.name = name
-        self._file = file
+        self.file = file
         self.untyped = self.settled = file is not None
         self.two_empties: set[str] = set()  # columns of a file with empty fields, quoted and not
         self.columns: list[str] = check_columns(columns, name)
@@ -53,7 +60,7 @@ class DuckTable:
                 "see duckdb.connect().table(...) or .sql(...)"
             )
         name = "the DuckDB relation"
-        with _clear_errors(name):
+        with clear_errors(name):
             return cls(relation, name, relation.columns)
 
     @classmethod
@@ -68,22 +75,25 @@ class DuckTable:
         file = CsvFile(path, delimiter or DELIMITERS, name)
         name = file.name
         columns = check_columns([column.strip() for column in file.header], name)
-        with _clear_errors(name):
-            return cls(file.relation(connect()), name, columns, file=file)
+        with clear_errors(name):
+            connection = connect()
+            relation = file.relation(connection)
+            return cls(relation, name, columns, file=file, connection=connection)
 
     @classmethod
     def of_parquet(cls, paths: Sequence[Path], name: str) -> DuckTable:
         """Open Parquet files."""
-        with _clear_errors(name):
-            relation = read_parquet(connect(), paths)
-            return cls(relation, name, relation.columns)
+        with clear_errors(name):
+            connection = connect()
+            relation = read_parquet(connection, paths)
+            return cls(relation, name, relation.columns, connection=connection)
 
     @classmethod
     def of_database(cls, path: Path, name: str, part: str | None) -> DuckTable:
         """Open a table or view of a DuckDB file; nothing is written to it."""
         connection, database = connect(), f"file{next(_numbers)}"
         place = str(path.resolve()).replace("'", "''")
-        with _clear_errors(name):
+        with clear_errors(name):
             try:
                 connection.execute(f"ATTACH '{place}' AS {database} (READ_ONLY)")
             except duckdb.Error as error:
@@ -99,7 +109,8 @@ class DuckTable:
                 table = choose(name, "table", list(places), part)
                 address = ".".join(map(sql_name, (database, *places[table])))
                 relation = connection.table(address)
-                made = cls(relation, f"{name}, table {table}", relation.columns)
+                called = f"{name}, table {table}"
+                made = cls(relation, called, relation.columns, connection=connection)
             except BaseException:
                 _detach(connection, database)
                 raise
@@ -109,15 +120,15 @@ class DuckTable:
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; texts come dictionary-encoded."""
         self._refuse_zones(columns)
-        with _clear_errors(self.name):
+        with clear_errors(self.name):
             chosen = self.relation.project(self._keys(columns))
             reader = chosen.to_arrow_reader(_BATCH)
             batches = [_encode_texts(batch) for batch in reader]
             empty = _encode_texts(pa.RecordBatch.from_pylist([], schema=reader.schema))
             found = pa.Table.from_batches(batches or [empty]).unify_dictionaries()
         found = found.rename_columns(list(columns))
-        if self._file is not None:
-            self._file.check(len(found))
+        self.check(len(found))
+        if self.file is not None:
             found = self._merge_empties(found)
         return found
 
@@ -129,7 +140,7 @@ class DuckTable:
         # DuckDB takes 0.0 and -0.0 for one, and readers of what is published may not.
         signs = [f"signbit({sql_name(self._inner[columns[i]])})" for i in floats]
         keys = ", ".join([self._keys(columns), *signs])
-        with _clear_errors(self.name):
+        with clear_errors(self.name):
             grouped = self.relation.aggregate(f"{keys}, count(*)", keys).to_arrow_table()
         found = pa.table(grouped.columns[: len(columns)], names=list(columns))
         for place, i in enumerate(floats, len(columns)):
@@ -138,8 +149,8 @@ class DuckTable:
             signed = pc.if_else(minus, pc.negate(size), size)
             found = found.set_column(i, columns[i], signed)
         times = grouped.column(grouped.num_columns - 1).to_numpy()
-        if self._file is not None:
-            self._file.check(int(times.sum()))
+        self.check(int(times.sum()))
+        if self.file is not None:
             found = self._merge_empties(found)
         return found, times
 
@@ -156,6 +167,19 @@ class DuckTable:
             known = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
             rows = rows.set_column(i, name, known.dictionary_encode())
         return rows
+
+    def kind(self, column: str) -> str:
+        """The type of a column, as DuckDB calls it."""
+        return str(self.relation.types[self.columns.index(column)])
+
+    def inner(self, column: str) -> str:
+        """What DuckDB calls a column."""
+        return str(self._inner[column])
+
+    def check(self, n_rows: int) -> None:
+        """Raise `DataError` unless so many rows are all of a file, unchanged since."""
+        if self.file is not None:
+            self.file.check(n_rows)
 
     def _refuse_zones(self, columns: Sequence[str]) -> None:
         kinds = dict(zip(self.columns, self.relation.types, strict=True))
@@ -182,7 +206,7 @@ def _encode_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 @contextmanager
-def _clear_errors(name: str) -> Iterator[None]:
+def clear_errors(name: str) -> Iterator[None]:
     """Say in one line what DuckDB says in twenty."""
     try:
         yield

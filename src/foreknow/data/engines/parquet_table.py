@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from foreknow.data.engines.table import check_columns
-from foreknow.engine import Stamp
+from foreknow.engine import Stamp, memory_limit
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 
 # Up to here two columns of codes fit the memory of a small machine, and counting them is faster
 # than a GROUP BY.
 _ROWS_IN_MEMORY = 150_000_000
+_BYTES_PER_ROW = 32
 _CODED = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -38,7 +39,8 @@ class ParquetTable:
         self.columns: list[str] = check_columns(self._schema.names, self.name)
 
     @cached_property
-    def _rows(self) -> int:
+    def n_rows(self) -> int:
+        """Rows of all files, as these say."""
         return sum(self._read(lambda f=f: _opened(f).metadata.num_rows) for f in self.files)
 
     def _listed(self) -> list[Path]:
@@ -48,7 +50,7 @@ class ParquetTable:
         schema: pa.Schema = self._read(lambda: _opened(file).schema_arrow)
         return schema
 
-    def _check(self) -> None:
+    def check(self) -> None:
         """Raise `DataError` if the files are not those that were opened."""
         if self._listed() != self.files:
             raise DataError(f"{self.name}: files came or went while it was read; run again")
@@ -67,7 +69,7 @@ class ParquetTable:
                         f"{self.files[0].name}"
                     )
         joined = self._read(lambda: pa.concat_tables(parts, promote_options="permissive"))
-        self._check()
+        self.check()
         return joined.unify_dictionaries()
 
     def _part(self, file: Path, names: list[str]) -> pa.Table:
@@ -84,13 +86,27 @@ class ParquetTable:
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """Count in DuckDB where the rows are too many to hold."""
-        if self._rows <= _ROWS_IN_MEMORY:
+        limit = memory_limit()
+        if self.n_rows <= (_ROWS_IN_MEMORY if limit is None else limit // _BYTES_PER_ROW):
             return None
         from foreknow.data.engines.duckdb_table import DuckTable
 
         tallied = DuckTable.of_parquet(self.files, self.name).tally(columns)
-        self._check()
+        self.check()
         return tallied
+
+    def odd_for_engines(self, columns: Sequence[str]) -> str | None:
+        """Why an engine would take some columns for something else than `arrow` does."""
+        schemas = [self._schema_of(file) for file in self.files]
+        for name in columns:
+            kind = self._schema.field(name).type
+            if any(name not in own.names or own.field(name).type != kind for own in schemas):
+                return f"the files of {self.name} have different types of column {name!r}"
+            if pa.types.is_dictionary(kind) and (kind.ordered or not _is_text(kind)):
+                return f"column {name!r} is categorical"
+            if pa.types.is_timestamp(kind) and (kind.unit == "ns" or kind.tz is not None):
+                return f"column {name!r} is of type {kind}"
+        return None
 
     def _read(self, step: Any) -> Any:
         try:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import os
 import re
 import shutil
 import sys
-import tempfile
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
 from foreknow.data.reading import UTF8, Reading, to_add
-from foreknow.engine import Stamp, scratch
+from foreknow.engine import Stamp, new_file
 from foreknow.errors import DataError
-from foreknow.scratch import CONTENT
 
 _BLOCK = 1 << 20
 _ONE_BYTE = re.compile(r"iso8859|cp125|cp437|cp850|mac|koi8")
@@ -71,7 +68,7 @@ def _copied(given: IO[bytes], name: str) -> Path:
     if not first:
         raise DataError(f"{name} is empty, or was read before")
     zipped = first.startswith(b"\x1f\x8b")
-    path = _new(".csv.gz" if zipped else (content_of(first) or ("", ".csv"))[1])
+    path = new_file(".csv.gz" if zipped else (content_of(first) or ("", ".csv"))[1])
     with path.open("wb") as file:
         file.write(first)
         shutil.copyfileobj(given, file, _BLOCK)
@@ -89,7 +86,7 @@ def as_utf8(path: Path, name: str, reading: Reading) -> Path:
             _refuse_others(first, name)
             return path
         stamp = Stamp([path])
-        copy = _new(".csv")
+        copy = new_file(".csv")
         with opened(path, "rb") as file, copy.open("w", encoding=UTF8, newline="") as made:
             _copy(file, made, name, reading.encoding)
         stamp.check()
@@ -153,12 +150,3 @@ def _copy(file: Any, made: Any, name: str, encoding: str) -> None:
             break
     if other is not None and beyond_ascii:
         raise DataError(f"{name} is UTF-8, not {encoding}; {to_add('encoding', UTF8)}")
-
-
-def _new(suffix: str) -> Path:
-    """Make an empty file in the private folder, which is removed when the process ends."""
-    folder = scratch() / CONTENT
-    folder.mkdir(mode=0o700, exist_ok=True)
-    handle, name = tempfile.mkstemp(suffix, "read-", folder)
-    os.close(handle)
-    return Path(name)

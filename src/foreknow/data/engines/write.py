@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,21 @@ _NOTE = b"foreknow"
 _REARM = re.compile(r"'('*[=+\-@\t\r])")
 
 
-def write_csv(table: pa.Table, path: Path, *, escape_formulas: bool = False) -> None:
-    """Write a CSV file with a header; nulls are empty."""
-    columns, names = _simple(table), table.column_names
-    if escape_formulas:
-        columns = [_disarmed(c) if pa.types.is_string(c.type) else c for c in columns]
-        names = _disarmed(pa.array(names, pa.string())).to_pylist()
-    options = pyarrow.csv.WriteOptions(quoting_style="needed")
-    pyarrow.csv.write_csv(pa.table(columns, names=names), path, options)
+def write_csv(
+    table: pa.Table | Iterable[pa.Table], path: Path, *, escape_formulas: bool = False
+) -> None:
+    """Write a CSV file with a header, of a table or of its parts; nulls are empty."""
+    options, writer = pyarrow.csv.WriteOptions(quoting_style="needed"), None
+    for part in [table] if isinstance(table, pa.Table) else table:
+        columns, names = _simple(part), part.column_names
+        if escape_formulas:
+            columns = [_disarmed(c) if pa.types.is_string(c.type) else c for c in columns]
+            names = _disarmed(pa.array(names, pa.string())).to_pylist()
+        made = pa.table(columns, names=names)
+        writer = writer or pyarrow.csv.CSVWriter(path, made.schema, write_options=options)
+        writer.write_table(made)
+    if writer is not None:
+        writer.close()
 
 
 def as_texts(table: pa.Table, columns: Collection[str]) -> pa.Table:
@@ -45,6 +52,31 @@ def as_texts(table: pa.Table, columns: Collection[str]) -> pa.Table:
 def write_parquet(table: pa.Table, path: Path) -> None:
     """Write a Parquet file; nothing of the source frame but its columns is kept."""
     pq.write_table(bare(table), path, store_schema=False)
+
+
+def write_parts(parts: Iterable[pa.Table], path: Path, note: str | None = None) -> None:
+    """Write a Parquet file of parts, a row group each or more; with a note for `read_noted`.
+
+    Entries of dictionaries are written as they stand: there must be none that does not occur.
+    """
+    writer = None
+    try:
+        for part in parts:
+            if note is not None:
+                part = part.replace_schema_metadata({_NOTE: note})
+            writer = writer or pq.ParquetWriter(path, part.schema, store_schema=note is not None)
+            writer.write_table(part)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def parts_of_parquet(path: Path) -> Iterator[pa.Table]:
+    """Read a Parquet file of ours, a row group at a time."""
+    with path.open("rb") as file:
+        opened = pq.ParquetFile(file)
+        for i in range(opened.num_row_groups):
+            yield opened.read_row_group(i)
 
 
 def bare(table: pa.Table) -> pa.Table:

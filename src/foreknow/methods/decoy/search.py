@@ -82,9 +82,8 @@ class Search:
         self.index = np.arange(len(points))
         self.node = np.zeros(len(points), dtype=np.int64)
         self.codes, self.weights = points.codes, points.weights
-        keys = np.repeat(self.index, points.occurrences) * len(self.labels) + points.values
-        cells, self._many = np.unique(keys, return_counts=True)
-        self._point, self._value = np.divmod(cells, len(self.labels))
+        self._point, self._many = np.repeat(self.index, points.cells), points.times
+        self._value = points.values.astype(np.int64)
 
     def run(self, decide: Decide) -> IntArray:
         """Divide until nothing is left to try: the group of each point."""

@@ -185,7 +185,7 @@ class FullDomain:
         by_boxes = n_nodes > _MOST_KEPT and self.find == "best" and not callable(self.objective)
         lattice = None if by_boxes else Lattice(rollup.tops)
         most = int(self._share * rollup.n_people)
-        everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
+        everyone = microdata.everyone()
         judge = Judge(
             policy,
             everyone,
@@ -286,6 +286,7 @@ class FullDomain:
         """What it makes holds the policy, at the levels of one node."""
         return Traits(
             consults_policy=True,
+            counted=True,
             deterministic=not callable(self.objective),
             symmetric=not callable(self.objective),
             minimal=self._is_minimal,

@@ -70,8 +70,8 @@ class Level:
         self.node = np.zeros(len(points), dtype=np.int64) if groups is None else groups
         self.codes = points.codes
         self.weights = points.weights
-        self.occurrences = points.occurrences
-        self.values = points.values
+        self.cells = points.cells
+        self.values, self.times = points.values, points.times
 
     def everyone(self) -> GroupCounts:
         """Count one group of everybody."""
@@ -243,22 +243,24 @@ class Level:
             people = np.zeros(n_children, dtype=np.int64)
             np.add.at(people, child[inside], self.weights[inside])
         if size > max(2 * len(self.values), 1 << 16):
-            rows = np.repeat(child, self.occurrences)
+            rows = np.repeat(child, self.cells)
             inside = rows >= 0
-            found = count_pairs(rows[inside], self.values[inside], n_children, n_values)
+            found = count_pairs(
+                rows[inside], self.values[inside], n_children, n_values, self.times[inside]
+            )
             return Tally(self.labels, self.semantics, people, *found)
         base = np.where(child >= 0, child, n_children) * n_values
         table = np.zeros(size, dtype=np.int64)
         for part, rows in self._blocks():
-            keys = np.repeat(base[part], self.occurrences[part])
+            keys = np.repeat(base[part], self.cells[part])
             keys += self.values[rows]
-            table += np.bincount(keys, minlength=size)[:size]
+            table += np.bincount(keys, self.times[rows], size)[:size].astype(np.int64)
         dense = table.reshape(n_children, n_values)
         return Tally.of_table(self.labels, self.semantics, people, dense)
 
     def _blocks(self) -> Any:
         """Runs of points, and of their values, small enough to hold a key per value."""
-        ends = np.cumsum(self.occurrences)
+        ends = np.cumsum(self.cells)
         start = row = 0
         while start < len(ends):
             stop = max(int(np.searchsorted(ends, row + _BLOCK, side="right")), start + 1)
@@ -286,9 +288,10 @@ class Level:
         return self
 
     def _keep(self, kept: NDArray[np.bool_]) -> None:
-        self.values = self.values[np.repeat(kept, self.occurrences)]
+        held = np.repeat(kept, self.cells)
+        self.values, self.times = self.values[held], self.times[held]
         self.index, self.weights = self.index[kept], self.weights[kept]
-        self.occurrences = self.occurrences[kept]
+        self.cells = self.cells[kept]
         self.codes = [codes[kept] for codes in self.codes]
         self.node = self.node[kept]
 

@@ -243,6 +243,7 @@ class Mondrian:
         timed = bool(seconds_of(self.refine))
         return Traits(
             consults_policy=True,
+            counted=True,
             deterministic=not timed,
             timed=timed,
             symmetric=True,

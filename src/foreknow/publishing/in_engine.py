@@ -1,0 +1,226 @@
+"""In the engine: publish a table by the counts of its equal rows, which never come into memory.
+
+An engine counts the combinations of all published columns where the data lives. The method groups
+these, the release is drawn from the counts of its groups, and only the owner's file of members
+looks at each row again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from foreknow.data.engines.columns import codes_of, plain_table
+from foreknow.data.engines.counted import Counted, OutOfOrder
+from foreknow.data.engines.duckdb_table import DuckTable
+from foreknow.data.engines.write import parts_of_parquet, write_parts
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray, combine
+from foreknow.engine import memory_limit, new_file
+from foreknow.errors import DataError, InputError, InternalError, did_you_mean
+from foreknow.methods.protocol import traits_of
+from foreknow.policy.policy import Policy
+from foreknow.publishing.certificate import digest_of
+from foreknow.publishing.tables import ROW, free_name
+
+_log = logging.getLogger(__name__)
+ENGINES = "auto", "memory", "duckdb"
+# From here on a table is counted: rows, or bytes of a CSV file. What is smaller is read as fast.
+LARGE_ROWS, LARGE_BYTES = 10_000_000, 400_000_000
+# So much memory it takes to publish a row, or a byte of CSV, that was read; at the peak.
+_PER_ROW, _PER_BYTE = 160, 8
+
+
+@dataclass(frozen=True, eq=False)
+class InEngine:
+    """A table that an engine counted: its entries as microdata, and how its rows are found again.
+
+    Attributes
+    ----------
+    microdata : Microdata
+        Of entries; see `Microdata.counted`.
+    """
+
+    microdata: Microdata
+    _source: Counted
+    _rows: pa.Table  # the entries as they were counted
+
+    @classmethod
+    def of(cls, microdata: Microdata, policy: Policy, method: Any, engine: str) -> InEngine | None:
+        """Count a table in its engine; None where it is to be read into memory."""
+        if engine not in ENGINES:
+            raise InputError(f"engine is {engine!r}{did_you_mean(str(engine), ENGINES)}")
+        if engine == "memory":
+            return None
+        source = _source(microdata, policy, method)
+        if isinstance(source, Counted) and engine == "auto" and _is_small(source):
+            source = f"{microdata.name} is small"
+        found = source if isinstance(source, str) else cls._counted(microdata, source)
+        if isinstance(found, InEngine):
+            return found
+        level = logging.INFO if engine == "auto" else logging.WARNING
+        _log.log(level, "the table is read into memory: %s", found)
+        return None
+
+    @classmethod
+    def _counted(cls, microdata: Microdata, source: Counted) -> InEngine | str:
+        schema = microdata.schema
+        names = dict.fromkeys([*schema.quasi_identifiers, *schema.sensitives, *schema.other])
+        _log.info("counting equal rows of %s", microdata.name)
+        if schema.person is not None and not source.names_each_row(schema.person):
+            return f"somebody is in two rows by {schema.person!r}, or a row names nobody"
+        rows, times = source.tally(list(names))
+        try:
+            counted = microdata.counted(plain_table(rows, list(names)), times)
+        except InputError as error:  # where it names a row, that is another one in the table
+            return f"an error is to name its row ({error})"
+        _log.info("%d rows are %d different ones", counted.n_rows, len(times))
+        return cls(counted, source, rows)
+
+    @property
+    def name(self) -> str:
+        """What messages call the table."""
+        return self.microdata.name
+
+    def write_members(
+        self,
+        groups: IntArray,
+        published: Mapping[str, pa.Array],
+        path: Path,
+        files: Mapping[str, str],
+    ) -> None:
+        """Write who is in which group, as `foreknow.publishing.members.write_members` does."""
+        people = np.bincount(groups, self.microdata.times).astype(np.int64)
+        note = json.dumps(dict(files), sort_keys=True)
+        try:
+            write_parts(self._members(groups, published, people), path, note)
+        except OutOfOrder:
+            write_parts(self._members(groups, published, people, in_order=True), path, note)
+
+    def _members(
+        self,
+        groups: IntArray,
+        published: Mapping[str, pa.Array],
+        people: IntArray,
+        *,
+        in_order: bool = False,
+    ) -> Iterator[pa.Table]:
+        schema = self.microdata.schema
+        names = list(schema.quasi_identifiers)
+        given = dict.fromkeys(filter(None, [schema.person, *schema.identifiers]))
+        own = [name for name in given if name not in names]
+        who: list[str] = []
+        for name in own:
+            who.append(free_name(name, {*published, *who}))
+        row = free_name(ROW, {*published, *who})
+        labels = {
+            name: array.dictionary_encode() if pa.types.is_string(array.type) else array
+            for name, array in published.items()
+        }
+        needed = schema.sensitives if self.microdata.left_out else ()
+        keys, of_key = self._keys(names, groups)
+        found, done = np.zeros(len(people), dtype=np.int64), 0
+        rows = self._source.looked_up(keys, of_key, needed, own, in_order=in_order)
+        for batch, of_row in rows:
+            inside = of_row >= 0
+            found += np.bincount(of_row[inside], minlength=len(people))
+            at = pa.array(of_row, mask=~inside)
+            made = {row: pa.array(np.arange(done + 1, done + 1 + len(of_row)))}
+            made |= dict(zip(who, batch.columns, strict=True))
+            yield pa.table(made | {name: array.take(at) for name, array in labels.items()})
+            done += len(of_row)
+        if done != self.microdata.n_rows or not np.array_equal(found, people):
+            raise DataError(
+                f"{self.name} gave other rows when it was read again; give a file, or publish with "
+                'engine = "memory"'
+            )
+
+    def _keys(self, names: list[str], groups: IntArray) -> tuple[pa.Table, IntArray]:
+        """The distinct quasi-identifiers as they stand in the table, and the group of each."""
+        coded = [codes_of(self._rows.column(name)) for name in names]
+        key, first = combine([codes for codes, _ in coded], [len(found) for _, found in coded])
+        of_key = np.full(len(first), -1, dtype=np.int64)
+        own = key[self.microdata.kept]
+        of_key[own] = groups
+        if not np.array_equal(of_key[own], groups):
+            raise InternalError("people with the same quasi-identifiers were put into two groups")
+        columns = [found.take(pa.array(codes[first])) for codes, found in coded]
+        return pa.table(columns, names=names), of_key
+
+
+class Stored(Mapping[str, pa.Table]):
+    """The tables of a release in files of our private folder; read when they are asked for.
+
+    Attributes
+    ----------
+    paths : dict of str to Path
+        The file of each table.
+    digests : dict of str to str
+        SHA-256 of each file.
+    """
+
+    def __init__(self, tables: Mapping[str, Iterable[pa.Table]]) -> None:
+        self.paths: dict[str, Path] = {}
+        for name, parts in tables.items():
+            self.paths[name] = path = new_file(".parquet")
+            weakref.finalize(self, path.unlink, missing_ok=True)
+            write_parts(parts, path)
+        self.digests = {name: digest_of(path) for name, path in self.paths.items()}
+
+    def opened(self) -> dict[str, DuckTable]:
+        """The tables where they can be counted."""
+        found = {}
+        for name, path in self.paths.items():
+            found[name] = DuckTable.of_parquet([path], "the release")
+            found[name].kept = self  # type: ignore[attr-defined]
+        return found
+
+    def parts(self, name: str) -> Iterator[pa.Table]:
+        """A table, some rows at a time."""
+        return parts_of_parquet(self.paths[name])
+
+    def __getitem__(self, name: str) -> pa.Table:
+        return pa.concat_tables(self.parts(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+
+def _source(microdata: Microdata, policy: Policy, method: Any) -> Counted | str:
+    """The table where an engine can count it, or why it is to be read."""
+    schema, options = microdata.schema, policy.options
+    if not traits_of(method).counted:
+        return f"{type(method).__name__} looks at each row"
+    if schema.semantics != "single":
+        return "a person may have several values"
+    if policy.attributes:
+        return "priors are compared with people"
+    if microdata.was_read:
+        return "it was read already"
+    names = [*schema.quasi_identifiers, *schema.sensitives, *schema.other]
+    found = Counted.of(microdata.source, names)
+    if isinstance(found, Counted) and options.format == "csv":
+        odd = [name for name in policy.known_other if found.duck.kind(name) != "VARCHAR"]
+        if odd:
+            return f"column {odd[0]!r}, which may be known, is no text, and CSV has only texts"
+    return found
+
+
+def _is_small(source: Counted) -> bool:
+    """Whether to read it is as fast, and it fits in what memory is allowed."""
+    csv, limit = source.duck.untyped, memory_limit()
+    large = LARGE_BYTES if csv else LARGE_ROWS
+    if limit is not None:
+        large = min(large, limit // (_PER_BYTE if csv else _PER_ROW))
+    return source.size < large

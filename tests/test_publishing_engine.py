@@ -1,0 +1,325 @@
+"""Publishing by what an engine counts gives what publishing in memory gives."""
+
+import logging
+from collections import Counter
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import examples
+
+import foreknow as fk
+from foreknow.publishing import in_engine, tables
+from foreknow.publishing.members import OF_COUNTS, named_release
+
+FACTS = {"facts": {"l": 1, "k": 2, "m": 1}, "below": 0.9}
+HOSPITAL = {
+    "quasi_identifiers": ["age", "ward", "born"],
+    "sensitive": ["disease"],
+    "identifiers": ["name"],
+}
+
+
+def patients(rows, seed=1, missing=()):
+    """A table of other columns than the sample: numbers, texts, dates, with nulls."""
+    random = np.random.default_rng(seed)
+    days = np.datetime64("1950-01-01") + random.integers(0, 300, rows) * 60
+    columns = {
+        "name": pa.array([f"person {i}" for i in random.permutation(rows)]),
+        "age": pa.array(random.integers(20, 60, rows).astype(np.int16)),
+        "ward": pa.array(
+            [["north", "south, 2", 'the "old"', None][i] for i in random.integers(0, 4, rows)]
+        ),
+        "born": pa.array(days),
+        "disease": pa.array([f"d{i}" for i in random.integers(0, 6, rows)]),
+        "drug": pa.array([f"drug {i}" for i in random.integers(0, 3, rows)]),
+        "weight": pa.array(random.choice([50.5, 71.25, -0.0, 0.0, np.nan], rows)),
+        "city": pa.array([["Ulm", None, "Rom"][i] for i in random.integers(0, 3, rows)]),
+    }
+    for name in missing:
+        columns[name] = pa.array(columns[name].to_pylist(), mask=random.random(rows) < 0.1)
+    return pa.table(columns)
+
+
+def written(table, path):
+    """The table as a file, or as a relation of somebody's own connection."""
+    if path.suffix == ".csv":
+        pa.csv.write_csv(table, path)
+    elif path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=max(len(table) // 3, 1))
+    else:
+        path.mkdir()
+        for i in range(3):
+            part = table.slice(i * len(table) // 3, (i + 1) * len(table) // 3 - i * len(table) // 3)
+            pq.write_table(part, path / f"{i}.parquet")
+    return path
+
+
+def bags(made, columns):
+    """Rows of some columns of the release, as they print."""
+    table = made.tables["release"].select(columns)
+    return Counter(zip(*[map(str, c.to_pylist()) for c in table.columns], strict=True))
+
+
+def but(certificate, *keys):
+    said = certificate.to_dict()
+    for key in ("digest", "digest_kind"):
+        said["source"].pop(key)
+    return {key: given for key, given in said.items() if key not in keys}
+
+
+def both(source, policy, **how):
+    """The release by both ways; the counted one was not read into memory."""
+    made = [fk.publish(source, policy, engine=engine, **how) for engine in ("memory", "duckdb")]
+    kinds = [each.certificate.source["digest_kind"] == OF_COUNTS for each in made]
+    assert kinds == [False, True]
+    one, other = made
+    assert one.release.counts.bag(0) == other.release.counts.bag(0)
+    schema, labels = one.audit.policy.schema, list(one.audit.policy.schema.quasi_identifiers)
+    assert [t.schema.names for t in one.tables.values()] == [
+        t.schema.names for t in other.tables.values()
+    ]
+    unlinked = set(one.audit.policy.options.unlinked)
+    linked = [c for c in (*schema.other, *schema.sensitives) if c not in unlinked]
+    assert bags(one, [*labels, *linked]) == bags(other, [*labels, *linked])
+    for column in unlinked:
+        assert bags(one, [*labels, column]) == bags(other, [*labels, column])
+    orders = [each.tables["release"].select(labels).to_pylist() for each in made]
+    assert orders[0] == orders[1]
+    assert but(one.certificate) == but(other.certificate)
+    assert one.utility.ncp == other.utility.ncp
+    return made
+
+
+def same_folders(made, where, source, policy):
+    """What both write is alike, and verified; the owner's files name the same people."""
+    folders = [where / "memory", where / "engine"]
+    said = [each.write(folder) for each, folder in zip(made, folders, strict=True)]
+    drop = "report"
+    one, other = (but(each, drop) for each in said)
+    assert [each.pop("files") and 0 for each in (one["release"], other["release"])] == [0, 0]
+    assert one == other
+    for folder in folders:
+        assert fk.verify(folder).people == made[0].counts.n_people
+    members = [pq.read_table(f"{folder}.owner/members.parquet") for folder in folders]
+    assert members[0].to_pylist() == members[1].to_pylist()
+    kinds = {file.suffix for folder in folders for file in folder.glob("release.*")}
+    if kinds == {".parquet"}:
+        schemas = [pq.read_schema(folder / "release.parquet") for folder in folders]
+        assert schemas[0].equals(schemas[1], check_metadata=True)
+    else:
+        lines = [(folder / "release.csv").read_text().splitlines() for folder in folders]
+        assert lines[0][0] == lines[1][0]
+    data = fk.Microdata(source, fk.Policy.of(policy).schema)
+    person = made[0].audit.policy.schema.person or "row"
+    assert named_release(folders[1], person=person, microdata=data).holdings
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ""])
+@pytest.mark.parametrize("written_as", ["csv", "parquet"])
+def test_a_file_is_published_alike(tmp_path, suffix, written_as):
+    source = written(patients(400), tmp_path / f"patients{suffix}")
+    policy = {"schema": HOSPITAL, "require": [FACTS], "publish": {"format": written_as}}
+    same_folders(both(source, policy), tmp_path, source, policy)
+
+
+@pytest.mark.parametrize("missing", ["drop", {"label": "unknown"}])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_missing_values_follow_the_schema(tmp_path, missing, suffix):
+    source = written(patients(300, missing=["disease"]), tmp_path / f"patients{suffix}")
+    schema = {**HOSPITAL, "missing": missing}
+    policy = {"schema": schema, "require": [FACTS], "publish": {"format": "parquet"}}
+    made = both(source, policy)
+    assert (made[1].audit.scope.left_out > 0) == (missing == "drop")
+    same_folders(made, tmp_path, source, policy)
+
+
+@pytest.mark.parametrize("unlinked", [[], ["drug"], ["disease", "city"]])
+def test_several_columns_linked_and_apart(tmp_path, unlinked):
+    source = written(patients(500), tmp_path / "patients.parquet")
+    schema = {**HOSPITAL, "sensitive": ["disease", "drug"], "other": ["city", "weight"]}
+    schema["person"] = "name"
+    required = [FACTS, {**FACTS, "sensitive": "drug", "knowing": ["city"]}]
+    required[0] = {**FACTS, "sensitive": "disease", "knowing": []}
+    policy = {"schema": schema, "require": required}
+    policy["publish"] = {"format": "parquet", "unlinked": unlinked}
+    same_folders(both(source, policy), tmp_path, source, policy)
+
+
+def test_missing_numbers_are_missing_however_they_are_written(tmp_path):
+    table = patients(200)
+    table = table.set_column(4, "disease", table["weight"])
+    source = written(table, tmp_path / "patients.parquet")
+    schema = {**HOSPITAL, "quasi_identifiers": ["weight", "age"], "missing": "drop"}
+    policy = {"schema": schema, "require": [FACTS], "publish": {"format": "parquet"}}
+    made = both(source, policy)
+    assert made[1].audit.scope.left_out > 0
+    same_folders(made, tmp_path, source, policy)
+
+
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+@pytest.mark.parametrize("suppression", [0, 0.05])
+def test_methods_hierarchies_and_labels(tmp_path, method, suppression):
+    source = written(patients(600), tmp_path / "patients.csv")
+    schema = {
+        **HOSPITAL,
+        "hierarchies": {
+            "age": {"intervals": [5, 20]},
+            "born": {"dates": ["month", "year"]},
+        },
+    }
+    publish = {"format": "parquet", method: {"suppression": suppression}, "method": method}
+    publish["labels"] = {"age": "range"} if method == "mondrian" else {}
+    policy = {"schema": schema, "require": [FACTS, {"k_anonymity": 4}], "publish": publish}
+    made = both(source, policy)
+    assert made[0].audit.scope.people_suppressed == made[1].audit.scope.people_suppressed
+
+
+@pytest.mark.parametrize("unlinked", [[], ["drug"]])
+@pytest.mark.parametrize("written_as", ["csv", "parquet"])
+def test_the_bucketized_form(tmp_path, unlinked, written_as):
+    source = written(patients(400), tmp_path / "patients.csv")
+    schema = {**HOSPITAL, "sensitive": ["disease", "drug"], "other": ["city"]}
+    required = [{**FACTS, "sensitive": name, "knowing": ["city"]} for name in schema["sensitive"]]
+    publish = {"format": written_as, "unlinked": unlinked, "form": "bucketized"}
+    policy = {"schema": schema, "require": required, "publish": publish}
+    made = [fk.publish(source, policy, engine=e, seed=2) for e in ("memory", "duckdb")]
+    one, other = made
+    assert other.certificate.source["digest_kind"] == OF_COUNTS
+    assert but(one.certificate) == but(other.certificate)
+    assert one.tables.keys() == other.tables.keys()
+    for name in one.tables:
+        rows = [each.to_arrow(name) for each in made]
+        assert rows[0].schema == rows[1].schema
+        told = [Counter(map(str, table.to_pylist())) for table in rows]
+        assert told[0] == told[1]
+        assert rows[0]["group"].to_pylist() == rows[1]["group"].to_pylist()
+    folders = [tmp_path / "memory", tmp_path / "engine"]
+    for each, folder in zip(made, folders, strict=True):
+        each.write(folder)
+        assert fk.verify(folder).people == 400
+    members = [pq.read_table(f"{folder}.owner/members.parquet").to_pylist() for folder in folders]
+    assert members[0] == members[1]
+
+
+def test_a_relation_is_counted_where_it_lives(tmp_path):
+    table = patients(300)
+    connection = duckdb.connect()
+    connection.register("given", table)
+    connection.execute("CREATE TABLE people AS FROM given")
+    policy = {"schema": HOSPITAL, "require": [FACTS], "publish": {"format": "parquet"}}
+    relation = connection.table("people")
+    same_folders(both(relation, policy), tmp_path, relation, policy)
+
+
+@examples(30)
+@given(
+    seed=st.integers(0, 2**32),
+    rows=st.integers(8, 60),
+    part=st.integers(1, 30),
+    groups=st.integers(1, 4),
+)
+def test_parts_of_any_size_hold_the_same_people(tmp_path_factory, seed, rows, part, groups):
+    source = written(patients(rows, seed), tmp_path_factory.mktemp("t") / "patients.parquet")
+    schema = {**HOSPITAL, "other": ["city"]}
+    limit = {"facts": {"l": 0, "k": 0, "m": 0}, "below": 1, "knowing": []}
+    policy = {"schema": schema, "require": [{"k_anonymity": 3}, limit]}
+    policy["publish"] = {"format": "parquet", "unlinked": ["city"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "_PART", part)
+        patch.setattr(tables, "_MOST_GROUPS", groups)
+        try:
+            both(source, policy, seed=seed)
+        except fk.NoSafeRelease:
+            return
+
+
+@pytest.mark.parametrize("part", [1 << 20, 3])
+def test_rows_of_a_group_come_in_every_order_equally_often(tmp_path, monkeypatch, part):
+    monkeypatch.setattr(tables, "_PART", part)
+    table = pa.table({"age": [30] * 4, "disease": ["a", "b", "c", "c"], "drug": [*"xyzz"]})
+    source = written(table, tmp_path / "four.parquet")
+    schema = {"quasi_identifiers": ["age"], "sensitive": ["disease", "drug"]}
+    required = {"facts": {"l": 0, "k": 0, "m": 0}, "below": 0.9}
+    policy = fk.Policy.of(
+        {
+            "schema": schema,
+            "require": [{**required, "sensitive": "disease"}, {**required, "sensitive": "drug"}],
+            "publish": {"format": "parquet", "unlinked": ["drug"]},
+        }
+    )
+    microdata = fk.Microdata(source, policy.schema)
+    counted = in_engine.InEngine.of(microdata, policy, fk.Mondrian(), "duckdb").microdata
+    groups = np.zeros(3, dtype=np.int64)
+    coarse = tables.coarsened_columns(counted, groups, 1, {}, None)
+    random, seen = np.random.default_rng(5), Counter()
+    times = 6000
+    for _ in range(times):
+        rows = pa.concat_tables(tables.generalized_parts(counted, groups, coarse, random, ["drug"]))
+        seen["".join(rows["disease"].to_pylist()), "".join(rows["drug"].to_pylist())] += 1
+    # 12 orders of each column, each pair of them equally often: chi-squared with 143 degrees.
+    assert len(seen) == 144
+    expected = times / 144
+    assert sum((n - expected) ** 2 / expected for n in seen.values()) < 143 + 5 * (2 * 143) ** 0.5
+
+
+def test_what_cannot_be_counted_is_read_into_memory_and_the_log_says_why(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "foreknow")
+    source = written(patients(200), tmp_path / "patients.parquet")
+    policy = {"schema": HOSPITAL, "require": [FACTS]}
+    for how, why in [
+        ({"engine": "duckdb", "method": "anatomy"}, "Anatomy looks at each row"),
+        ({"engine": "auto"}, "patients.parquet is small"),
+    ]:
+        caplog.clear()
+        made = fk.publish(source, policy, **how)
+        assert made.certificate.source["digest_kind"] != OF_COUNTS
+        assert why in caplog.text
+    caplog.clear()
+    fk.publish(patients(200), policy, engine="duckdb")
+    assert "neither CSV nor Parquet" in caplog.text
+
+
+def test_errors_name_the_row_of_the_table(tmp_path):
+    table = patients(200, missing=["disease"])
+    row = table["disease"].to_pylist().index(None) + 1
+    source = written(table, tmp_path / "patients.parquet")
+    policy = {"schema": HOSPITAL, "require": [FACTS]}
+    with pytest.raises(fk.InputError, match=f"first in row {row}"):
+        fk.publish(source, policy, engine="duckdb")
+    with pytest.raises(fk.InputError, match="did you mean 'duckdb'"):
+        fk.publish(source, policy, engine="duckbd")
+    twice = written(
+        pa.table({**{n: table[n] for n in table.column_names}, "name": ["Ann"] * 200}),
+        tmp_path / "twice.csv",
+    )
+    schema = {**HOSPITAL, "person": "name", "missing": "drop"}
+    with pytest.raises(fk.InputError, match="rows 1 and 2"):
+        fk.publish(twice, {"schema": schema, "require": [FACTS]}, engine="duckdb")
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_large_tables_are_counted_without_being_asked(tmp_path, monkeypatch, limited):
+    monkeypatch.setattr(in_engine, "LARGE_ROWS", 201 if limited else 200)
+    monkeypatch.setattr(in_engine, "LARGE_BYTES", 10**9 if limited else 1000)
+    if limited:
+        monkeypatch.setattr(in_engine, "memory_limit", lambda: 200 * 160)
+    policy = {"schema": HOSPITAL, "require": [FACTS]}
+    for suffix in (".csv", ".parquet"):
+        source = written(patients(200), tmp_path / f"patients{suffix}")
+        made = fk.publish(source, policy)
+        assert made.certificate.source["digest_kind"] == OF_COUNTS
+
+
+def test_a_table_that_changes_before_it_is_written_is_refused(tmp_path):
+    source = written(patients(200), tmp_path / "patients.parquet")
+    made = fk.publish(source, {"schema": HOSPITAL, "require": [FACTS]}, engine="duckdb")
+    written(patients(200, seed=2), source)
+    with pytest.raises(fk.InputError, match=r"changed|other rows"):
+        made.write(tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["patients.parquet"]
