@@ -191,7 +191,9 @@ class _Codes:
         self._codes: list[Any] = []
 
     def add(self, array: pa.Array) -> None:
-        """Add a batch."""
+        """Add a batch, with one zero: engines group and join both as equal, and either may come."""
+        if pa.types.is_floating(array.type):
+            array = pc.add(array, pa.scalar(0.0, array.type))
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         own, known = coded.dictionary, self._values
         if known is None:
