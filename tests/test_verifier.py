@@ -412,3 +412,20 @@ def test_nobody_asked_about_is_nobody_at_risk():
     held = written("generalized", generalized(["ab"])).held
     assert worst_implications(held, set(), 1) == (None, None, 0)
     assert worst_implications(held, {"c"}, 1) == (None, None, 0)
+
+
+@pytest.mark.parametrize("columns", [["group"], ["group", "job"]])
+def test_statistics_of_a_file_that_lie_make_no_two_groups_one(columns, tmp_path):
+    rows = {"group": [1, 257] * 40, "job": ["cook", "smith"] * 40}
+    rows["disease"] = ["Flu", "Cold", "Cold", "Cold"] * 20
+    path = tmp_path / "release.parquet"
+    pq.write_table(pa.table(rows), path, use_dictionary=False, compression="none")
+    content, most = path.read_bytes(), (257).to_bytes(8, "little")
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    assert most in content[footer:]
+    lie = content[footer:].replace(most, (2).to_bytes(8, "little"))
+    path.write_bytes(content[:footer] + lie)
+    held = Written("generalized", columns, "disease", {"release": path}).held
+    assert [(group[0], people) for group, (people, _) in held.items()] == [("1", 40), ("257", 40)]
+    release = fk.Release.from_generalized(path, quasi_identifiers=columns, sensitive="disease")
+    assert sorted(release.counts.sizes.tolist()) == [40, 40]
