@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
@@ -651,3 +652,14 @@ def test_the_threshold_is_exact_where_a_float_is_not():
     assert of_sizes([10], None, threshold=0.1).prosecutor.above == 0
     assert of_sizes([11], None, threshold="1/11").prosecutor.above == 0
     assert of_sizes([10, 11], None, threshold="1/11").prosecutor.above == 10
+
+
+def test_people_of_one_score_are_listed_alike_whatever_the_order_of_rows():
+    rows = [{"age": str(i), "sex": "mf"[i % 2], "job": "ab"[i % 3 > 1]} for i in range(40)]
+    said = []
+    for turn in range(3):
+        random.Random(turn).shuffle(rows)
+        relation = duckdb.connect().from_arrow(pa.Table.from_pylist(rows))
+        report = fk.risk_report(relation, quasi_identifiers=["age", "sex", "job"])
+        said.append(report.to_dict()["suda"]["worst"])
+    assert said[0] == said[1] == said[2] != []

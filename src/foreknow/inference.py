@@ -411,6 +411,8 @@ def _placed(
     if hasattr(release, "certificate") and hasattr(release, "audit"):
         microdata = _as_microdata(people, (rules or release.audit.policy).needed_schema)
         rows, opened = release._members, release.release
+        if callable(rows):  # they never came into memory
+            raise InputError("write what was published, and give the folder")
         if len(rows) != microdata.n_rows:
             raise _other(microdata)
         groups = groups_of(rows, release.certificate, opened.counts, escaped=False)

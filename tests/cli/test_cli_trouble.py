@@ -12,6 +12,7 @@ import pytest
 from tests.cli.desk import POLICY, TABLE
 
 import foreknow as fk
+from foreknow import engine
 from foreknow.auditing import audit as auditing
 from foreknow.auditing.audit import Audit
 from foreknow.publishing import publish as publishing
@@ -46,6 +47,7 @@ def test_no_permission_and_its_kin_are_told_in_the_system_s_words(desk, monkeypa
     def fail(*given, **named):
         raise OSError(code, os.strerror(code))
 
+    engine.connect()  # has its own folder for what it writes aside
     monkeypatch.setattr(tempfile, "mkdtemp", fail)
     monkeypatch.setattr(tempfile, "mkstemp", fail)
     for arguments, name in (

@@ -1,5 +1,7 @@
 """The policy view: form and file follow each other, mistakes are said at their key."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -140,6 +142,7 @@ def test_a_line_is_found_by_its_key():
 
 
 def test_form_and_file_follow_each_other_in_a_browser(chromium, folder):
+    sync = pytest.importorskip("playwright.sync_api")
     session = Session(folder, folder / "hospital.csv", folder / "policy.toml")
     with serving(session) as (base, keys):
         view = View(chromium, base)
@@ -148,7 +151,7 @@ def test_form_and_file_follow_each_other_in_a_browser(chromium, folder):
         page.wait_for_selector("#field-require-0-below")
         page.fill("#field-require-0-below", "0.3")
         page.keyboard.press("Tab")
-        page.wait_for_function("() => /below = 0.3\\n/.test(document.getElementById('text').value)")
+        sync.expect(page.locator("#text")).to_have_value(re.compile("below = 0.3\n"))
         text = page.input_value("#text")
         page.fill("#text", text.replace("below = 0.3\n", "below = 3\n"))
         page.wait_for_selector("#mistake:not([hidden])")

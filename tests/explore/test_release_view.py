@@ -93,6 +93,7 @@ def hostile(tmp_path_factory):
 
 
 def test_hostile_names_and_values_do_nothing(chromium, hostile):
+    sync = pytest.importorskip("playwright.sync_api")
     session = Session(hostile, hostile / "t.parquet", hostile / "p.toml")
     with serving(session) as (base, keys):
         view = View(chromium, base)
@@ -102,9 +103,7 @@ def test_hostile_names_and_values_do_nothing(chromium, hostile):
         page.wait_for_selector("#groups tbody tr")
         for value in HOSTILE[:3]:
             page.select_option("#value", value)
-            page.wait_for_function(
-                "v => document.querySelector('#said').textContent.length > 9", arg=value
-            )
+            sync.expect(page.locator("#said")).to_have_text(re.compile(r"[\s\S]{10}"))
         page.wait_for_timeout(300)
         assert page.evaluate("window.hurt") is None
         assert page.locator("main :is(script, img, iframe, a, b, style, link, base)").count() == 0
@@ -149,9 +148,8 @@ def test_a_diamond_of_the_skyline_is_clicked(view):
         " solid.emit('plotly_click', {points: [{data: solid.data[marks], pointNumber: 2}]});"
         " return solid.points[2]; }"
     )
-    page.wait_for_function(
-        "point => document.getElementById('k').value === String(point[1])", arg=point
-    )
+    sync = pytest.importorskip("playwright.sync_api")
+    sync.expect(page.locator("#k")).to_have_value(str(point[1]))
     assert [page.input_value(f"#{name}") for name in "lkm"] == list(map(str, point))
     page.wait_for_selector("#said.safe")
 

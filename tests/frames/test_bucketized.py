@@ -134,7 +134,7 @@ def test_under_single_the_table_of_people_is_compared():
     with pytest.raises(DataError, match="group 2 has 3 people but 4 values; under 'single'"):
         counted(TALLY, people=people.slice(0, 6))
     more = pa.table({"group": [1] * 3 + [2] * 4 + [3]})
-    with pytest.raises(DataError, match="group 3 has 1 people but 0 values; under 'single'"):
+    with pytest.raises(DataError, match="group 3 has one person but 0 values; under 'single'"):
         counted(TALLY, people=more)
 
 
@@ -153,7 +153,7 @@ def test_under_single_the_table_of_people_is_compared():
         (
             {"people": pa.table({"group": [1, 2, 2]})},
             DataError,
-            "value 'AIDS' occurs 3 times among the 1 people of group 1; under 'set'",
+            "value 'AIDS' occurs 3 times among one person of group 1; under 'set'",
         ),
         ({"people": PEOPLE, "group": []}, InputError, "group must be a column, or a list of"),
         ({"people": PEOPLE, "semantics": "bag"}, InputError, "semantics 'bag' is unknown"),

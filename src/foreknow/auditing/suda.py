@@ -167,6 +167,7 @@ def special_uniques(
                 shares[place] += times * weight
         below = here
     kept = np.flatnonzero(smallest)
+    kept = kept[np.lexsort(table.ranks(candidates[kept])[::-1])]  # an engine may give any order
     order = kept[np.argsort(-score[kept], kind="stable")]
     total = int(score.sum())
     dis, of_each = _dis(table, score[order], fraction)

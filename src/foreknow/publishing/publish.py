@@ -129,7 +129,7 @@ class Publication:
     tables: Mapping[str, pa.Table]
     _options: PublishOptions = field(repr=False)
     _private: Mapping[str, Any] = field(repr=False)
-    _members: Callable[[Path, Mapping[str, str]], None] = field(repr=False)
+    _members: pa.Table | Callable[[Path, Mapping[str, str]], None] = field(repr=False)
     _kept: KeptPriors | None = field(repr=False, default=None)
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
     _dividing: str = field(repr=False, default="")
@@ -246,7 +246,10 @@ class Publication:
                 write_whole(own / LATTICE, page, private=True)
             write_whole(own / OWNER, as_json(dict(self._private)), private=True)
             _log.info("writing who is in which group")
-            self._members(own / MEMBERS, digests)
+            if callable(self._members):
+                self._members(own / MEMBERS, digests)
+            else:
+                write_members(self._members, own / MEMBERS, digests)
             if kept is not None:
                 write_whole(own / PRIORS, as_json(kept.to_dict()), private=True)
         return certificate
@@ -465,7 +468,7 @@ def publish(
         notes = (*certificate.notes, CUT_OFF)
         certificate = replace(certificate, notes=notes, minimal=False)
     if counted is None:
-        members: Any = partial(write_members, members_of(microdata, groups, called))
+        members: Any = members_of(microdata, groups, called)
     else:
         members = partial(counted.write_members, groups, called)
     dividing = ""

@@ -61,6 +61,15 @@ class Combinations:
         """All people."""
         return int(self.people.sum())
 
+    def ranks(self, rows: IntArray) -> list[IntArray]:
+        """The places of some combinations' values, column by column, among its texts."""
+        found = []
+        for codes, domain in zip(self.codes, self.domains, strict=True):
+            texts = domain.cast(pa.string())
+            place = pc.rank(texts, tiebreaker="dense").to_numpy().astype(np.int64)
+            found.append(place[codes[rows]])
+        return found
+
     def rearmed(self) -> Combinations:
         """The same without the apostrophes that `escape_formulas` put before texts and names."""
         domains = [

@@ -58,6 +58,8 @@ class Counted:
         else:
             return f"{table.name} is neither CSV nor Parquet, nor a relation or file of DuckDB"
         for name in columns:
+            if name not in duck.columns:
+                return f"column {name!r} differs from another by upper and lower case only"
             kind = duck.kind(name)
             if kind not in _KINDS and not kind.startswith("DECIMAL"):
                 return f"column {name!r} is of type {kind}"
