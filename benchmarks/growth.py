@@ -21,8 +21,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb
-
 from benchmarks.measure import heading
 
 CARDINALITIES = (79, 2, 17, 57, 7)
@@ -60,25 +58,30 @@ def made(folder: Path, rows: int, groups: int, values: int, columns: int) -> Pat
         f"least({size - 1}, floor(-ln(1 - random()) * {size / 3}))::UTINYINT AS q{i}"
         for i, size in enumerate(sizes)
     )
-    with duckdb.connect() as connection:
-        connection.execute("SELECT setseed(0.5)")
-        connection.execute(
-            f"COPY (SELECT {drawn}, (i * 7919 % {groups})::INTEGER AS gid, "
-            f"'v' || least({values - 1}, floor(pow(random(), 2) * {values}))::INTEGER AS disease "
-            f"FROM range({rows}) t(i)) TO '{path}' (FORMAT parquet)"
-        )
+    query = (
+        f"COPY (SELECT {drawn}, (i * 7919 % {groups})::INTEGER AS gid, "
+        f"'v' || least({values - 1}, floor(pow(random(), 2) * {values}))::INTEGER AS disease "
+        f"FROM range({rows}) t(i)) TO '{path}' (FORMAT parquet)"
+    )
+    alone(f"import duckdb; duckdb.sql('SELECT setseed(0.5)').fetchall(); duckdb.execute({query!r})")
     return path
 
 
+def alone(code: str) -> str:
+    """Run in a process of its own: its memory is not handed on to what is measured next."""
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+
+
 def bare(path: Path, keys: str) -> float:
-    """Seconds of DuckDB's GROUP BY of the file, in a process of its own."""
+    """Seconds of DuckDB's GROUP BY of the file."""
     code = (
         "import duckdb, time; t = time.perf_counter(); "
         f"duckdb.sql('SELECT {keys}, count(*) FROM \"{path}\" GROUP BY ALL').to_arrow_table(); "
         "print(time.perf_counter() - t)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    return float(alone(code))
 
 
 def run(*command: str) -> tuple[float, int, int]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -202,3 +203,21 @@ def test_no_other_place_opens_a_database():
         if "duckdb.connect(" in path.read_text().replace("see duckdb.connect()", "")
     }
     assert callers == {"engine.py"}
+
+
+def test_a_database_that_a_broken_file_ended_is_replaced():
+    class Ended:
+        def cursor(self):
+            return self
+
+        def execute(self, query):
+            raise duckdb.FatalException("database has been invalidated")
+
+    engine.connect()
+    place = next(key for key in engine._databases if key[0] == os.getpid())
+    before = engine._databases[place]
+    engine._databases[place] = Ended()
+    try:
+        assert engine.connect().execute("SELECT 2").fetchone() == (2,)
+    finally:
+        engine._databases[place] = before

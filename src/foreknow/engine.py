@@ -50,18 +50,25 @@ def connect() -> Any:
     """
     folder = scratch()
     place = os.getpid(), folder
-    if place not in _databases:
-        _databases[place] = duckdb.connect(
-            config={
-                "temp_directory": str(folder / CONTENT),
-                "autoinstall_known_extensions": False,
-                "autoload_known_extensions": False,
-                # Statistics of a file may lie: by them numbers are cut, and groups become one.
-                "disabled_optimizers": "statistics_propagation,compressed_materialization",
-                **_within_limit(),
-            }
-        )
-    connection = _databases[place].cursor()
+    if place in _databases:
+        with suppress(duckdb.FatalException):  # after a broken file, it answers nothing any more
+            return _opened(_databases[place])
+    _databases[place] = duckdb.connect(
+        config={
+            "temp_directory": str(folder / CONTENT),
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            # Statistics of a file may lie: by them numbers are cut, and groups become one.
+            "disabled_optimizers": "statistics_propagation,compressed_materialization",
+            **_within_limit(),
+        }
+    )
+    return _opened(_databases[place])
+
+
+def _opened(database: Any) -> Any:
+    connection = database.cursor()
+    connection.execute("SELECT 1").fetchall()
     _connections.add(connection)
     return connection
 
