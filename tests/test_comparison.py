@@ -294,3 +294,13 @@ def test_a_comparison_is_a_frame_json_a_page_and_a_table(found, tmp_path):
     said = " ".join(found.summary().split())
     assert "mondrian 50%" in said
     assert 'No release by art (45%, 50%, 80%): method "art" serves' in said or "art (45%" in said
+
+
+def test_why_there_is_none_is_one_line_without_the_ways_out():
+    rows = pd.DataFrame({"age": [1, 2, 3, 4], "ill": ["a", "a", "a", "b"]})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "1/2")], schema)
+    (none,) = fk.compare(rows, policy, methods=["mondrian"], limits=["1/2"], processes=0).candidates
+    assert none.status == "no safe release"
+    assert "not even one group of all 4 people is safe" in none.why
+    assert "\n" not in none.why

@@ -353,7 +353,7 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
         judged = _judged(made, shared, job)
     except NoSafeRelease as none:
         return job.candidate(
-            status="no safe release", why=str(none), seconds=perf_counter() - begun
+            status="no safe release", why=none.said, seconds=perf_counter() - begun
         )
     except InputError as refused:
         return job.candidate(status="refused", why=str(refused))

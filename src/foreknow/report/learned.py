@@ -56,9 +56,9 @@ def learnt_sentences(learnt: Learnt | Literal[False] | None, noun: str = NOUN) -
         return []
     guesses = learnt.guesses.to_dict()
     said = learned_sentence(learnt.by, learnt.probability, guesses, noun)
-    sample = f", on a sample of {learnt.people:,} people; all of them may teach much more"
+    sample = f", from a sample of {learnt.people:,} people: all of them may teach much more"
     of = "" if learnt.whole else sample
-    return [f"{said} This is an estimate{of}, and no verdict."]
+    return [f"{said} This is an estimate, and no verdict{of}."]
 
 
 def estimate_sentences(estimate: Estimate, noun: str = NOUN, *, kept: bool = False) -> list[str]:
