@@ -68,7 +68,7 @@ def is_within(found, expected, values):
             assert beliefs.low[cell, code] - 1e-9 <= chance <= beliefs.high[cell, code] + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 40))
+@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 12))
 def test_parts_say_what_enumeration_says(seed):
     """Below all worlds of the release, so that it is not enumerated as a whole."""
     random = np.random.default_rng(seed)
@@ -145,7 +145,7 @@ def test_a_release_of_copies_has_the_posteriors_of_each():
     assert "the posteriors are exact" in found._repr_html_()
 
 
-@pytest.mark.parametrize("seed", range(120 if NIGHTLY else 24))
+@pytest.mark.parametrize("seed", range(120 if NIGHTLY else 8))
 def test_decisions_say_what_runs_make_of_larger_worlds(seed):
     """Tables of 20 to 150 people, and worlds near the true one: a run makes the same groups or not.
 
