@@ -24,6 +24,7 @@ from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
 from foreknow.cli.priors import priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
 from foreknow.cli.publish import demo, publish, verify
+from foreknow.cli.sql import sql
 from foreknow.errors import (
     ForeknowError,
     InputError,
@@ -69,6 +70,7 @@ _COMMANDS = (
     publish,
     verify,
     evidence,
+    sql,
     demo,
 )
 for command in _COMMANDS:

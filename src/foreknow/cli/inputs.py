@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foreknow.cli.options import print_plain, read_by
-from foreknow.errors import InputError, SchemaError, did_you_mean
+from foreknow.errors import InputError, SchemaError, UnsupportedError, did_you_mean
 
 if TYPE_CHECKING:
     from foreknow.data.counts import GroupCounts
@@ -151,6 +151,77 @@ def open_release(
     if person is not None:
         schema = replace(schema, person=person)
     return open_table_by(path, schema, group)
+
+
+def open_tally(
+    path: Path, rules: Policy, columns: Columns, count: str | None, reading: Reading
+) -> Release:
+    """Open a table of counts as a policy with a schema says, or options beside one without."""
+    from foreknow.data.engines import open_table
+    from foreknow.data.release import COUNT, Release
+
+    if is_published(path):
+        raise SchemaError(f"the columns of {str(path)!r} are in its certificate; leave out --counts")
+    sensitive = None if columns.sensitive is None else _names(columns.sensitive)
+    schema, group = rules.schema, columns.group
+    if schema is None:
+        if sensitive is None or group is None:
+            raise SchemaError(
+                "say what the columns are: --group COLUMN and --sensitive COLUMN, or [schema] in "
+                "the policy"
+            )
+        table, missing, other = open_table(path, reading), "error", []
+    else:
+        tally_of(rules)
+        if sensitive not in (None, [*schema.sensitives]):
+            raise SchemaError(
+                f"--sensitive {columns.sensitive} contradicts the policy, which says "
+                f"{', '.join(schema.sensitives)}; leave it out"
+            )
+        table, missing = open_table(path, schema.reading), schema.missing
+        sensitive, other = list(schema.sensitives), list(schema.other)
+    if group is None:
+        assert schema is not None
+        by: str | list[str] = schema.group or list(schema.quasi_identifiers)
+    else:
+        by = group if group in table.columns or "," not in group else _names(group)
+    lacking = [name for name in other if name not in table.columns]
+    if lacking:
+        raise SchemaError(
+            f"{table.name} has no column {lacking[0]!r}, which the policy says is published beside "
+            "(other): count by it, too, as foreknow sql does, or take it out of other"
+        )
+    return Release.from_tally(
+        table,
+        group=by,
+        sensitive=sensitive,
+        count=count or COUNT,
+        other=other,
+        missing=missing,
+    )
+
+
+def tally_of(rules: Policy) -> list[str]:
+    """The columns by which a release is to be counted, for a policy that needs no more."""
+    schema = schema_of(rules)
+    if schema.several:
+        raise UnsupportedError(
+            f"a person may have several values of {' and '.join(schema.several)}, and a tally "
+            "does not tell which are of one person: audit the release itself"
+        )
+    if any(point.estimated for point in rules.points):
+        raise UnsupportedError(
+            "what is learned is estimated from everybody's columns, which a tally does not have: "
+            "audit the release itself"
+        )
+    groups = schema.quasi_identifiers if schema.group is None else [schema.group]
+    known = [name for of in rules.requirements for name in of.knowing or ()]
+    every = [*groups, *schema.sensitives, *schema.other, *known, *sorted(rules.attributes)]
+    return list(dict.fromkeys(every))
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def open_raw(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Microdata:
