@@ -8,13 +8,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from foreknow.cli.options import print_plain, read_by
 from foreknow.errors import InputError, SchemaError, UnsupportedError, did_you_mean
 
 if TYPE_CHECKING:
     from foreknow.data.counts import GroupCounts
+    from foreknow.data.engines.columns import Missing
     from foreknow.data.labels import Label
     from foreknow.data.microdata import Microdata
     from foreknow.data.reading import Reading
@@ -161,31 +162,28 @@ def open_tally(
     from foreknow.data.release import COUNT, Release
 
     if is_published(path):
-        raise SchemaError(f"the columns of {str(path)!r} are in its certificate; leave out --counts")
-    sensitive = None if columns.sensitive is None else _names(columns.sensitive)
+        raise SchemaError(
+            f"the columns of {str(path)!r} are in its certificate; leave out --counts"
+        )
     schema, group = rules.schema, columns.group
+    sensitive = None if columns.sensitive is None else _names(columns.sensitive)
+    table = open_table(path, reading if schema is None else cast("Reading", schema.reading))
+    several = group is not None and group not in table.columns and "," in group
+    by = _names(group) if group is not None and several else group
     if schema is None:
-        if sensitive is None or group is None:
+        if sensitive is None or by is None:
             raise SchemaError(
                 "say what the columns are: --group COLUMN and --sensitive COLUMN, or [schema] in "
                 "the policy"
             )
-        table, missing, other = open_table(path, reading), "error", []
-    else:
-        tally_of(rules)
-        if sensitive not in (None, [*schema.sensitives]):
-            raise SchemaError(
-                f"--sensitive {columns.sensitive} contradicts the policy, which says "
-                f"{', '.join(schema.sensitives)}; leave it out"
-            )
-        table, missing = open_table(path, schema.reading), schema.missing
-        sensitive, other = list(schema.sensitives), list(schema.other)
-    if group is None:
-        assert schema is not None
-        by: str | list[str] = schema.group or list(schema.quasi_identifiers)
-    else:
-        by = group if group in table.columns or "," not in group else _names(group)
-    lacking = [name for name in other if name not in table.columns]
+        return Release.from_tally(table, group=by, sensitive=sensitive, count=count or COUNT)
+    tally_of(rules)
+    if sensitive not in (None, [*schema.sensitives]):
+        raise SchemaError(
+            f"--sensitive {columns.sensitive} contradicts the policy, which says "
+            f"{', '.join(schema.sensitives)}; leave it out"
+        )
+    lacking = [name for name in schema.other if name not in table.columns]
     if lacking:
         raise SchemaError(
             f"{table.name} has no column {lacking[0]!r}, which the policy says is published beside "
@@ -193,11 +191,11 @@ def open_tally(
         )
     return Release.from_tally(
         table,
-        group=by,
-        sensitive=sensitive,
+        group=by or schema.group or list(schema.quasi_identifiers),
+        sensitive=list(schema.sensitives),
         count=count or COUNT,
-        other=other,
-        missing=missing,
+        other=schema.other,
+        missing=cast("Missing", schema.missing),
     )
 
 
@@ -209,14 +207,9 @@ def tally_of(rules: Policy) -> list[str]:
             f"a person may have several values of {' and '.join(schema.several)}, and a tally "
             "does not tell which are of one person: audit the release itself"
         )
-    if any(point.estimated for point in rules.points):
-        raise UnsupportedError(
-            "what is learned is estimated from everybody's columns, which a tally does not have: "
-            "audit the release itself"
-        )
     groups = schema.quasi_identifiers if schema.group is None else [schema.group]
-    known = [name for of in rules.requirements for name in of.knowing or ()]
-    every = [*groups, *schema.sensitives, *schema.other, *known, *sorted(rules.attributes)]
+    by = [name for point in rules.points for name in getattr(point.adversary, "by", ())]
+    every = [*groups, *schema.sensitives, *schema.other, *by, *sorted(rules.attributes)]
     return list(dict.fromkeys(every))
 
 

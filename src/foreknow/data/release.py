@@ -307,10 +307,14 @@ class Release:
         Examples
         --------
         >>> import pyarrow as pa
-        >>> tally = pa.table({
-        ...     "age": ["30 to 39"] * 3, "job": ["cook", "cook", "nurse"],
-        ...     "disease": ["Flu", "AIDS", "Flu"], "count": [12, 3, 7],
-        ... })
+        >>> tally = pa.table(
+        ...     {
+        ...         "age": ["30 to 39"] * 3,
+        ...         "job": ["cook", "cook", "nurse"],
+        ...         "disease": ["Flu", "AIDS", "Flu"],
+        ...         "count": [12, 3, 7],
+        ...     }
+        ... )
         >>> release = Release.from_tally(tally, group=["age"], sensitive="disease", other=["job"])
         >>> release.counts, release.seen().counts.sizes
         (GroupCounts(1 groups, 22 people, 2 values, single), array([15,  7]))
@@ -352,16 +356,15 @@ class Release:
         if not schema.several and person not in table.columns:
             person = None  # a release need not have it any more
         names = list(schema.quasi_identifiers) if group is None else [group]
-        if COUNT not in (roles := {*names, schema.sensitive}) and {*roles, COUNT} == {
-            *table.columns
-        }:
+        other = [name for name in schema.other if name in table.columns]
+        roles = {*names, *schema.sensitives, *other}
+        if COUNT not in roles and {*roles, COUNT} == {*table.columns}:
             raise SchemaError(
                 f"{table.name!r} says in {COUNT!r} how often each value occurs, so its rows are "
-                "not people; name the folder with its certificate.json, or in Python see "
-                f"Release.from_bucketized; if {COUNT!r} means something else, rename it"
+                "not people; name the folder with its certificate.json, or say --counts, in Python "
+                f"Release.from_tally; if {COUNT!r} means something else, rename it"
             )
         how = schema.sensitives, person, schema.semantics, schema.missing
-        other = [name for name in schema.other if name in table.columns]
         return cls._of(table, names, *how, other, unlinked, null_groups=group is None)
 
     @classmethod

@@ -38,7 +38,6 @@ from foreknow.data.people import Members, Signatures
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, SchemaError
 
-
 # ---- people ------------------------------------------------------------------------------
 
 

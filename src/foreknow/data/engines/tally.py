@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from foreknow.data.engines.columns import codes_of, encode, plain_table
+from foreknow.data.engines.columns import codes_of, plain, plain_table
 from foreknow.data.engines.table import Table, sql_name
 from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
@@ -100,36 +100,39 @@ def _repeated(rows: pa.Table, columns: Sequence[str]) -> tuple[int, int] | None:
 
 def amounts_of(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
     """Read how often each value occurs."""
-    must = f"{table.name}: column {count!r} must hold a whole number from 1 to 2**53 in each row"
     if pa.types.is_integer(amounts.type) and not amounts.null_count:
         found: IntArray = np.asarray(amounts)
         wrong = (found < 1) | (found > _MOST)
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise DataError(f"{must}, but row {row + 1} holds {found[row]}")
+            raise _no_amount(table, count, row, str(found[row]))
         return found.astype(np.int64, copy=False)
-    column = encode(count, amounts, declared="number")
-    for code, amount in enumerate(column.domain):
-        if amount is None or not 1 <= amount <= _MOST or amount != amount // 1:
-            raise DataError(f"{must}, but row {column.first_row(code)} holds {amount}")
-    _refuse_thousands(must, amounts)
-    weights: IntArray = np.array(list(map(int, column.domain)), np.int64)[column.codes]
+    codes, known = codes_of(plain(count, amounts))
+    each = [_whole(value) for value in known.to_pylist()]
+    odd = [code for code, amount in enumerate(each) if not 1 <= amount <= _MOST]
+    if odd:
+        row = int(np.argmax(np.isin(codes, odd)))
+        raise _no_amount(table, count, row, repr(known[int(codes[row])].as_py()))
+    weights: IntArray = np.array(each, np.int64)[codes]
     return weights
 
 
-def _refuse_thousands(must: str, amounts: pa.ChunkedArray) -> None:
-    """Refuse 1.000, which is a thousand to some and one to others."""
-    codes, found = codes_of(amounts)
-    if not (pa.types.is_string(found.type) or pa.types.is_large_string(found.type)):
-        return
-    odd = np.flatnonzero(pc.match_substring_regex(found, r"^\d{1,3}(\.\d{3})+$").to_numpy(False))
-    if len(odd):
-        row = int(np.argmax(np.isin(codes, odd)))
-        text = found[int(codes[row])].as_py()
-        raise DataError(
-            f"{must}, but row {row + 1} holds {text!r}: a thousand times as much to some readers; "
-            f"write {text.replace('.', '')} or {text.partition('.')[0]}"
-        )
+def _whole(value: Any) -> int:
+    """A whole number, whatever it is written as; 0 for anything else."""
+    if isinstance(value, str):  # 1.000 is a thousand to some, and one to others
+        whole = re.fullmatch(r"(?!\d{1,3}\.000$)(\d{1,19})(\.0*)?", value, re.ASCII)
+        return int(whole[1]) if whole else 0
+    if type(value) not in (int, float, Decimal) or value != value // 1:
+        return 0
+    return int(value)
+
+
+def _no_amount(table: Table, count: str, row: int, given: str) -> DataError:
+    sign = "without a sign for thousands, " if re.search(r"\d[.,\s]\d{3}\b", given) else ""
+    return DataError(
+        f"{table.name}: column {count!r} must hold a whole number from 1 to 2**53 in each row, "
+        f"{sign}but row {row + 1} holds {given}"
+    )
 
 
 def counting_query(
