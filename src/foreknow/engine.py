@@ -132,10 +132,7 @@ def _within_limit() -> dict[str, str]:
 
 
 def scratch() -> Path:
-    """Folder for what DuckDB writes aside, in the system's temporary directory (``TMPDIR``).
-
-    It is ours alone and removed at exit; what a killed process left there is removed first.
-    """
+    """A private folder for what DuckDB writes aside, in ``TMPDIR``, removed at exit or later."""
     global _scratch
     if _scratch is None or _scratch[0] != os.getpid() or not _scratch[1].is_dir():
         _scratch = os.getpid(), *scratch_folder(Path(tempfile.gettempdir()))
@@ -282,10 +279,7 @@ class CsvFile:
         raise DataError(f"{name} is empty; its first line must name the columns")
 
     def relation(self, connection: Any) -> Any:
-        """Open it in DuckDB; every column is text, called c0, c1, ...
-
-        An empty field is a null, and one in quotes is an empty text.
-        """
+        """Open it in DuckDB; all text, called c0, c1, ...; empty is null, and "" an empty text."""
         return connection.read_csv(
             literal(self.path),
             header=True,

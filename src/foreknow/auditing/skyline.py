@@ -39,19 +39,11 @@ Point: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Corner:
-    """A point of a skyline: so much is withstood, and one fact more of any kind is not.
+    """A point of a skyline: so much is withstood, and one fact more of any kind is not."""
 
-    Attributes
-    ----------
-    point : (l, k, m)
-    found : Disclosure
-        What such an adversary reaches; below the confidence.
-    beyond : tuple of (Disclosure or None)
-        What one more of l, of k and of m would reach; None for l where there is no further value.
-    """
-
-    point: Point
-    found: Disclosure
+    point: Point  # (l, k, m)
+    found: Disclosure  # what such an adversary reaches; below the confidence
+    # with one more of l, of k and of m; None for l where there is no further value
     beyond: tuple[Disclosure | None, Disclosure | None, Disclosure | None]
 
     def to_dict(self) -> dict[str, Any]:

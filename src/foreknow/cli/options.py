@@ -171,10 +171,7 @@ _PART = typer.Option("--table", help="The table of a database, or the sheet of a
 
 
 def reads(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command, for its last parameter `reading`, the options that say how a file is read.
-
-    Unless it has an option of that name, also which table of a source is meant.
-    """
+    """Give a command, for its last parameter `reading`, the options that say how a file is read."""
     signature = inspect.signature(command, eval_str=True)
     *own, _ = signature.parameters.values()
     kind = inspect.Parameter.KEYWORD_ONLY

@@ -15,10 +15,7 @@ from foreknow.data.counts import GroupCounts
 
 @dataclass(eq=False)
 class EachGroup:
-    """Safe while no group fails; `fails` says which groups of some counts do.
-
-    `leaving` says of each group how many people must leave it at least, all or until it holds.
-    """
+    """Safe while no group `fails`; `leaving`: how many people must leave each at least."""
 
     fails: Callable[[GroupCounts], Mask]
     leaving: Callable[[GroupCounts], NDArray[np.int64]] | None = None

@@ -291,11 +291,7 @@ class TCloseness(_OfTable):
         return Fraction(work, people * everybody * steps)
 
     def _far_in_tree(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
-        """Half the differences of shares at all nodes but the root, as a share of the levels.
-
-        The way between two values goes up and down the tree; of the edge above each node so much is
-        carried as the shares below it differ.
-        """
+        """Half the differences of shares at all nodes but the root, as a share of the levels."""
         levels = self._levels(counts)
         leaves = np.empty(counts.n_values, dtype=np.int64)
         leaves[np.lexsort(levels)] = np.arange(counts.n_values)

@@ -52,15 +52,7 @@ class _Points(NamedTuple):
 
 
 class Population:
-    """A table of everybody whom a release could be about; read when it is needed.
-
-    Parameters
-    ----------
-    source : path or frame
-        With the quasi-identifiers of the release, as exact as they are known.
-    folder : Path
-        Where a relative path starts.
-    """
+    """A table of everybody whom a release could be about; read when it is needed."""
 
     def __init__(self, source: Any, folder: Path = Path()) -> None:
         self.source = source
@@ -523,10 +515,7 @@ class DeltaPresence(_OfPopulation):
 
 @dataclass(eq=False)
 class PresenceLedger(EachGroup):
-    """Safe while no group fails, none overlap and, if a presence is required, nobody is left out.
-
-    Groups that replace one cover no more than it did, so only they can overlap each other.
-    """
+    """Safe while no group fails, none overlap and, where required, nobody is left out."""
 
     population: Any = field(kw_only=True)
     lowest: Any = field(kw_only=True)

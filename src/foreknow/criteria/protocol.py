@@ -14,23 +14,12 @@ from foreknow.data.labels import Label
 
 @dataclass(frozen=True)
 class Attained:
-    """What a release attains of a criterion.
+    """What a release attains of a criterion."""
 
-    Attributes
-    ----------
-    amount : int, Fraction or infinity
-        Exact, unless the criterion says otherwise.
-    holds : bool
-    words : str
-        The same for people: "the smallest group has 3 people, 5 are required".
-    group : label or None
-        Where it is attained.
-    """
-
-    amount: int | Fraction | float
+    amount: int | Fraction | float  # exact, unless the criterion says otherwise
     holds: bool
-    words: str
-    group: Label = None
+    words: str  # for people: "the smallest group has 3 people, 5 are required"
+    group: Label = None  # where it is attained
 
     def __str__(self) -> str:
         return self.words

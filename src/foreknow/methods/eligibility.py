@@ -58,10 +58,7 @@ def settled_l(
     *,
     smallest: bool = True,
 ) -> tuple[Any, IntArray]:
-    """The method with its l, chosen where none is given, and everybody's group that it makes.
-
-    `smallest` says that it makes as many groups as there can be of l people.
-    """
+    """The method with its l, chosen where none is given, and everybody's group that it makes."""
     name = type(method).__name__
     if method.l is not None:
         require_eligible(name, method.l, microdata, sizes)

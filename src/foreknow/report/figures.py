@@ -64,10 +64,7 @@ def steps(k: int) -> tuple[int, ...]:
 
 
 def last_below(found: Callable[[int], Disclosure], limit: Fraction, end: int) -> int:
-    """The most pieces of knowledge, up to an end, that disclose less than a limit; -1 if none.
-
-    More knowledge is never less disclosure, so the first that fails is found by halving.
-    """
+    """The most pieces of knowledge, up to an end, that disclose less than a limit; -1 if none."""
     return bisect_left(range(end + 1), True, key=lambda k: not found(k).below(limit)) - 1
 
 
@@ -97,10 +94,7 @@ def _deciding_groups(counts: GroupCounts, l: int, value: Label) -> GroupCounts: 
 def worst_groups(
     counts: GroupCounts, facts: Facts, value: Label, most: int = 5, named: int | None = None
 ) -> list[tuple[int, Disclosure]]:
-    """The groups in which a value is most exposed by facts about one group alone, worst first.
-
-    Of equals, the group at the position `named`, of which a sentence speaks, is the first.
-    """
+    """The groups most exposed by facts about one group alone; of equals, the named one first."""
     wanted = np.zeros(counts.n_values, dtype=bool)
     wanted[counts.code(value)] = True
     found = profiles(counts, facts.l, wanted)

@@ -19,10 +19,7 @@ _MOST, _LISTED = 1_000, 20
 
 
 def priors_section(counts: GroupCounts, verdict: Verdict) -> tuple[Chart | None, str]:
-    """Draw priors beside posteriors for a requirement about priors, with a caption.
-
-    None where no posterior is known.
-    """
+    """Draw priors beside posteriors for a requirement on priors, with a caption, if known."""
     priors, point = verdict.point.adversary, verdict.point
     assert isinstance(priors, Priors)
     if verdict.requirement.about_sets:  # of single values this would say nothing

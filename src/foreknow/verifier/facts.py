@@ -65,7 +65,6 @@ class Cells(NamedTuple):
 
     def exact(self, at: int) -> Cell:
         """One of them in whole numbers of Python."""
-        """One of them in whole numbers of Python."""
         tops = tuple(int(n) for n in self.tops[:, at] if n)
         others = tops if len(self.tops) else (int(self.others[at]),)
         return Cell(int(self.people[at]), int(self.holders[at]), others)
@@ -91,11 +90,7 @@ def _cells(held: Held, about: Collection[str], semantics: str, l: int) -> Cells:
 
 
 def _near_worst(cells: Cells, semantics: str, k: int, m: int) -> Iterator[tuple[int, Ints]]:
-    """Values that may be worst, in order; of each the cells that may make them so, by group.
-
-    By logarithms of odds against, as floats: one cell for the target and another for the family,
-    or one for both.
-    """
+    """Values that may be worst, in order; of each the cells that may make them so, by group."""
     against, nobody = _ROUGH[semantics]
     target = {known: against(cells, known) for known in {0, k}}
     none = np.zeros(len(cells.value))
@@ -201,7 +196,6 @@ def _log_but(some: Any, of: Any) -> Floats:
 
 
 def rough_single(cells: Cells, known: int) -> Floats:
-    """Logarithm of `odds_single`."""
     """Logarithm of `odds_single`."""
     return _log(cells.people - cells.holders - cells.others - known, cells.holders)
 

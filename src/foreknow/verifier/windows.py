@@ -66,10 +66,7 @@ def worst_near(
     k: int,
     m: int,
 ) -> tuple[str | None, Group | None, Fraction]:
-    """The window, the target's group and the probability at which the adversary is surest.
-
-    Of several that are as bad it is one that begins first; and its first group, as in `held`.
-    """
+    """The first window, target's group and probability at which the adversary is surest."""
     line = _line(set(held.names))
     numbers = sorted(set(line.at.values()))
     end = _end_of(within, line)
@@ -163,10 +160,7 @@ class _Lain:
         l: int,  # noqa: E741
         everywhere: bool,
     ) -> Iterator[tuple[int, int, _Lying]]:
-        """What groups have in windows: those that begin at their values, or all.
-
-        Of some groups at a time, from one to before another.
-        """
+        """What groups have in windows that begin at their values, or in all; a part at a time."""
         starts, begin = self.held.starts, 0
         while begin < len(self.held):
             end = int(np.searchsorted(starts, starts[begin] + _AT_ONCE, "right")) - 1

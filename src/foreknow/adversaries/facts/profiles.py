@@ -34,33 +34,17 @@ from foreknow.numbers import CLOSE
 
 @dataclass(frozen=True)
 class Profiles:
-    """Profiles of cells; arrays of one shape.
+    """Profiles of cells; arrays of one shape."""
 
-    Attributes
-    ----------
-    value, group : int64 arrays
-        Codes of the sensitive value and of the group.
-    n, s : int64 arrays
-        People, and holders (under ``multiset`` occurrences) of the value.
-    slack : int64 array under ``single``, float64 otherwise
-    kind : int64 array or None
-        Profiles with equal `n` and `kind` have exactly the same to spare; None under ``single``,
-        where `slack` itself is exact.
-    counts : GroupCounts
-        What they were made of, for exact fractions; under ``single`` the profiles of several
-        counts may be joined, and say all themselves.
-    l : int
-        How many other values are used.
-    """
-
-    value: IntArray
+    value: IntArray  # the code of the sensitive value
     group: IntArray
     n: IntArray
-    s: IntArray
-    slack: NDArray[Any]
+    s: IntArray  # holders of the value; under ``multiset`` occurrences
+    slack: NDArray[Any]  # int64 under ``single``, float64 otherwise
+    # with equal `n` and `kind` slack is equal; None under ``single``, where it is exact
     kind: IntArray | None
-    counts: GroupCounts
-    l: int  # noqa: E741
+    counts: GroupCounts  # what they were made of, for exact fractions
+    l: int  # noqa: E741  # how many other values are used
 
     def __len__(self) -> int:
         return len(self.value)
@@ -158,11 +142,7 @@ class Profiles:
         return distinct(np.ravel_multi_index(columns, spans))
 
     def undominated(self, effort: int | None = None) -> Profiles:
-        """Drop profiles that another one of the same value is at least as bad as.
-
-        Floats that lie close together are not taken for equal, so that nothing is dropped that
-        might be a little worse.
-        """
+        """Drop profiles that another one of the same value is at least as bad as, surely."""
         alive = self
         kept: list[Profiles] = []
         n_values = int(self.value.max(initial=-1)) + 1
@@ -205,10 +185,7 @@ class Profiles:
 
 
 def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = None) -> Profiles:  # noqa: E741
-    """Profiles of all cells of the wanted values when l other values are used.
-
-    They come in the order of the groups.
-    """
+    """Profiles of all cells of the wanted values, in the order of groups, if l others are used."""
     cells = slice(None) if wanted is None else np.flatnonzero(wanted[counts.codes])
     return profiles_of(counts, l, cells)
 
@@ -236,10 +213,7 @@ def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:  # noqa: E
 
 
 def distinct_cells(counts: GroupCounts, l: int) -> IntArray | None:  # noqa: E741
-    """The first cell of each profile, where many groups are small, so that most are repeated.
-
-    None where numbers are too large to be looked up, or a person may have several values.
-    """
+    """The first cell of each profile; None where that cannot be looked up."""
     if counts.semantics != "single":
         return None
     tops = [counts.top_sums(most) for most in (l + 1, l)]

@@ -38,10 +38,7 @@ def t_ratio(n: IntArray, s: IntArray, slack: NDArray[Any], k: Amount) -> FloatAr
 
 
 def v_ratio(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
-    """V(m, k): chance that none of m family members has the value, as float64.
-
-    O(min(m, largest s)) vector operations.
-    """
+    """V(m, k): chance that none of m family members has the value, as float64."""
     none = np.equal(m, 0)
     if none.all():
         return np.ones(len(n))
@@ -67,10 +64,7 @@ def v_ratio(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
 
 
 def safe_product(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Multiply ratios so that a product is 0 only if a factor is, never by underflow.
-
-    So a float of 0 means certainty, exactly. Infinity times 0, where a value is nowhere, is NaN.
-    """
+    """Multiply ratios so that a product is 0 only if a factor is, never by underflow."""
     with np.errstate(invalid="ignore"):
         product = one * other
     lost = (product == 0) & (one > 0) & (other > 0)
@@ -192,11 +186,7 @@ def slack_multiset_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
 
 
 class Formulas(NamedTuple):
-    """T and V of a cell with n people, s holders (or occurrences) and so much to spare.
-
-    As floats of many cells; the same as a fraction of one; and what it has to spare, as a fraction,
-    given how often the l other values occur.
-    """
+    """T and V of cells: of many as floats, of one as a fraction; and its exact slack."""
 
     t: Callable[[IntArray, IntArray, NDArray[Any], Amount], FloatArray]
     v: Callable[[IntArray, IntArray, Amount, Amount], FloatArray]

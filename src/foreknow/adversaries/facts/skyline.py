@@ -61,10 +61,7 @@ def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:  # 
 
 
 def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]:  # noqa: E741
-    """Undominated profiles of some values, which are ascending, a block of values at a time.
-
-    At least one block; nothing is remembered.
-    """
+    """Undominated profiles of some values, which are ascending; at least one block of them."""
     l = min(l, counts.n_values)  # noqa: E741
     if len(codes) == counts.n_values and len(counts.codes) <= _AT_ONCE and _narrow(counts, l):
         yield profiles(counts, l).undominated(_EFFORT).distinct()
@@ -108,10 +105,7 @@ def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]
 
 
 def _joined(parts: list[Profiles]) -> Profiles:
-    """Profiles of one l, one block of values after the other; at least one block.
-
-    Under ``set`` the kinds of one block say nothing of those of another.
-    """
+    """Profiles of one l, one block of values after the other; at least one block."""
     if parts[0].counts.semantics == "set":
         shifts = np.cumsum([0, *(int(part.identity.max(initial=-1)) + 1 for part in parts)])
         parts = [
@@ -261,21 +255,12 @@ def knowledge_skylines(release: HasCounts, confidence: Number) -> dict[Label, Sk
 
 @dataclass(eq=False)
 class _Class:
-    """Values that had the same profiles up to some l: what holds of one of them holds of all.
+    """Values that had the same profiles up to some l: what holds of one of them holds of all."""
 
-    Attributes
-    ----------
-    stairs : int array
-        What is withstood at this l: for each m from 0, the largest k, as long as some is.
-    before : _Class or None
-        The class at the l before.
-    points : list of (l, k, m)
-        The corners at the l before.
-    """
-
+    # what is withstood at this l: for each m from 0, the largest k, as long as some is
     stairs: IntArray
-    before: _Class | None = None
-    points: Skyline = field(default_factory=list)
+    before: _Class | None = None  # the class at the l before
+    points: Skyline = field(default_factory=list)  # the corners (l, k, m) at the l before
 
     def skyline(self) -> Skyline:
         """All points below this l."""
@@ -287,11 +272,7 @@ class _Class:
 
 
 def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Skyline]:
-    """The skylines of some values, ascending and each occurring; all of one l before the next.
-
-    So that what was worked out for an l can be forgotten, and values that are alike are judged
-    once.
-    """
+    """The skylines of some values, ascending and each occurring; all of one l before the next."""
     n_others = int(np.count_nonzero(counts.totals)) - 1
     # No group has more other values: to know of more of them adds nothing.
     most = min(n_others, int(np.diff(counts.offsets).max(initial=0)))
@@ -378,10 +359,7 @@ def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:  # noqa: E74
 
 @dataclass(frozen=True)
 class _Slices:
-    """What is withstood of k and m at one l, for some values.
-
-    Stairs are an array: for each m from 0, the largest k that is withstood; as long as some is.
-    """
+    """What some values withstand at one l: for each m from 0, the largest k, as long as some is."""
 
     profiles: Profiles  # of one value after the other
     offsets: IntArray  # where those of each value begin, and the end
@@ -458,10 +436,7 @@ class _Slices:
 
 
 def _search(most: IntArray, safe: Callable[[IntArray, IntArray], Mask]) -> IntArray:
-    """Halve, at each position, towards the largest amount from 0 to `most` that is safe, or -1.
-
-    `safe` takes positions and an amount for each.
-    """
+    """The largest amount from 0 to `most` that is safe at each position, or -1."""
     low, high = np.full(len(most), -1), most.copy()
     while len(unsettled := np.flatnonzero(low < high)):
         middle = (low[unsettled] + high[unsettled] + 1) // 2

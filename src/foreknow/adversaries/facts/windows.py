@@ -190,10 +190,7 @@ class Block:
 
 
 def _running_largest(many: IntArray, group: IntArray, l: int) -> Iterator[IntArray]:  # noqa: E741
-    """Sums of the 1, 2, ... l largest counts of a group so far; groups ascend.
-
-    The largest so far is kept; what it displaces, or does not exceed it, goes on to the next.
-    """
+    """Sums of the 1, 2, ... l largest counts of a group so far; groups ascend."""
     shift = group * (int(many.max(initial=0)) + 1)
     new = np.ones(len(many), dtype=bool)
     new[1:] = group[1:] != group[:-1]

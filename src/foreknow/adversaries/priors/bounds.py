@@ -53,10 +53,7 @@ def upper_bounds(people: Sequence[int], counts: Sequence[int], chances: FloatArr
 
 
 def _least_exchanges(n: IntArray, c: IntArray, chances: FloatArray) -> FloatArray:
-    """For each signature and x, the least sum over others.
-
-    ``f(t,y) / f(t,x)`` is the same for all u, so ``f(u,x) / f(u,y)`` is sorted once for x and y.
-    """
+    """By signature and x the least sum over others; ratios of two values are sorted once."""
     f, take = chances.T, c[None, :, None].astype(np.float64)
     if len(c) ** 2 * len(n) > _TWICE:
         rows = []
@@ -104,10 +101,7 @@ def _least_sums(
     one: FloatArray | float,
     take: FloatArray,
 ) -> FloatArray:
-    """By x, y and t: sum of the least ratios over u, `take` of y being taken and t being out.
-
-    There is `amounts` of each u, of which `one` is one person's; `order` sorts the ratios.
-    """
+    """By x, y and t: sum of the least ratios over u, as far as `take` goes, without t."""
     least = np.take_along_axis(ratio, order, axis=2)
     there = np.take_along_axis(amounts, order, axis=2)
     ends = np.cumsum(there, axis=2)

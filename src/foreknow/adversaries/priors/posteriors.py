@@ -39,18 +39,17 @@ class GroupPosteriors:
     """Posteriors by group, signature and held value; groups that are alike share a case.
 
     Cells of case c are ``offsets[c]:offsets[c + 1]``; one signature after another, and within it
-    one held value after another. `probabilities` are posteriors up to the relative error in
-    `errors` (by case, besides 2**-300); upper bounds where `bounded`; NaN where no world has a
-    positive weight.
+    one held value after another.
     """
 
     reading: Reading
     cases: SignatureGroups
     case_of: IntArray
     offsets: IntArray
+    # upper bounds where `bounded`; NaN where no world has a positive weight
     probabilities: FloatArray
     bounded: NDArray[np.bool_]
-    errors: FloatArray
+    errors: FloatArray  # of the posteriors of a case, relative, besides 2**-300
 
     def upper(self) -> FloatArray:
         """Per cell, a float that is never below the posterior; NaN stays."""
@@ -59,10 +58,7 @@ class GroupPosteriors:
         return np.where(self.bounded, self.probabilities, most)
 
     def lower(self) -> FloatArray:
-        """Per cell, a float that is never above the posterior, 0 where `bounded`; NaN stays.
-
-        What lies between `lower` and `upper` is settled by `exact_group`.
-        """
+        """Per cell, a float that is never above the posterior, 0 where `bounded`; NaN stays."""
         error = np.repeat(self.errors, np.diff(self.offsets))
         least = np.maximum(self.probabilities * (1 - 2 * error) - 2 * _ABSOLUTE, 0.0)
         return np.where(self.bounded, self.probabilities * 0.0, least)
@@ -110,8 +106,7 @@ def _binary(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
     """Each value by itself, had or not had: joint posteriors of two values.
 
     With odds ``o = f / (1 - f)`` and c occurrences, ``p(t:x) = o_t e_{c-1}(others) / e_c(all)``;
-    for one occurrence ``o_t`` over the sum of all odds, to which the paper's Table V belongs
-    (errata, section 3).
+    for one occurrence the paper's Table V (errata, section 3).
     """
     owner = np.repeat(np.arange(cases.n_groups), np.diff(cases.value_offsets))
     pairs = _two_values(cases, owner)
@@ -198,10 +193,7 @@ class _Work:
         errors[case] = error
 
     def batch(self, some: IntArray, turned: bool) -> NDArray[np.bool_]:
-        """Judge cases of one shape; says which are left, since floats cannot hold their weights.
-
-        Kinds are values, or signatures if `turned`.
-        """
+        """Judge cases of one shape; says which are left, since floats cannot hold their weights."""
         kinds, items = (side(self.cases, some, which) for which in (turned, not turned))
         shape = lattice(tuple(kinds.amounts[0].tolist()))
         step = max(_NUMBERS // sum(shape.widths), 16)
@@ -301,11 +293,10 @@ def relative_error(items: int, kinds: int, widest: int) -> float:
 
 
 def scaled(rows: FloatArray, capacities: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Scale columns towards their capacities, and rows to sum to one; worlds keep their ratios.
+    """Scale columns (of items, kinds, problems) towards capacities, and rows to sum to one.
 
-    Rows have shape (items, kinds, problems), capacities (kinds, 1). Powers of two are exact; only
-    the last division rounds. The second result is the logarithm of how many times as heavy every
-    world of a problem was.
+    Worlds keep their ratios. Powers of two are exact; only the last division rounds. The second
+    result is the logarithm of how many times as heavy every world of a problem was.
     """
     _, first = np.frexp(rows.max(axis=1))
     rows = np.ldexp(rows, -first[:, None, :])

@@ -102,10 +102,10 @@ def _robust(groups: SignatureGroups, known: Known) -> NDArray[np.bool_]:
 
 
 def _alike(groups: SignatureGroups, known: Known) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Groups of one signature, and which of them are safe, exactly.
+    """Groups of one signature, and which of them are safe, exactly: by symmetry c/N for everybody.
 
-    Everybody has a value with the same chance, c/N, by symmetry. Except where no world has a
-    positive weight: a held value whose prior is 0, or under ``binary`` 1, unless all have it.
+    Except where no world has a positive weight: a held value whose prior is 0, or under ``binary``
+    1, unless all have it.
     """
     single = np.diff(groups.offsets) == 1
     cells = np.flatnonzero(np.repeat(single, np.diff(groups.value_offsets)))
@@ -196,11 +196,7 @@ def _nearness(
     counts: FloatArray,
     thorough: bool = False,
 ) -> FloatArray:
-    """By option, the highest quotient of a posterior and its limit, about.
-
-    Exact under ``binary`` for values that occur once; under ``joint`` priors scaled to fit people
-    and occurrences, which is near the posterior and far cheaper.
-    """
+    """By option, the highest quotient of a posterior and its limit, about."""
     chances = known.priors.chances[cells]
     limits = np.where(chances > 0, known.limits.floats[cells], np.inf)
     there = (people[:, :, None] > 0) & (counts[:, None, :] > 0)

@@ -86,10 +86,7 @@ class InOrder:
 
     @builtins.property
     def symmetric(self) -> bool:
-        """Whether it looks at quasi-identifiers alone, whatever the order of rows.
-
-        Where all functions are lattice nodes, or groups of quasi-identifier values.
-        """
+        """Whether all functions look at quasi-identifiers alone, whatever the order of rows."""
         return self.functions is None or all(one.symmetric for one in self.functions)
 
     def to_dict(self) -> dict[str, Any]:

@@ -115,10 +115,7 @@ class _Shape:
         return 20 * self.least * most <= 17 * people
 
     def batches(self, rows: IntArray) -> tuple[list[tuple[IntArray, int]], IntArray]:
-        """Batches of groups of RDA, how often the people of each can be divided, and the rest.
-
-        Sizes stay whole when a block is divided so often, and when so many divisions fail.
-        """
+        """Batches of groups of RDA, how often the people of each can be divided, and the rest."""
         found = []
         unit = lcm(self.least, 1 << self.failures) // self.least
         while depth := max(len(rows) // self.least_groups, 1).bit_length() - 1:
@@ -254,7 +251,6 @@ def transversals(
     """Group the people of some cells, `each` of every cell in each group; (cells, people).
 
     With m groups, a value that c people have occurs at most c / m times, rounded up, in each.
-    People come in random order and are seated by cell and value only; so they are treated alike.
     """
     n_cells, people = cells.shape
     order = random.permutation(cells.size).astype(least_signed(cells.size))
@@ -331,11 +327,7 @@ def _vertices(values: NDArray[Any], most: int) -> list[int]:
 
 
 def colour_edges(left: list[int], right: list[int], n_colours: int) -> list[int]:
-    """Colour the edges of a bipartite graph so that no two at a vertex are alike.
-
-    Edge by edge: a colour that is free at both ends, or, where there is none, one that becomes so
-    when two colours are exchanged along a path (Kempe's chain).
-    """
+    """Colour the edges of a bipartite graph, no two at a vertex alike (Kempe's chain)."""
     ends = (left, right)
     full = (1 << n_colours) - 1
     free = [[full] * (max(side, default=-1) + 1) for side in ends]  # colours, as bits

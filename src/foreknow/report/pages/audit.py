@@ -557,10 +557,7 @@ def policy_rows(
     published: bool = False,
     sights: Mapping[int, Sequence[str]] | None = None,
 ) -> list[tuple[str, list[str]]]:
-    """Say everything that a policy asks, and how it was published, where it was.
-
-    `sights` are the columns that were known of everybody, where a release was judged; by `id`.
-    """
+    """Say everything that a policy asks, and how it was published; `sights` by requirement."""
     rows = []
     for place, requirement in enumerate(policy.requirements, 1):
         noun = sensitive_noun(policy, requirement)

@@ -408,11 +408,7 @@ def _mark(points: int) -> dict[str, Any]:
 
 
 def _mesh(points: Sequence[Point], floor: Place, axis: int) -> dict[str, Any]:
-    """The two faces across an axis of a box below each point, as triangles.
-
-    Together the boxes look like the stairs: what is inside of one is hidden, and faces that
-    overlap have one color.
-    """
+    """The two faces across an axis of a box below each point, as triangles; inner ones hidden."""
     first, second = (other for other in range(3) if other != axis)
     corners = []
     for point in points:
