@@ -23,14 +23,7 @@ from foreknow.data.labels import Label
 from foreknow.data.layout import Layout
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight, seen_with
-from foreknow.errors import (
-    DataError,
-    InputError,
-    PolicyError,
-    UnsupportedError,
-    hinted,
-    memory_for,
-)
+from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, hinted, memory_for
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
 from foreknow.policy.policy import Policy

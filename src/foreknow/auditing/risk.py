@@ -460,10 +460,7 @@ def _counted(population: Any, table: _Classes, reading: Reading | None) -> Combi
 
 
 def _against(
-    found: Combinations,
-    everybody: Combinations | None,
-    fraction: Fraction | None,
-    limit: Fraction,
+    found: Combinations, everybody: Combinations | None, fraction: Fraction | None, limit: Fraction
 ) -> tuple[Risk | None, Marketer, PopulationRisk | None]:
     """What comes of comparing the table with a population, counted or modelled."""
     n_people = found.n_people

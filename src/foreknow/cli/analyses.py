@@ -254,7 +254,7 @@ def _amounts(text: str) -> Point:
         raise InputError(
             f"--above takes three whole numbers l,k,m from 0, such as 1,2,3, not {text!r}"
         )
-    l, k, m = map(int, parts)  # noqa: E741
+    l, k, m = map(int, parts)
     return l, k, m
 
 
@@ -274,8 +274,7 @@ def curves(
     ] = None,
     upto: Annotated[int, typer.Option("--upto", help="The most pieces of knowledge.")] = 12,
     value: Annotated[
-        str | None,
-        typer.Option("--value", "-v", help="A sensitive value; default: any."),
+        str | None, typer.Option("--value", "-v", help="A sensitive value; default: any.")
     ] = None,
     any_of: AnyOf = None,
     policy: SomePolicy = None,
@@ -349,8 +348,7 @@ def _levels(text: str) -> dict[str, int | str]:
 def survey(
     table: Raw,
     knowledge: Annotated[
-        str,
-        typer.Option("--knowledge", "-k", help="Pieces of knowledge, with commas between."),
+        str, typer.Option("--knowledge", "-k", help="Pieces of knowledge, with commas between.")
     ] = "1,3,5,7,9,11",
     negations: Annotated[bool, typer.Option("--negations", help="Use negations.")] = False,
     policy: SomePolicy = None,
@@ -405,8 +403,7 @@ def risk(
         int, typer.Option("--subsets", help="Measure sets of up to so many columns.")
     ] = 2,
     suda: Annotated[
-        int,
-        typer.Option("--suda", help="Seek minimal uniques of up to so many columns; 0: none."),
+        int, typer.Option("--suda", help="Seek minimal uniques of up to so many columns; 0: none.")
     ] = 3,
     policy: SomePolicy = None,
     group: Group = None,

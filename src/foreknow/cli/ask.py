@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foreknow.cli.inputs import (
-    Columns,
-    is_published,
-    open_own,
-    open_table_by,
-    schema_of,
-)
+from foreknow.cli.inputs import Columns, is_published, open_own, open_table_by, schema_of
 from foreknow.cli.options import (
     AnyOf,
     Group,

@@ -77,8 +77,7 @@ def attack(
         typer.Option("--symmetric", help="The method treats rows alike, whatever their order."),
     ] = False,
     groups: Annotated[
-        str | None,
-        typer.Option("--groups", help="The column with the groups that were published."),
+        str | None, typer.Option("--groups", help="The column with the groups that were published.")
     ] = None,
     nothing: Annotated[
         bool, typer.Option("--nothing", help="Analyse a refusal to publish TABLE.")

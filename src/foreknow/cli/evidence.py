@@ -30,8 +30,7 @@ from foreknow.errors import InputError, OutputError, SchemaError
 def evidence(
     folder: Annotated[Path, typer.Argument(help="What foreknow publish wrote.")],
     table: Annotated[
-        Path | None,
-        typer.Argument(help="The raw table that it was made of, for before and after."),
+        Path | None, typer.Argument(help="The raw table that it was made of, for before and after.")
     ] = None,
     out: Annotated[
         Path | None,

@@ -71,8 +71,7 @@ Memory = Annotated[
     typer.Option("--memory", help="How much DuckDB may hold, such as 4GB; the rest is spilled."),
 ]
 PublicKey = Annotated[
-    Path | None,
-    typer.Option("--key", help="The public Ed25519 key of who must have signed it."),
+    Path | None, typer.Option("--key", help="The public Ed25519 key of who must have signed it.")
 ]
 Population = Annotated[
     list[Path] | None,
@@ -259,10 +258,7 @@ def print_plain(text: str, **options: Any) -> None:
 
 
 def refuse_inputs(
-    html: Path | None,
-    json: Path | None,
-    inputs: Sequence[Path | None],
-    csv: Path | None = None,
+    html: Path | None, json: Path | None, inputs: Sequence[Path | None], csv: Path | None = None
 ) -> None:
     """No output may replace what is read, nor another output, nor lie in what is published."""
     from foreknow.publishing import CERTIFICATE, owners_folder

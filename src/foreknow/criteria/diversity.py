@@ -86,7 +86,7 @@ def counted(criterion: Any, release: HasCounts) -> GroupCounts:
 class LDiversitySettings(Settings):
     """``l_diversity`` in a policy file."""
 
-    l: Any  # noqa: E741
+    l: Any
     kind: DiversityKind = "distinct"
     c: Any = None
 
@@ -124,7 +124,7 @@ class LDiversity(_OfValues):
     Fraction(2, 1)
     """  # noqa: E501
 
-    l: Number  # noqa: E741
+    l: Number
     kind: DiversityKind = "distinct"
     c: Number | None = None
     key: ClassVar[str] = "l_diversity"
@@ -178,7 +178,7 @@ class LDiversity(_OfValues):
 
     def to_dict(self) -> dict[str, Any]:
         """``{"l_diversity": {...}}``, as in a policy file."""
-        l = self.l if isinstance(self.l, int) else plain(as_fraction(self.l))  # noqa: E741
+        l = self.l if isinstance(self.l, int) else plain(as_fraction(self.l))
         table: dict[str, Any] = {"l": l, "kind": self.kind}
         return {self.key: table if self.c is None else {**table, "c": plain(as_fraction(self.c))}}
 

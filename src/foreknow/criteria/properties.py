@@ -185,7 +185,7 @@ class Distinct(_Symmetric):
     True
     """
 
-    l: int  # noqa: E741
+    l: int
 
     def __post_init__(self) -> None:
         numbers.whole_number(self.l, "Distinct", 1)
@@ -210,9 +210,9 @@ class Entropy(_Symmetric):
     (True, False)
     """
 
-    l: Fraction  # noqa: E741
+    l: Fraction
 
-    def __init__(self, l: Any) -> None:  # noqa: E741
+    def __init__(self, l: Any) -> None:
         number = numbers.as_fraction(l)
         if number < 1:
             raise InputError(f"Entropy: l must be at least 1, not {l}")
@@ -239,9 +239,9 @@ class Recursive(_Symmetric):
     """
 
     c: Fraction
-    l: int  # noqa: E741
+    l: int
 
-    def __init__(self, c: Any, l: int) -> None:  # noqa: E741
+    def __init__(self, c: Any, l: int) -> None:
         times = numbers.as_fraction(c)
         if times <= 0:
             raise InputError(f"Recursive: c must be above 0, not {c}")
@@ -358,7 +358,7 @@ class RuledOut(_About):
     """
 
     below: Fraction
-    l: int  # noqa: E741
+    l: int
     values: tuple[Hashable, ...] | None
     excluded: tuple[Hashable, ...]
     complete: ClassVar[bool] = False
@@ -366,7 +366,7 @@ class RuledOut(_About):
     def __init__(
         self,
         limit: Any,
-        l: int,  # noqa: E741
+        l: int,
         values: Iterable[Hashable] | None = None,
         excluded: Iterable[Hashable] = (),
     ) -> None:
@@ -574,7 +574,7 @@ def k_anonymity(release: HasCounts) -> int:
     return int(sizes.min()) if len(sizes) else 0
 
 
-def is_recursively_diverse(release: HasCounts, c: numbers.Number, l: int) -> bool:  # noqa: E741
+def is_recursively_diverse(release: HasCounts, c: numbers.Number, l: int) -> bool:
     """Whether every group is recursively (c, l)-diverse, in the strict form.
 
     The most frequent value of each group occurs strictly less than c times as often as all values

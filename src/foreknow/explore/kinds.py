@@ -36,7 +36,7 @@ class Kinds:
     many: IntArray  # how many groups have each kind
 
     @classmethod
-    def of(cls, counts: GroupCounts, l: int) -> Kinds:  # noqa: E741
+    def of(cls, counts: GroupCounts, l: int) -> Kinds:
         """Look at all cells once."""
         own = profiles(counts, min(l, counts.n_values))
         first, kind = own.alike()

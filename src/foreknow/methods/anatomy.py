@@ -33,7 +33,7 @@ from foreknow.settings import Settings
 _BLOCK = 1 << 20
 
 
-def rounds_of(counts: IntArray, l: int) -> IntArray:  # noqa: E741
+def rounds_of(counts: IntArray, l: int) -> IntArray:
     """The round in which everybody is taken, if each takes one of each of the l largest buckets.
 
     A bucket holds the people of one value; everybody stands bucket by bucket, in the order in which
@@ -115,7 +115,7 @@ def _turns(
 _Joined: TypeAlias = tuple[Bag, Bag]
 
 
-def chance_of_anatomy(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:  # noqa: E741
+def chance_of_anatomy(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:
     """How probable groups with these bags of values are, whatever they are called.
 
     Values a, a, b, b, c with l = 2: the last one joins either group with probability 1/2.
@@ -152,7 +152,7 @@ def _planned(rounds: IntArray, sizes: IntArray) -> tuple[Counter[Bag], list[int]
     return Counter(tuple(own) for own in members.values()), left
 
 
-def _joinings(larger: list[Bag], left: frozenset[int], l: int) -> Iterator[tuple[_Joined, ...]]:  # noqa: E741
+def _joinings(larger: list[Bag], left: frozenset[int], l: int) -> Iterator[tuple[_Joined, ...]]:
     """Every way to say who of those left over joined which of the larger groups."""
     if not larger:
         if not left:
@@ -173,7 +173,7 @@ _log = logging.getLogger(__name__)
 class AnatomySettings(Settings):
     """``[publish.anatomy]`` in a policy file."""
 
-    l: Annotated[int, Field(ge=2)] | None = None  # noqa: E741
+    l: Annotated[int, Field(ge=2)] | None = None
 
 
 @hints()
@@ -211,7 +211,7 @@ class Anatomy:
     1
     """
 
-    l: int | None = None  # noqa: E741
+    l: int | None = None
     key: ClassVar[str] = "anatomy"
     settings: ClassVar[type[Settings]] = AnatomySettings
 
@@ -338,7 +338,7 @@ class Anatomy:
         Fraction(1, 2)
         """
         codes, counts = _codes(microdata)
-        own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l  # noqa: E741
+        own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l
         assert l is not None
         if own is None or int(counts.max()) > len(codes) // l:
             return Fraction(0)

@@ -200,7 +200,7 @@ def refuse_columns(method: Any, policy: Policy) -> None:
         )
 
 
-def note_of_boxes(l: int) -> str:  # noqa: E741
+def note_of_boxes(l: int) -> str:
     """The note on groups that are published as boxes, of which several may look alike."""
     return (
         "boxes: groups that look alike are published as one, so an adversary who knows the method "

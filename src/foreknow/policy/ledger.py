@@ -10,14 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import (
-    Evaluation,
-    FloatArray,
-    HasCounts,
-    Ledger,
-    Mask,
-    counts_of,
-)
+from foreknow.adversaries.protocol import Evaluation, FloatArray, HasCounts, Ledger, Mask, counts_of
 from foreknow.data.counts import GroupCounts
 
 

@@ -556,7 +556,7 @@ def _limited(
     """A requirement with the most knowledge worth a limit; what is reached, and where."""
     found = None
     left = np.count_nonzero(everyone.totals) - len(secret.get("excluded", ()))
-    for l, k, m in _KNOWLEDGE:  # noqa: E741
+    for l, k, m in _KNOWLEDGE:
         if l and left < 3:
             continue
         try:

@@ -28,12 +28,7 @@ class Cell(NamedTuple):
 
 
 def worst_facts(
-    held: Held,
-    about: Collection[str],
-    semantics: str,
-    l: int,  # noqa: E741
-    k: int,
-    m: int,
+    held: Held, about: Collection[str], semantics: str, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
     """The value, the group and the probability at which the adversary is surest."""
     cells, found = _cells(held, about, semantics, l), None
@@ -70,11 +65,11 @@ class Cells(NamedTuple):
         return Cell(int(self.people[at]), int(self.holders[at]), others)
 
 
-def _cells(held: Held, about: Collection[str], semantics: str, l: int) -> Cells:  # noqa: E741
+def _cells(held: Held, about: Collection[str], semantics: str, l: int) -> Cells:
     """A value that is among the l + 1 most frequent of a group is none of its own others."""
     wanted = np.array([name in about for name in held.names], bool)[held.codes]
     group, holders = held.of_group, held.counts
-    l = min(l, int(held.kinds.max(initial=0)))  # noqa: E741
+    l = min(l, int(held.kinds.max(initial=0)))
     among = holders >= held.ranked(l)[group]
     others = np.where(among, held.top(l + 1)[group] - holders, held.top(l)[group])
     tops = np.zeros((l if semantics == "set" else 0, len(holders)), np.int64)

@@ -364,9 +364,7 @@ def _highest(
     return found
 
 
-def by_subsets(
-    table: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def by_subsets(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Weight of each person's having each copy, from subsets of the first and last; and of all."""
     n_cases, size, _ = table.shape
     subsets = 1 << size

@@ -525,7 +525,7 @@ def _amounts(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
 
 
 def _judge_facts(asked: Asked, settings: Mapping[str, Any]) -> Worst:
-    l, k, m = _amounts(settings, "lkm", "facts")  # noqa: E741
+    l, k, m = _amounts(settings, "lkm", "facts")
     semantics = asked.written.semantics
     if asked.within is not None:
         return *worst_near(asked.held, asked.within, l, k, m), Fraction(1)

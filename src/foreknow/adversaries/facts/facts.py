@@ -36,7 +36,7 @@ from foreknow.settings import Amount, Settings
 class FactsSettings(Settings):
     """``facts = { l = 1, k = 5, m = 2 }`` in a policy file."""
 
-    l: Amount = 0  # noqa: E741
+    l: Amount = 0
     k: Amount = 0
     m: Amount = 0
 
@@ -80,7 +80,7 @@ class Facts:
     [Fraction(1, 4), Fraction(1, 2), Fraction(1, 1)]
     """
 
-    l: int = 0  # noqa: E741
+    l: int = 0
     k: int = 0
     m: int = 0
     key: ClassVar[str] = "facts"

@@ -44,7 +44,7 @@ class Profiles:
     # with equal `n` and `kind` slack is equal; None under ``single``, where it is exact
     kind: IntArray | None
     counts: GroupCounts  # what they were made of, for exact fractions
-    l: int  # noqa: E741  # how many other values are used
+    l: int  # how many other values are used
 
     def __len__(self) -> int:
         return len(self.value)
@@ -184,13 +184,13 @@ class Profiles:
         return perhaps
 
 
-def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = None) -> Profiles:  # noqa: E741
+def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = None) -> Profiles:
     """Profiles of all cells of the wanted values, in the order of groups, if l others are used."""
     cells = slice(None) if wanted is None else np.flatnonzero(wanted[counts.codes])
     return profiles_of(counts, l, cells)
 
 
-def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:  # noqa: E741
+def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     """Profiles of some cells, in their order; see `profiles`."""
     group = counts.cell_groups[cells]
     s = counts.counts[cells]
@@ -212,7 +212,7 @@ def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:  # noqa: E
     return Profiles(value, group, n, s, slack_multiset(n, others), others, counts, l)
 
 
-def distinct_cells(counts: GroupCounts, l: int) -> IntArray | None:  # noqa: E741
+def distinct_cells(counts: GroupCounts, l: int) -> IntArray | None:
     """The first cell of each profile; None where that cannot be looked up."""
     if counts.semantics != "single":
         return None
@@ -235,9 +235,9 @@ def distinct_cells(counts: GroupCounts, l: int) -> IntArray | None:  # noqa: E74
     return np.sort(first[first >= 0]).astype(np.int64)
 
 
-def _slack_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:  # noqa: E741
+def _slack_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:
     """What cells have to spare under ``set``, and which of them have exactly the same."""
-    l = min(l, int(np.diff(counts.offsets).max(initial=0)))  # noqa: E741
+    l = min(l, int(np.diff(counts.offsets).max(initial=0)))
     rank, top_cells = _ranked(counts)
     group, own = counts.cell_groups[cells], np.minimum(rank[cells], l)
     present, place = np.unique(group, return_inverse=True)

@@ -40,9 +40,9 @@ _REMEMBERED = 1 << 26
 _OVERHEAD = 2048
 
 
-def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:  # noqa: E741
+def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:
     """Undominated profiles of all values or one, by value; the counts remember up to 64 MB."""
-    l = min(l, counts.n_values)  # noqa: E741
+    l = min(l, counts.n_values)
     memory = counts.memory
     if ("front", l) in memory:
         whole: Profiles = memory["front", l]
@@ -60,9 +60,9 @@ def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:  # 
     return found
 
 
-def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]:  # noqa: E741
+def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]:
     """Undominated profiles of some values, which are ascending; at least one block of them."""
-    l = min(l, counts.n_values)  # noqa: E741
+    l = min(l, counts.n_values)
     if len(codes) == counts.n_values and len(counts.codes) <= _AT_ONCE and _narrow(counts, l):
         yield profiles(counts, l).undominated(_EFFORT).distinct()
         return
@@ -83,7 +83,7 @@ def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]: 
             return
 
 
-def _narrow(counts: GroupCounts, l: int) -> bool:  # noqa: E741
+def _narrow(counts: GroupCounts, l: int) -> bool:
     return counts.semantics != "set" or len(counts.codes) * (l + 1) <= _AT_ONCE
 
 
@@ -197,11 +197,11 @@ def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
     most = windows.counts.n_people
 
     @cache
-    def withstands(l: int, k: int, m: int) -> bool:  # noqa: E741
+    def withstands(l: int, k: int, m: int) -> bool:
         return worst_window(windows, (l, k, m))[1] < limit
 
     found: Skyline = []
-    for l in range(windows.counts.n_values):  # noqa: E741
+    for l in range(windows.counts.n_values):
         if not withstands(l, 0, 0):
             break
         k, m, stairs = most, 0, list[tuple[int, int, int]]()
@@ -215,7 +215,7 @@ def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
     return sorted(found)
 
 
-def _at_k(withstands: Callable[[int, int, int], bool], l: int, m: int, k: int) -> bool:  # noqa: E741
+def _at_k(withstands: Callable[[int, int, int], bool], l: int, m: int, k: int) -> bool:
     return withstands(l, k, m)
 
 
@@ -279,7 +279,7 @@ def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Sky
     least_odds = (1 - limit) / limit
     found: dict[int, Skyline] = {}
     alive, own = codes, list[_Class]()  # the class of each value that is alive
-    for l in range(most + 1):  # noqa: E741
+    for l in range(most + 1):
         now: list[_Class] = []
         for part in _fronts(counts, l, alive):
             now += _next_classes(part, own[len(now) :], least_odds, l)
@@ -306,7 +306,7 @@ def _settle(found: dict[int, Skyline], codes: IntArray, classes: list[_Class]) -
             found[code] = known[id(each)]
 
 
-def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:  # noqa: E741
+def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:
     """The fronts of some values; remembered where there are few values."""
     if len(codes) == 1:
         return [front(counts, l, int(codes[0]))]
@@ -319,10 +319,7 @@ def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:
 
 
 def _next_classes(
-    found: Profiles,
-    before: list[_Class],
-    least_odds: Fraction,
-    l: int,  # noqa: E741
+    found: Profiles, before: list[_Class], least_odds: Fraction, l: int
 ) -> list[_Class]:
     """The class of each value of some fronts; `before` has those at the l before, or is empty."""
     starts = found.starts
@@ -349,7 +346,7 @@ def _next_classes(
     return [made[i] for i in number]
 
 
-def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:  # noqa: E741
+def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:
     """Where one more relative, or one more of the l, costs a known person; sorted."""
     corner = np.append(stairs[1:] < stairs[:-1], True) & (above < stairs)
     (m,) = np.nonzero(corner[::-1])

@@ -50,10 +50,7 @@ class FactsWitness:
 
 
 def witness_of(
-    counts: GroupCounts,
-    code: int,
-    amounts: tuple[int, int, int],
-    found: ExactMinimum,
+    counts: GroupCounts, code: int, amounts: tuple[int, int, int], found: ExactMinimum
 ) -> FactsWitness:
     """Spell out an exact minimum as facts, no more of them than attain it."""
     value = counts.values[code]

@@ -54,11 +54,7 @@ class Kinds:
         return cls(signatures.attributes, labels, keys.astype(np.int64), near)
 
     def groups(
-        self,
-        signatures: Signatures,
-        value_offsets: IntArray,
-        values: IntArray,
-        counts: IntArray,
+        self, signatures: Signatures, value_offsets: IntArray, values: IntArray, counts: IntArray
     ) -> SignatureGroups:
         """The groups of a release, by kind."""
         n_groups = len(signatures.offsets) - 1

@@ -80,11 +80,7 @@ class GroupPosteriors:
 
 
 def posteriors(
-    groups: SignatureGroups,
-    priors: PriorMatrix,
-    reading: Reading = "joint",
-    *,
-    reach: int = REACH,
+    groups: SignatureGroups, priors: PriorMatrix, reading: Reading = "joint", *, reach: int = REACH
 ) -> GroupPosteriors:
     """Posteriors of everybody; groups of more states than `reach` get upper bounds instead."""
     first, case_of = groups.distinct()
@@ -152,10 +148,7 @@ def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
     offsets = cell_offsets(cases)
     n_cells = int(offsets[-1])
     found = _Found(
-        offsets,
-        np.full(n_cells, np.nan),
-        np.zeros(n_cells, dtype=bool),
-        np.zeros(cases.n_groups),
+        offsets, np.full(n_cells, np.nan), np.zeros(n_cells, dtype=bool), np.zeros(cases.n_groups)
     )
     work = _Work(cases, priors, found)
     left = np.ones(cases.n_groups, dtype=bool)

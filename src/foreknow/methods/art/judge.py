@@ -49,11 +49,7 @@ def safe_bags(problem: ArtProblem, bags: Sequence[tuple[int, ...]]) -> list[bool
 
 
 def safe_groups(
-    problem: ArtProblem,
-    group: IntArray,
-    profiles: IntArray,
-    values: IntArray,
-    n_groups: int,
+    problem: ArtProblem, group: IntArray, profiles: IntArray, values: IntArray, n_groups: int
 ) -> NDArray[np.bool_]:
     """Whether each group, given by its members, keeps all limits of every attribute set."""
     bags = count_pairs(group, values, n_groups, problem.n_values)

@@ -96,9 +96,7 @@ def _most_safe(exact: Exact, j: int, block: Block, columns: Sequence[Column]) ->
 
 
 def _room(
-    block: Block,
-    people: Counter[tuple[int, tuple[int, int]]],
-    chosen: dict[tuple[int, int], int],
+    block: Block, people: Counter[tuple[int, tuple[int, int]]], chosen: dict[tuple[int, int], int]
 ) -> _Room:
     cells: list[tuple[int, int, int]] = []
     rest: list[tuple[int, int | None]] = []

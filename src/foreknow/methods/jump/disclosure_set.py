@@ -502,10 +502,7 @@ def _splits(count: int, room: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def spreads(
-    counts: Sequence[int],
-    cells_of: Sequence[Sequence[int]],
-    sizes: Sequence[int],
-    budget: Budget,
+    counts: Sequence[int], cells_of: Sequence[Sequence[int]], sizes: Sequence[int], budget: Budget
 ) -> list[tuple[int, ...]]:
     """All ways to give one value's occurrences in each group to the group's cells.
 

@@ -68,7 +68,7 @@ def by_rank(
     return Runs(colours, ranks[places].astype(np.int64), sizes), Colours(people, starts)
 
 
-def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:  # noqa: E741
+def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:
     """Plan the groups of GDA; the values are those of the colours, for the message.
 
     Each person of the largest colour, in order of rank, takes the first of those ``l - 1`` colours
@@ -81,7 +81,7 @@ def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:  # noqa: E741
     return Plan(np.repeat(kinds.colours, kinds.sizes, axis=0), late)
 
 
-def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:  # noqa: E741
+def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
     """Make groups until fewer than l colours are left; also what is left of each run."""
     numbers = np.arange(n_colours)
     at = np.searchsorted(runs.colours, numbers, "left").tolist()

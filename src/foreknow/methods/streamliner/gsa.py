@@ -79,18 +79,14 @@ class _Shape:
     So many divisions of a block may fail, and its parts must have at least so many groups.
     """
 
-    l: int  # noqa: E741
+    l: int
     least: int
     failures: int
     least_groups: int
 
     @classmethod
     def of(
-        cls,
-        sizes: IntArray,
-        l: int,  # noqa: E741
-        failures: int = _FAILURES,
-        least_groups: int = _LEAST,
+        cls, sizes: IntArray, l: int, failures: int = _FAILURES, least_groups: int = _LEAST
     ) -> _Shape:
         free = (l + 1) % (1 << failures) == 0
         room = 5 * (l + 1) * int(sizes.max()) <= 4 * int(sizes.sum())
@@ -134,7 +130,7 @@ def groups_of_gsa(
     codes: NDArray[Any],
     sizes: IntArray,
     attributes: Sequence[Attribute],
-    l: int,  # noqa: E741
+    l: int,
     random: np.random.Generator,
     weights: Mapping[str, int] | None = None,
     least_groups: int = _LEAST,
@@ -189,7 +185,7 @@ def groups_of_gsa(
     return groups
 
 
-def plan_undivided(sizes: IntArray, l: int) -> Plan | None:  # noqa: E741
+def plan_undivided(sizes: IntArray, l: int) -> Plan | None:
     """The plan of RDA for a table that is not to be divided; None for others."""
     shape = _Shape.of(sizes, l)
     plan = plan_rda(sizes, shape.least)

@@ -24,10 +24,7 @@ _MANY = 32
 
 
 def groups_of_ria(
-    codes: NDArray[Any],
-    sizes: IntArray,
-    l: int,  # noqa: E741
-    random: np.random.Generator,
+    codes: NDArray[Any], sizes: IntArray, l: int, random: np.random.Generator
 ) -> IntArray:
     """Everybody's group, from everybody's colour and the sizes of the colours."""
     colours = Colours.of(codes, sizes)

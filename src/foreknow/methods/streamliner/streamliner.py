@@ -38,7 +38,7 @@ Variant: TypeAlias = Literal["rda", "ria", "gda", "gsa"]
 class StreamlinerSettings(Settings):
     """``[publish.streamliner]`` in a policy file."""
 
-    l: Annotated[int, Field(ge=2)] | None = None  # noqa: E741
+    l: Annotated[int, Field(ge=2)] | None = None
     variant: Variant = "rda"
     weights: dict[str, Amount] = Field(default={})
 
@@ -103,7 +103,7 @@ class Streamliner:
     which allows l = 2 at most
     """
 
-    l: int | None = None  # noqa: E741
+    l: int | None = None
     variant: Variant = "rda"
     weights: Mapping[str, int] = field(default_factory=dict)
     key: ClassVar[str] = "streamliner"
@@ -232,7 +232,7 @@ class Streamliner:
         abac 0
         """
         sizes = self._sizes(microdata)
-        own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l  # noqa: E741
+        own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l
         assert l is not None
         if own is None or int(sizes.max()) * l > len(own):
             return Fraction(0)
@@ -315,7 +315,7 @@ class Streamliner:
     def _groups(
         self, microdata: Microdata, sizes: IntArray, random: np.random.Generator
     ) -> IntArray:
-        codes, l = microdata.sensitive_codes, self.l  # noqa: E741
+        codes, l = microdata.sensitive_codes, self.l
         assert l is not None
         if self.variant == "rda":
             return groups_of_plan(plan_rda(sizes, l), codes, sizes, random)

@@ -544,10 +544,7 @@ def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
 
 # ---- the policy, for people who do not read TOML --------------------------------------------
 
-_SEVERAL = {
-    "set": "each once, or none (set)",
-    "multiset": "also repeatedly, or none (multiset)",
-}
+_SEVERAL = {"set": "each once, or none (set)", "multiset": "also repeatedly, or none (multiset)"}
 
 
 def policy_rows(

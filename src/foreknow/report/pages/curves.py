@@ -18,15 +18,7 @@ from foreknow.report.figures import last_below, limit_holds, steps, with_limit
 from foreknow.report.knowledge import NOUN, implications_text, values_text
 from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
 from foreknow.report.scope import sight
-from foreknow.report.words import (
-    group_words,
-    is_certain,
-    named,
-    noun_of,
-    number,
-    percent,
-    some,
-)
+from foreknow.report.words import group_words, is_certain, named, noun_of, number, percent, some
 
 _ALL, _HALF = Fraction(1), Fraction(1, 2)
 _LONGEST, _BAR = 32, 30

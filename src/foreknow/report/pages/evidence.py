@@ -573,7 +573,7 @@ class EvidencePage(Page[EvidenceReport]):
         found, source = self.result, self.result.certificate.source
         said = [
             "The certificate names the digests of the other files, so it stands for all of them. "
-            f"Anybody can judge them afresh: foreknow verify {visible(found.name)}.",
+            f"Anybody can judge them afresh: foreknow verify {visible(found.name)}."
         ]
         if found.signed:
             said.append(f"The signature of {CERTIFICATE} was checked with the public key given.")

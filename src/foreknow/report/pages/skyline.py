@@ -15,17 +15,7 @@ from foreknow.adversaries.facts.witness import FactsWitness
 from foreknow.auditing.skyline import Corner, Point, SkylineReport
 from foreknow.data.labels import Label
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
-from foreknow.report.page import (
-    Block,
-    Cell,
-    Grid,
-    Laid,
-    Page,
-    Row,
-    Sentence,
-    document,
-    script_json,
-)
+from foreknow.report.page import Block, Cell, Grid, Laid, Page, Row, Sentence, document, script_json
 from foreknow.report.scope import sight
 from foreknow.report.words import (
     is_certain,
@@ -137,7 +127,7 @@ def value_table(report: SkylineReport, value: Label) -> Laid:
 
 def worst_case(report: SkylineReport, value: Label, point: Point) -> Laid:
     """Say whether some amounts are withstood, and the worst case by groups and numbers."""
-    safe, (l, k, m) = report.withstands(value, point), point  # noqa: E741
+    safe, (l, k, m) = report.withstands(value, point), point
     said = f"l={l}, k={k}, m={m} is {'withstood' if safe else 'not withstood'}"
     first = Sentence(f"{said}: {probability_text(report, value, point)}.", "" if safe else "unsafe")
     details = [f"{who}: {what}" for who, what in _worst(report, value, point).details]
@@ -397,7 +387,7 @@ def floor_of(points: Sequence[Point]) -> Place:
     >>> floor_of([(0, 4, 100), (2, 0, 0)])
     (-1.0, -1.0, -5.0)
     """
-    l, k, m = (-max(1.0, max(point[axis] for point in points) / 20) for axis in range(3))  # noqa: E741
+    l, k, m = (-max(1.0, max(point[axis] for point in points) / 20) for axis in range(3))
     return l, k, m
 
 
