@@ -162,8 +162,8 @@ def _close() -> None:
 def literal(path: Path) -> str:
     """Name a file so that DuckDB opens this one and no other.
 
-    DuckDB reads ``* ? [ ]`` as a pattern, and a name may look like an address; an absolute path
-    with each of these characters in brackets is neither.
+    It reads ``* ? [ ]`` as a pattern, and a name as an address; an absolute path with each of these
+    characters in brackets is neither.
     """
     name = Path(os.path.realpath(path)).as_posix()  # abspath takes ".." off a link, too
     try:
@@ -227,26 +227,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class CsvFile:
-    """A CSV file of one header line.
-
-    Parameters
-    ----------
-    path : Path
-    delimiters : str
-        Of these, the delimiter is the one that makes most columns of the header.
-    name : str, optional
-        What messages call it; the name of the file when left out.
-
-    Attributes
-    ----------
-    path : Path
-    name : str
-    header : list of str
-        Names of columns, as they stand.
-    delimiter : str
-    stamp : Stamp
-        Of the file before its header was read.
-    """
+    """A CSV file of one header line, whose delimiter makes most columns of it."""
 
     def __init__(self, path: Path, delimiters: str = DELIMITERS, name: str | None = None) -> None:
         self.path = path
