@@ -20,9 +20,9 @@ from foreknow import numbers
 from foreknow.adversaries.protocol import HasCounts, counts_of, whole_amount
 from foreknow.criteria.entropy import at_least
 from foreknow.criteria.ledger import EachGroup
-from foreknow.criteria.protocol import Attained
+from foreknow.criteria.protocol import Attained, OfGroups, groups_of
 from foreknow.data.counts import Semantics
-from foreknow.errors import DataError, InputError, hints
+from foreknow.errors import InputError, hints
 from foreknow.settings import FromOne
 
 # (colour, number of tables in which a person has that value), for values that are possible
@@ -260,7 +260,7 @@ class Recursive(_Symmetric):
 
 @hints()
 @dataclass(frozen=True)
-class KAnonymity:
+class KAnonymity(OfGroups):
     """Everybody's group has at least k people; the same for a set of tables and its subsets.
 
     Parameters
@@ -306,26 +306,11 @@ class KAnonymity:
 
     def attained(self, release: HasCounts) -> Attained:
         """The smallest group of a release."""
-        counts = counts_of(release)
-        if not counts.n_groups:
-            raise DataError("the release has no groups")
+        counts = groups_of(release)
         group = int(np.argmin(counts.sizes))
         size = int(counts.sizes[group])
-        people = "person" if size == 1 else "people"
-        words = f"the smallest group has {size} {people}, the least is {self.k}"
+        words = f"the smallest group has {some(size, 'person', 'people')}, the least is {self.k}"
         return Attained(size, size >= self.k, words, counts.group_label(group))
-
-    def measure(self, release: HasCounts) -> int:
-        """How many people the smallest group of a release has."""
-        return int(self.attained(release).amount)
-
-    def holds(self, release: HasCounts) -> bool:
-        """Whether every group of a release has at least k people."""
-        return self.attained(release).holds
-
-    def monotone(self, semantics: Semantics = "single") -> bool:
-        """Always: merging makes groups larger."""
-        return True
 
     def ledger(self, semantics: Semantics = "single") -> EachGroup:
         """Start a ledger for a search."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-from foreknow.adversaries.protocol import HasCounts, Ledger
-from foreknow.data.counts import Semantics
+from foreknow.adversaries.protocol import HasCounts, Ledger, counts_of
+from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
+from foreknow.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -76,3 +77,36 @@ class Criterion(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """What stands for it in a policy file."""
         ...
+
+
+class OfGroups:
+    """What the criteria share that say what is `attained`, and are kept by merging."""
+
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> Self:
+        """Make it of its table in a policy file."""
+        return cls(**dict(read))
+
+    def attained(self, release: HasCounts) -> Attained:
+        """What a release attains, where, and in words."""
+        raise NotImplementedError
+
+    def measure(self, release: HasCounts) -> int | Fraction | float:
+        """What a release attains."""
+        return self.attained(release).amount
+
+    def holds(self, release: HasCounts) -> bool:
+        """Whether a release attains what is required."""
+        return self.attained(release).holds
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Always: what the parts of a group hold, the whole holds (see the module)."""
+        return True
+
+
+def groups_of(release: HasCounts) -> GroupCounts:
+    """The counts of a release, which must have groups."""
+    counts = counts_of(release)
+    if not counts.n_groups:
+        raise DataError("the release has no groups")
+    return counts

@@ -105,7 +105,7 @@ class Coarsened:
 
     @cached_property
     def widths(self) -> NDArray[np.float64]:
-        """The NCP of each group along the attribute: its range, set or leaves, less one, by the domain's."""
+        """The NCP of each group along the attribute: how much of its domain the label covers."""
         attribute, places = self.attribute, self.places
         size = len(attribute.domain)
         if self.style == "range":

@@ -72,7 +72,7 @@ class Hierarchy(Protocol):
     """Anything that lays out a column and can be written to a policy file."""
 
     def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
-        """Lay out the distinct values of a column; values do not decide how many levels there are."""
+        """Lay out the distinct values of a column; they do not decide how many levels there are."""
 
     def to_dict(self) -> dict[str, Any]:
         """The table that stands for this hierarchy in a policy file; see `hierarchy_from`."""

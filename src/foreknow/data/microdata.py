@@ -628,7 +628,7 @@ def grids_of(attributes: Iterable[Attribute]) -> dict[str, str]:
 
 
 def _in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = None) -> Attribute:
-    """Put the values of an attribute in the cells of a grid, by default of the finest that serves."""
+    """Put the values of an attribute in the cells of a grid, or of the finest that serves."""
     domain, codes = attribute.domain, attribute.codes
     first = int(domain[0] is None)
     own = grid is not None
