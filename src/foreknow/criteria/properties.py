@@ -309,7 +309,8 @@ class KAnonymity(OfGroups):
         counts = groups_of(release)
         group = int(np.argmin(counts.sizes))
         size = int(counts.sizes[group])
-        words = f"the smallest group has {some(size, 'person', 'people')}, the least is {self.k}"
+        people = "person" if size == 1 else "people"
+        words = f"the smallest group has {size} {people}, the least is {self.k}"
         return Attained(size, size >= self.k, words, counts.group_label(group))
 
     def ledger(self, semantics: Semantics = "single") -> EachGroup:

@@ -23,7 +23,7 @@ from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import UnsupportedError, hints
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
-from foreknow.methods.protocol import Grouping, Traits, note_of_boxes, notes_of_seed
+from foreknow.methods.protocol import Grouper, Grouping, Traits, note_of_boxes, notes_of_seed
 from foreknow.methods.random import generator
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
@@ -178,7 +178,7 @@ class AnatomySettings(Settings):
 
 @hints()
 @dataclass(frozen=True)
-class Anatomy:
+class Anatomy(Grouper):
     """The best-known bucketization: groups of l people with different values, drawn at random.
 
     While there are l different values left, one person each is drawn at random from those of the
@@ -218,37 +218,6 @@ class Anatomy:
     def __post_init__(self) -> None:
         if self.l is not None:
             object.__setattr__(self, "l", whole_number(self.l, "Anatomy: l", 2))
-
-    def partition(
-        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
-    ) -> IntArray:
-        """Group the rows of a table.
-
-        Parameters
-        ----------
-        microdata : Microdata
-        policy : Policy, optional
-            Asked for l where none is given, else ignored.
-        seed : int, optional
-            From the system's entropy when left out.
-
-        Returns
-        -------
-        int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; -1 for a row that is left out
-            because its sensitive value is missing.
-
-        Raises
-        ------
-        NoSafeRelease
-            If a value is more frequent than one in l, or there are fewer than l people; or no l
-            holds the policy.
-        UnsupportedError
-            If a person may have several values.
-        InputError
-            If the seed is no whole number from 0; or there is neither l nor a policy.
-        """
-        return self.grouping(microdata, policy, seed).of_row
 
     def grouping(
         self,

@@ -251,6 +251,44 @@ class Grouping:
     suppressed: int = 0
 
 
+class Grouper:
+    """A method that makes a `Grouping`, which also says how groups are written."""
+
+    grouping: Callable[..., Any]
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group the rows of a table.
+
+        Parameters
+        ----------
+        microdata : Microdata
+        policy : Policy, optional
+            Asked by a method that consults it, or for a setting that is left out.
+        seed : int, optional
+            From the system's entropy when left out.
+
+        Returns
+        -------
+        int64 array, shape (rows,)
+            The group of each row in the source's order, from 0; suppressed people are the last
+            group. -1 for a row that is left out because its sensitive value is missing.
+
+        Raises
+        ------
+        NoSafeRelease
+            If it makes no groups of this table; with the reason.
+        UnsupportedError
+            If it does not serve such a table or policy.
+        InputError
+            If the seed is no whole number from 0, or a setting is neither given nor follows from a
+            policy.
+        """
+        found: IntArray = self.grouping(microdata, policy, seed).of_row
+        return found
+
+
 # A class may also declare a trait by itself, under these names.
 _BY_ITSELF = {
     "asks_policy": "consults_policy",

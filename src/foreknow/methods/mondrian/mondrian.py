@@ -18,7 +18,6 @@ from pydantic import BeforeValidator, Field
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError, hints
 from foreknow.methods.mondrian.levels import Choice, Level
 from foreknow.methods.mondrian.refinement import refined
@@ -26,6 +25,7 @@ from foreknow.methods.mondrian.suppression import Suppression
 from foreknow.methods.points import Points
 from foreknow.methods.protocol import (
     ADVICE,
+    Grouper,
     Grouping,
     Traits,
     notes_of_seed,
@@ -77,7 +77,7 @@ class MondrianSettings(Settings):
 
 @hints(ADVICE)
 @dataclass(frozen=True)
-class Mondrian:
+class Mondrian(Grouper):
     """People near each other are grouped, as few at a time as the policy allows (top-down cuts).
 
     All groups of a level are handled at once. Each proposes its best candidate cut; the policy's
@@ -147,32 +147,6 @@ class Mondrian:
             seconds_of(self.refine)
         except ValueError as error:
             raise InputError(f"Mondrian: {error}, not {self.refine!r}") from None
-
-    def partition(
-        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
-    ) -> IntArray:
-        """Group the rows of a table.
-
-        Parameters
-        ----------
-        microdata : Microdata
-        policy : Policy
-        seed : int, optional
-            Of what `refine` draws; ignored without it.
-
-        Returns
-        -------
-        int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; suppressed people are the last
-            group. -1 for a row that is left out because its sensitive value is missing.
-
-        Raises
-        ------
-        NoSafeRelease
-            If not even one group of everybody is safe; where merging can hurt, if in addition no
-            series of cuts was found that leads to safe groups.
-        """
-        return self.grouping(microdata, policy, seed).of_row
 
     def grouping(
         self,

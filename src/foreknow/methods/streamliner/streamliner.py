@@ -20,7 +20,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean, hints
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import bags_of, dealt_chance, groups_of_people
-from foreknow.methods.protocol import Grouping, Traits, note_of_boxes, notes_of_seed
+from foreknow.methods.protocol import Grouper, Grouping, Traits, note_of_boxes, notes_of_seed
 from foreknow.methods.random import generator
 from foreknow.methods.streamliner.gda import by_rank, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa, plan_undivided
@@ -45,7 +45,7 @@ class StreamlinerSettings(Settings):
 
 @hints()
 @dataclass(frozen=True)
-class Streamliner:
+class Streamliner(Grouper):
     """Groups in which no sensitive value has more than 1/l, made by a method that all may know.
 
     Parameters
@@ -136,38 +136,6 @@ class Streamliner:
 
     def __hash__(self) -> int:
         return hash((self.l, self.variant, frozenset(self.weights.items())))
-
-    def partition(
-        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
-    ) -> IntArray:
-        """Group the rows of a table.
-
-        Parameters
-        ----------
-        microdata : Microdata
-            One sensitive value per person.
-        policy : Policy, optional
-            Asked for l where none is given, else not: what the groups withstand follows from l.
-        seed : int, optional
-            From the system's entropy when left out, and only then safe against an adversary who
-            knows the method: see the notes above.
-
-        Returns
-        -------
-        int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; -1 for a row that is left out
-            because its sensitive value is missing.
-
-        Raises
-        ------
-        NoSafeRelease
-            If a value is so frequent that no groups exist; the message says which and by how
-            many people. Also if GDA is stuck, or no l holds the policy.
-        InputError
-            If a weight is given for no quasi-identifier, the seed is no whole number from 0, or
-            there is neither l nor a policy.
-        """
-        return self.grouping(microdata, policy, seed).of_row
 
     def grouping(
         self,
