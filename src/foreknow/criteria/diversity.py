@@ -18,8 +18,7 @@ import numpy as np
 from foreknow import numbers
 from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask
 from foreknow.criteria.entropy import at_least, effective_number
-from foreknow.criteria.ledger import EachGroup
-from foreknow.criteria.protocol import Attained, OfGroups, groups_of
+from foreknow.criteria.protocol import Attained, EachGroup, OfGroups, groups_of
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError, did_you_mean

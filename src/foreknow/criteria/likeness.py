@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask
 from foreknow.criteria.diversity import beside, counted, plain, require_single
-from foreknow.criteria.ledger import EachGroup
-from foreknow.criteria.protocol import Attained, OfGroups
+from foreknow.criteria.protocol import Attained, EachGroup, OfGroups
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.hierarchy import Tree
 from foreknow.data.labels import Label

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.criteria.diversity import plain
-from foreknow.criteria.ledger import EachGroup, EachGroupEvaluation
-from foreknow.criteria.protocol import Attained, OfGroups, groups_of
+from foreknow.criteria.protocol import Attained, EachGroup, EachGroupEvaluation, OfGroups, groups_of
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.hierarchy import Mask as Masked
 from foreknow.data.hierarchy import Ordered, Tree

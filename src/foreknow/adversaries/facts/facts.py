@@ -17,8 +17,7 @@ import numpy as np
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts.minima import FactsMeasure, attaining, exact_minimum, theorem2_terms
-from foreknow.adversaries.facts.profiles import Profiles, profiles
-from foreknow.adversaries.facts.ratios import FloatArray
+from foreknow.adversaries.facts.profiles import FloatArray, Profiles, profiles
 from foreknow.adversaries.facts.skyline import front
 from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
 from foreknow.adversaries.facts.witness import FactsWitness, witness_of

@@ -8,8 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from foreknow.adversaries.facts.profiles import Profiles, profiles
-from foreknow.adversaries.facts.ratios import Amount, FloatArray, safe_product
+from foreknow.adversaries.facts.profiles import Amount, FloatArray, Profiles, profiles, safe_product
 from foreknow.adversaries.ledger import Cells
 from foreknow.adversaries.protocol import Mask
 from foreknow.data.counts import GroupCounts, Semantics

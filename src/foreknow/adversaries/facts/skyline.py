@@ -16,8 +16,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from foreknow.adversaries.facts.minima import exact_minimum, theorem2_terms
-from foreknow.adversaries.facts.profiles import Profiles, distinct_cells, profiles, profiles_of
-from foreknow.adversaries.facts.ratios import FloatArray
+from foreknow.adversaries.facts.profiles import (
+    FloatArray,
+    Profiles,
+    distinct_cells,
+    profiles,
+    profiles_of,
+)
 from foreknow.adversaries.facts.windows import worst_window
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.data.counts import GroupCounts

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.facts.minima import FactsMeasure
-from foreknow.adversaries.facts.profiles import Profiles
-from foreknow.adversaries.facts.ratios import (
+from foreknow.adversaries.facts.profiles import (
     FloatArray,
+    Profiles,
     safe_product,
     t_exact,
     t_ratio,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from foreknow.adversaries.facts.minima import ExactMinimum
-from foreknow.adversaries.facts.ratios import FORMULAS
+from foreknow.adversaries.facts.profiles import FORMULAS
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.facts.ratios import FloatArray, safe_product
+from foreknow.adversaries.facts.profiles import FloatArray, safe_product
 from foreknow.adversaries.ledger import Cells
 from foreknow.adversaries.protocol import Mask
 from foreknow.data.counts import GroupCounts
