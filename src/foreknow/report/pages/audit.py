@@ -42,7 +42,7 @@ from foreknow.report.figures import (
 )
 from foreknow.report.knowledge import NOUN, Terms, describe, share_text
 from foreknow.report.learned import estimate_sentences, learnt_sentences
-from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document
+from foreknow.report.page import Block, Cell, Grid, Page, Sentence
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
 from foreknow.report.scope import HEADING, sentences
@@ -127,11 +127,9 @@ class AuditPage(Page[Audit]):
         """Write the page; one that is published does not show what learned priors disclose."""
         audit, noun = self.result, sensitive_noun(self.result.policy)
         worth = audit.utility
-        return document(
+        return self.document(
             "audit.html.j2",
             kept=None if published else self.kept,
-            heading=self.headline,
-            name=audit.name,
             mood=self.mood,
             scope=utility_line(worth),
             notes=self._notes(published=published),

@@ -15,7 +15,7 @@ from foreknow.adversaries.facts.witness import FactsWitness
 from foreknow.auditing.skyline import Corner, Point, SkylineReport
 from foreknow.data.labels import Label
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
-from foreknow.report.page import Block, Cell, Grid, Laid, Page, Row, Sentence, document, script_json
+from foreknow.report.page import Block, Cell, Grid, Laid, Page, Row, Sentence, script_json
 from foreknow.report.scope import sight
 from foreknow.report.words import (
     is_certain,
@@ -67,12 +67,9 @@ class SkylinePage(Page[SkylineReport]):
             {"anchor": f"value-{place}", **_section(report, value)}
             for place, value in enumerate(report.values[:_MOST_VALUES], 1)
         ]
-        return document(
+        return self.document(
             "skyline.html.j2",
             script="skyline.js" if any(section["data"] for section in sections) else None,
-            kept=self.kept,
-            heading=self.headline,
-            name=report.name,
             scope=f"{some(counts.n_people, 'person', 'people')} in "
             f"{some(counts.n_groups, 'group', 'groups')}. {' '.join(sight(report.scope))}",
             explanation=self.explanation,
