@@ -29,7 +29,6 @@ class Anonymizer(Protocol):
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> IntArray:
         """Group of each row of the source; -1 for rows that are left out."""
-        ...
 
 
 # What one that is given k or l forgets.
@@ -67,7 +66,6 @@ class Decision(Protocol):
 
     def holds(self, tables: IntArray) -> NDArray[np.bool_]:
         """Whether it goes the same way, for values of the people, (worlds, parts, values)."""
-        ...
 
 
 @dataclass(frozen=True)

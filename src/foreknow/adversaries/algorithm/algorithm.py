@@ -105,10 +105,6 @@ def attack(
         methods, and of those with an attribute ``symmetric = True``; of methods that state chances
         it is meant over all that they may draw, so it is not assumed where seeds are given.
 
-    Returns
-    -------
-    Attack
-
     Raises
     ------
     NoSafeRelease

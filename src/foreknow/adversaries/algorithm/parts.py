@@ -45,7 +45,6 @@ class Replay(Protocol):
     @property
     def decisions(self) -> Sequence[Decision]:
         """What must go as it did, and can go otherwise."""
-        ...
 
 
 def by_parts(

@@ -104,10 +104,6 @@ class Facts:
         value : label, optional
             The sensitive value; default: the worst one. A value that occurs nowhere has
             probability 0.
-
-        Returns
-        -------
-        Disclosure
         """
         counts = counts_of(release)
         if value is None:
