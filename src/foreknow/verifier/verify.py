@@ -30,7 +30,7 @@ from foreknow.errors import (
 )
 from foreknow.verifier.counts import Bag, Column, Counted, Group, Held, Ints, distinct
 from foreknow.verifier.diversity import gauge_alpha_k, gauge_l_diversity
-from foreknow.verifier.facts import worst_facts
+from foreknow.verifier.facts import worst_facts, worst_implications
 from foreknow.verifier.files import (
     File,
     count_rows,
@@ -41,7 +41,6 @@ from foreknow.verifier.files import (
     rearmed,
     rearmed_text,
 )
-from foreknow.verifier.implications import worst_implications
 from foreknow.verifier.learned import learned_from
 from foreknow.verifier.likeness import (
     gauge_beta_likeness,

@@ -18,8 +18,7 @@ from pydantic import Field
 
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.adversaries.learned.expectation import Layout
-from foreknow.adversaries.learned.fit import Fit, fit
-from foreknow.adversaries.learned.kinds import Kinds
+from foreknow.adversaries.learned.fit import Fit, Kinds, fit
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
 from foreknow.adversaries.priors.table import PriorTable

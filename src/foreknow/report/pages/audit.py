@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.facts.witness import FactsWitness
-from foreknow.adversaries.implications.implications import Negations
-from foreknow.adversaries.implications.witness import ImplicationsWitness
+from foreknow.adversaries.facts.facts import Facts, FactsWitness
+from foreknow.adversaries.implications.implications import ImplicationsWitness, Negations
 from foreknow.adversaries.priors.disclosure import Judged, PriorsWitness, judged_before
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.protocol import counts_of
