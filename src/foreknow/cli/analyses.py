@@ -158,10 +158,6 @@ def skyline(
         raise InputError("give one of --value, --any-of and --within: each is a secret of its own")
     if (name_people and not value) or (above is not None and not (value or any_of or within)):
         raise InputError("--above and --name-people are about values; add --value")
-    if value and any_of:
-        raise InputError("--any-of is one secret; give it or --value, not both")
-    if name_people and any_of:
-        raise InputError("--name-people is about single values; give --value in place of --any-of")
     output.refuse(release, policy, table, members)
     own = name_people and is_published(release)
     if own and table is None:
