@@ -148,11 +148,10 @@ class InOrder(Grouper):
         explain: bool = False,
     ) -> Grouping:
         """Group the rows of a table, to be written at the levels of the released function."""
-        own = self.settled(microdata)
-        found = own.search(microdata, policy)
+        found = self.search(microdata, policy)
         if explain:
             found = found.required()
-        return Grouping(found.groups, found.floors, settled=own)
+        return Grouping(found.groups, found.floors, settled=found.method)
 
     def search(self, microdata: Microdata, policy: Policy | None = None) -> JumpResult:
         """Try the functions on the rows of a table.
