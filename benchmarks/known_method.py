@@ -52,7 +52,7 @@ def attacked(method: Any, tables: Sequence[fk.Microdata], policy: fk.Policy, sec
     found = {"tables": 0, "people": 0, "reached": 0, "certain": 0, "open": 0}
     for number, table in enumerate(tables):
         try:
-            one = fk.attack(table, method, policy, seconds=seconds, worlds=20_000, seed=number)
+            one = fk.attack(table, method, policy, seconds=seconds, worlds=300_000, seed=number)
         except fk.NoSafeRelease:
             continue
         reached = {r for case in one.breaches if case.exact is not None for r in case.rows}

@@ -183,14 +183,14 @@ def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:
         return None
     known, mean = runs.known, worlds.shares
     if runs.foreseen:
-        if ways is not None and not runs.weight(worlds.codes):
+        if ways is not None and not runs.possible(worlds.codes):
             raise NoWorldError
         return kept(worlds, runs)
     refined = runs.refined
     alike = known.equal is not None and not worlds.n_people % known.equal
     if known.frequencies and (alike or refined.single.all()):
         # Such a method makes a release of all worlds that agree with it, or of none.
-        if ways is not None and not runs.weight(worlds.codes):
+        if ways is not None and not runs.possible(worlds.codes):
             raise NoWorldError
         return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean)
     if known.highest is not None:

@@ -41,6 +41,8 @@ Weight: TypeAlias = "int | Fraction"
 # A method without chances or seeds is tried again on its table, and twice on some others, to see
 # that it is not random.
 _TRIED, _OTHERS = 3, 6
+# People of tables that are large.
+_LARGE = 5_000
 # Worlds whose weight is remembered.
 _MOST_KNOWN = 500_000
 
@@ -94,6 +96,7 @@ class Runs:
         self._reader = Reader(microdata, styles)
         self._weights: dict[bytes, Weight] = {}
         self._replay: Replay | None = None
+        self._sure = False  # that the method, with its chances, can make the release
 
     @property
     def chances(self) -> bool:
@@ -112,6 +115,7 @@ class Runs:
     def make_first(self, codes: Codes, seed: int | None = None) -> None:
         """See the release of the true table, drawn with a seed where chances are known."""
         seen = self._made(codes, seed if self.chances else self.seeds[0])
+        self._sure = self.chances
         if seen is None:
             raise NoSafeRelease(
                 f"{self.name} publishes nothing of {self.microdata.name}; attack what that tells "
@@ -142,7 +146,7 @@ class Runs:
         if self.chances:
             try:
                 # Groups of one label may be several of the method's.
-                possible = self._chance_of(codes, groups) > 0
+                possible = self._sure = self._can_make(codes, groups)
                 possible = possible or self.refined.number is None or self._weight(codes) > 0
             except UnsupportedError:  # too large a table for chances
                 possible = True
@@ -165,7 +169,7 @@ class Runs:
     def check_made(self, codes: Codes) -> None:
         """Refuse groups that the method with its chances makes of no table, where all are seen."""
         try:
-            made = self._labelled or self._chance_of(codes, self.seen.groups) > 0
+            made = self._sure or self._labelled or self._can_make(codes, self.seen.groups)
         except UnsupportedError:  # too large a table for chances, but not to see that
             made = True
         if not made:
@@ -264,6 +268,21 @@ class Runs:
         # A reader takes groups of one label for one: their bags are then not known one by one.
         same = found is not None and np.array_equal(numbered(found.groups), self.seen.groups)
         return found if same else None
+
+    def possible(self, codes: Codes) -> bool:
+        """Whether the method, by its chances, may make the release of a world."""
+        return self._sure or any(self._can_make(codes, own) for own in self.refined.each())
+
+    def _can_make(self, codes: Codes, groups: IntArray) -> bool:
+        """Whether groups have a chance; of a large table how much of one takes too long to say."""
+        if len(codes) <= _LARGE:
+            return self._chance_of(codes, groups) > 0
+        world, rows = self.microdata.with_sensitive(codes), self.microdata.rows_of(groups)
+        if self.known.could_make is not None:
+            return bool(self.known.could_make(world, self._policy, rows))
+        if self.foreseen and self._policy is not None:
+            return not self._policy.failures(world.counts(groups))
+        return self._chance_of(codes, groups) > 0
 
     def _chance_of(self, codes: Codes, groups: IntArray) -> Fraction:
         """How probable the method says some groups are."""

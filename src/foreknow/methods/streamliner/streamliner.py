@@ -7,6 +7,7 @@ be, and one more that looks at quasi-identifiers.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -19,7 +20,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean, hints
 from foreknow.methods.eligibility import ADVICE, settled_l
-from foreknow.methods.likelihood import bags_of, dealt_chance, groups_of_people
+from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
 from foreknow.methods.protocol import Grouping, Traits, note_of_boxes, notes_of_seed
 from foreknow.methods.random import generator
 from foreknow.methods.streamliner.gda import by_rank, plan_gda
@@ -231,11 +232,23 @@ class Streamliner:
         caab 0
         abac 0
         """
+        bags = self._bags(microdata, policy, groups)
+        return Fraction(0) if bags is None else dealt_chance(*bags)
+
+    def could_make(self, microdata: Microdata, policy: Policy | None, groups: Any) -> bool:
+        """Whether these groups may be made of a table; the size of the chance takes longer."""
+        bags = self._bags(microdata, policy, groups)
+        return bags is not None and bags[0] == bags[1]
+
+    def _bags(
+        self, microdata: Microdata, policy: Policy | None, groups: Any
+    ) -> tuple[Counter[Bag], Counter[Bag]] | None:
+        """The bags of kinds that are planned for a table, and those of groups."""
         sizes = self._sizes(microdata)
         own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l  # noqa: E741
         assert l is not None
         if own is None or int(sizes.max()) * l > len(own):
-            return Fraction(0)
+            return None
         codes = microdata.sensitive_codes
         if self.variant == "ria":
             raise UnsupportedError(
@@ -253,7 +266,7 @@ class Streamliner:
             try:
                 plan = plan_gda(runs, microdata.values, l)
             except NoSafeRelease:  # it is stuck
-                return Fraction(0)
+                return None
         else:
             kinds, people = codes, Colours.of(codes, sizes)
             planned = (plan_rda if self.variant == "rda" else plan_undivided)(sizes, l)
@@ -264,7 +277,7 @@ class Streamliner:
                     "frequency in the group is proved for any"
                 )
             plan = planned
-        return dealt_chance(bags_of(kinds, assigned(plan, people)), bags_of(kinds, own))
+        return bags_of(kinds, assigned(plan, people)), bags_of(kinds, own)
 
     @property
     def traits(self) -> Traits:
@@ -274,6 +287,7 @@ class Streamliner:
             one_column=True,
             symmetric=self.variant != "gsa",
             likelihood=self.chance,
+            could_make=self.could_make,
             frequencies=proved,
             least=self.l or 2,
             highest=Fraction(1, self.l or 2) if proved else None,
