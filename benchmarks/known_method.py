@@ -148,7 +148,13 @@ def draw(rows: list[results.Row]) -> str:
     lines = (
         ("Mondrian", ("Mondrian",), "#b3460e", "", "square"),
         ("FullDomain", ("FullDomain",), "#1f5fa8", "9 5", "circle"),
-        ("GSA, RDA, Anatomy, Decoy: nobody", ("GSA", "RDA", "Anatomy", "Decoy"), "#4a525c", "2 4", ""),
+        (
+            "GSA, RDA, Anatomy, Decoy: nobody",
+            ("GSA", "RDA", "Anatomy", "Decoy"),
+            "#4a525c",
+            "2 4",
+            "",
+        ),
     )
     for name, methods, color, dash, mark in lines:
         some = [row for row in own if row["method"] == methods[0]]

@@ -23,7 +23,13 @@ from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import UnsupportedError, hints
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
-from foreknow.methods.protocol import Grouping, Traits, note_of_boxes, notes_of_seed
+from foreknow.methods.protocol import (
+    BY_VALUES_ALONE,
+    Grouping,
+    Traits,
+    note_of_boxes,
+    notes_of_seed,
+)
 from foreknow.methods.random import generator
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
@@ -302,6 +308,7 @@ class Anatomy:
             symmetric=True,
             likelihood=self.chance,
             could_make=self.could_make,
+            proof=BY_VALUES_ALONE,
             frequencies=True,
             least=self.l or 2,
             highest=Fraction(1, self.l or 2),

@@ -164,6 +164,11 @@ class Attack(Result):
         return self._posteriors.kept
 
     @property
+    def proof(self) -> str:
+        """Of a proof or bound: why it holds, in one clause, if the method says it."""
+        return self._posteriors.proof
+
+    @property
     def parts(self) -> int:
         """Of how many parts it is known that they do not bear on one another."""
         return self._posteriors.parts
@@ -380,6 +385,7 @@ class Attack(Result):
             "how": self.how,
             "highest": None if self.highest is None else str(self.highest),
             **({"kept": True} if self.kept else {}),
+            **({"proof": self.proof} if self.proof else {}),
             "seen": self.what,
             "worlds": amount_text(self.n_worlds),
             "looked": amount_text(self.looked),

@@ -21,7 +21,13 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean, hints
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
-from foreknow.methods.protocol import Grouping, Traits, note_of_boxes, notes_of_seed
+from foreknow.methods.protocol import (
+    BY_VALUES_ALONE,
+    Grouping,
+    Traits,
+    note_of_boxes,
+    notes_of_seed,
+)
 from foreknow.methods.random import generator
 from foreknow.methods.streamliner.gda import by_rank, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa, plan_undivided
@@ -42,6 +48,12 @@ class StreamlinerSettings(Settings):
     l: Annotated[int, Field(ge=2)] | None = None  # noqa: E741
     variant: Variant = "rda"
     weights: dict[str, Amount] = Field(default={})
+
+
+_BY_EXCHANGE = (
+    "exchanging two members of a group, or two halves of a block as a whole, changes no decision "
+    "of the method, so all members of a group have each of its values with the same probability"
+)
 
 
 @hints()
@@ -288,6 +300,7 @@ class Streamliner:
             symmetric=self.variant != "gsa",
             likelihood=self.chance,
             could_make=self.could_make,
+            proof=_BY_EXCHANGE if self.variant == "gsa" else BY_VALUES_ALONE if proved else "",
             frequencies=proved,
             least=self.l or 2,
             highest=Fraction(1, self.l or 2) if proved else None,

@@ -144,22 +144,23 @@ def _worlds_sentence(attack: Attack) -> str:
     this = {"groups": "this release", "table": "this table", "nothing": "nothing being published"}
     led = f"could have led to {this[attack.what]}"
     proof = f"There are {worlds}, which were not looked at: by a proof, an adversary who knows the"
+    because = f" The proof: {attack.proof}." if attack.proof else ""
     if attack.how == "proof":
         return (
             f"{proof} method believes of everybody what their group says, as long as the seed is "
-            "secret."
+            f"secret.{because}"
         )
     if attack.kept:
         return (
             f"{proof} method reaches no limit of the policy, not even with the facts that the "
             "policy lets them know, as long as the seed is secret. Of values without a limit "
-            "nothing is said."
+            f"nothing is said.{because}"
         )
     if attack.how == "bound":
         return (
             f"{proof} method believes of everybody what the group says in which it put them, as "
             "long as the seed is secret; but several such groups may look like one, and there are "
-            f"too many ways. In none of them is a posterior above {attack.highest}."
+            f"too many ways. In none of them is a posterior above {attack.highest}.{because}"
         )
     if attack.how == "parts":
         return _parts_sentences(attack, worlds, led)
