@@ -103,9 +103,8 @@ def table(rows: list[results.Row], secret: str) -> str:
             return f"0{open_}"
         return f"{_percent(row['reached'], row)} ({_percent(row['certain'], row)}){open_}"
 
-    own = [{**row, "people": row["size"]} for row in rows if row["secret"] == secret]
-    totals = {id(new): row for new, row in zip(own, (r for r in rows if r["secret"] == secret))}
-    return results.markdown(own, ("people",), "method", lambda row: show(totals[id(row)]))
+    own = [{**row, "shown": show(row)} for row in rows if row["secret"] == secret]
+    return results.markdown(own, ("size",), "method", lambda row: str(row["shown"]))
 
 
 def _percent(many: int, row: results.Row) -> str:
@@ -173,7 +172,7 @@ def draw(rows: list[results.Row]) -> str:
             parts.append(
                 f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{color}"/>'
                 if mark == "circle"
-                else f'<rect x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10" fill="{color}"/>'
+                else f'<path d="M{x - 5:.1f} {y - 5:.1f}h10v10h-10z" fill="{color}"/>'
             )
     return "".join(parts) + "</svg>\n"
 

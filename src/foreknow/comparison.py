@@ -11,7 +11,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
+from foreknow.adversaries.algorithm import attack
 from foreknow.auditing.audit import Audit, audit
+from foreknow.auditing.scope import NOT_JUDGED
 from foreknow.data.engines import frame_of
 from foreknow.data.microdata import Microdata
 from foreknow.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, hinted
@@ -37,6 +39,8 @@ _USUAL = tuple(key for key, _ in METHODS if key not in ("jump", "safe", "naive")
 # The policy's own limit, and these times it.
 _AROUND = tuple(Fraction(share, 4) for share in (2, 3, 4, 5, 6))
 SECONDS = 60.0
+# Up to how many people a release is attacked, in how many worlds, and for how long.
+_ATTACKED, _WORLDS, _SECONDS = 10_000, 2_000, 2.0
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,10 @@ class Candidate:
         The same as a fraction, where it is known.
     method_known : str or None
         What came of an adversary who knows the method; see `Scope`.
+    found_out : int or None
+        Of a table of up to 10,000 people, and a method of which nothing is proved: people of whom
+        an attack of two seconds proves that a posterior reaches the limit; None where it finds
+        nobody, which proves nothing.
     seconds : float or None
         That `publish` took, with other processes beside it.
     """
@@ -97,6 +105,7 @@ class Candidate:
     risk: float | None = None
     exact: str | None = None
     method_known: str | None = None
+    found_out: int | None = None
     seconds: float | None = None
 
     @property
@@ -377,8 +386,22 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
         risk=None if top is None else top.probability,
         exact=exact,
         method_known=made.audit.scope.method,
+        found_out=_found_out(made, microdata),
         seconds=seconds,
     )
+
+
+def _found_out(made: Publication, microdata: Microdata) -> int | None:
+    """People who surely reach a limit of a release for an adversary who knows the method."""
+    policy = made.audit.policy
+    if made.audit.scope.method != NOT_JUDGED or microdata.n_people > _ATTACKED:
+        return None
+    try:
+        found = attack(microdata, policy.options.method, policy, worlds=_WORLDS, seconds=_SECONDS)
+    except InputError:  # such as of several columns
+        return None
+    sure = {row for case in found.breaches if case.exact is not None for row in case.rows}
+    return len(sure) or None
 
 
 def _judged(made: Publication, shared: _Shared, job: _Job) -> Audit:

@@ -310,6 +310,7 @@ class Anatomy:
             could_make=self.could_make,
             proof=BY_VALUES_ALONE,
             frequencies=True,
+            uniform=True,
             least=self.l or 2,
             highest=Fraction(1, self.l or 2),
             equal=self.l,

@@ -104,6 +104,9 @@ class Traits:
     frequencies : bool
         By a proof, the posterior of everybody is the frequency in their group, for an adversary
         who sees the groups.
+    uniform : bool
+        By a proof, to an adversary who sees the groups all worlds of a release are as likely as
+        before: what is judged of these holds for those who know the method, too.
     least : int
         People of its smallest groups.
     highest : Fraction, optional
@@ -147,6 +150,7 @@ class Traits:
     replay: Callable[[Microdata, Policy], Any] | None = None
     proof: str = ""
     frequencies: bool = False
+    uniform: bool = False
     least: int = 1
     highest: Fraction | None = None
     equal: int | None = None

@@ -408,10 +408,8 @@ class Algorithm:
         with said_once(self.anonymizer):
             found = _inferred(worlds, runs, self.worlds, self.seconds, start, self.seed, true=False)
         if found.kept:
-            below = {
-                code: float(limit) for code, (limit, _) in limits_of(runs.policy, table).of.items()
-            }
-            high = np.array([below.get(code, 1.0) for code in range(worlds.n_values)])
+            limits = limits_of(runs.policy, table).of
+            high = np.array([float(limits.get(i, (1,))[0]) for i in range(worlds.n_values)])
             found = replace(found, high=np.minimum(found.high, high))
         return found, people
 

@@ -198,6 +198,11 @@ class Attack(Result):
         return self._posteriors.worlds.n_worlds
 
     @property
+    def n_worlds_text(self) -> str:
+        """The same as a text; of very many, only about how many."""
+        return self._posteriors.worlds.amount
+
+    @property
     def looked(self) -> int:
         """Worlds that were looked at or drawn; of a proof, none."""
         return self._posteriors.looked
@@ -387,7 +392,7 @@ class Attack(Result):
             **({"kept": True} if self.kept else {}),
             **({"proof": self.proof} if self.proof else {}),
             "seen": self.what,
-            "worlds": amount_text(self.n_worlds),
+            "worlds": self._posteriors.worlds.amount,
             "looked": amount_text(self.looked),
             "consistent": amount_text(self.consistent),
             "parts": self.parts,

@@ -302,6 +302,7 @@ class Streamliner:
             could_make=self.could_make,
             proof=_BY_EXCHANGE if self.variant == "gsa" else BY_VALUES_ALONE if proved else "",
             frequencies=proved,
+            uniform=proved and self.variant != "gsa",
             least=self.l or 2,
             highest=Fraction(1, self.l or 2) if proved else None,
             equal=self.l if self.variant == "rda" else None,

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from foreknow.adversaries.algorithm import Attack, Case
-from foreknow.adversaries.algorithm.worlds import amount_text
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.report.page import Block, Grid, Page, Sentence, document
 from foreknow.report.words import interval_text, number, percent, some, visible
@@ -138,8 +137,8 @@ def _scope(attack: Attack) -> str:
 
 def _worlds_sentence(attack: Attack) -> str:
     """Say how many worlds there are, and in how many the release is possible."""
-    many = attack.n_worlds
-    worlds = some(many, "world", "worlds") if many < 10**18 else f"{amount_text(many)} worlds"
+    many = attack.n_worlds_text
+    worlds = some(attack.n_worlds, "world", "worlds") if many.isdigit() else f"{many} worlds"
     runs, looked = some(attack.runs, "run", "runs"), number(attack.looked)
     this = {"groups": "this release", "table": "this table", "nothing": "nothing being published"}
     led = f"could have led to {this[attack.what]}"
