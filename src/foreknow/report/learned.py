@@ -59,7 +59,7 @@ def learnt_sentences(
     `kept`: the report goes out with a release that does not show the columns it is by.
     """
     if learnt is False:
-        return [f"{_NOT_MEASURED}."]
+        return [f"{_NOT_MEASURED} here: see foreknow audit."]
     if learnt is None:
         return [f"{_NOT_MEASURED}: {_TAKES}."]
     if kept:
