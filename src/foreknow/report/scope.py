@@ -59,6 +59,11 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
             "Judged by the counts of its groups. The table itself shows which values are of one "
             "person: publish counts instead, as foreknow publish does."
         )
+    if scope.tallied:
+        said.append(
+            "Judged by a tally, as if each row that it counts were one person, and the table had "
+            "no further columns: whether somebody has several rows, it does not tell."
+        )
     if scope.lacking:
         rows = [
             f"{_some(many, 'row has', 'rows have')} no {noun_of(name)}"
