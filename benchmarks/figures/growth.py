@@ -12,7 +12,7 @@ from typing import Any
 from foreknow.report.chart import STYLES, Series
 
 _INK, _GRID = "#3d4650", "#d9dde2"
-_WIDTH, _LEFT, _PLOT, _BETWEEN = 420, 58, 150, 62
+_WIDTH, _LEFT, _PLOT, _BETWEEN = 420, 58, 150, 40
 _COMMANDS = (
     ("GROUP BY of a release", "`GROUP BY` of a release"),
     ("audit", "audit"),
@@ -102,7 +102,7 @@ def figure(results: Sequence[dict[str, Any]]) -> str:
         ("seconds, by rows", _lines(rows, shown, lambda e, _: e["rows"], 0)),
         ("MiB of memory, by rows", _lines(rows, shown[:-1], lambda e, _: e["rows"], 1)),
         (
-            "seconds of FullDomain's search of 100,000 rows, by nodes",
+            "seconds of FullDomain's search, by nodes",
             _lines(nodes, _SEARCHES, lambda e, key: e["cost"][key][2], 0, of=3),
         ),
     ]
@@ -141,7 +141,7 @@ def _panel(title: str, lines: Sequence[Series], top: int) -> tuple[str, int]:
     for values in ([v for s in lines for v in s.x], [v for s in lines for v in s.y]):
         low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
         ends.append((low, max(high, low + 1)))
-    start, width = top + 30 + legend, _WIDTH - _LEFT - 24
+    start, width = top + 42 + legend, _WIDTH - _LEFT - 38
 
     def across(value: float) -> float:
         low, high = ends[0]
@@ -163,12 +163,13 @@ def _panel(title: str, lines: Sequence[Series], top: int) -> tuple[str, int]:
     for power in range(ends[0][0], ends[0][1] + 1):
         x = across(10.0**power)
         parts.append(f'<path d="M{x:.1f} {start}v{_PLOT}" stroke="{_GRID}"/>')
-        parts.append(_text(x, start + _PLOT + 18, f"{10**power:,}", 12, "middle"))
+        if (ends[0][1] - power) % 2 == 0 or ends[0][1] - ends[0][0] < 5:
+            parts.append(_text(x, start + _PLOT + 18, f"{10**power:,}", 12, "middle"))
     for line in lines:
         points = [(across(x), down(y)) for x, y in zip(line.x, line.y, strict=True)]
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
         parts.append(_stroke(line, path) + "".join(_mark(line, x, y) for x, y in points))
-    return "".join(parts), 30 + legend + _PLOT + _BETWEEN - 18
+    return "".join(parts), 42 + legend + _PLOT + _BETWEEN
 
 
 def _stroke(line: Series, path: str) -> str:
