@@ -75,7 +75,7 @@ class Points:
             table[found] = of_point
         result = np.empty(n_people, dtype=of_point.dtype)
         for block in _blocks(n_people):
-            keys = _keys([column[block] for column in self._columns], self._sizes)
+            keys = keys_of([column[block] for column in self._columns], self._sizes)
             result[block] = of_point[np.searchsorted(found, keys)] if table is None else table[keys]
         return result
 
@@ -90,13 +90,13 @@ def _single(columns: Sequence[Codes], sizes: Sequence[int], microdata: Microdata
     if span <= max(len(columns[0]), 1 << 16):
         table = np.zeros(span, dtype=np.int64)
         for block in _blocks(len(columns[0])):
-            keys = _keys([column[block] for column in columns], sizes)
+            keys = keys_of([column[block] for column in columns], sizes)
             own = None if weights is None else weights[block]
             table += np.bincount(keys, own, minlength=span).astype(np.int64, copy=False)
         cells = np.flatnonzero(table)
         times = table[cells]
     else:
-        cells = _keys(columns, sizes)
+        cells = keys_of(columns, sizes)
         if weights is None:
             cells.sort()
             starts = _firsts(cells)
@@ -113,7 +113,7 @@ def _single(columns: Sequence[Codes], sizes: Sequence[int], microdata: Microdata
 def _several(columns: Sequence[NDArray[Any]], sizes: Sequence[int], microdata: Microdata) -> _Found:
     """The same where a person may have several values, or none."""
     found, point, weights = np.unique(
-        _keys(columns, sizes), return_inverse=True, return_counts=True
+        keys_of(columns, sizes), return_inverse=True, return_counts=True
     )
     held, n_values = microdata.holdings, len(microdata.values)
     offsets, values, times = count_pairs(point[held.people], held.values, len(found), n_values)
@@ -146,7 +146,7 @@ def _blocks(n: int) -> Iterator[slice]:
     return (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
 
 
-def _keys(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[Any]:
+def keys_of(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[Any]:
     """One whole number per row that stands for its combination, in lexicographic order."""
     dtype = np.int32 if math.prod(sizes) < 2**31 else np.int64
     keys: NDArray[Any] = np.array(columns[0], dtype=dtype)
