@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 import foreknow as fk
-from foreknow.publishing import in_engine, tables
+from foreknow.publishing import entries, tables
 from foreknow.publishing.members import OF_COUNTS, named_release
 
 FACTS = {"facts": {"l": 1, "k": 2, "m": 1}, "below": 0.9}
@@ -254,13 +254,14 @@ def test_rows_of_a_group_come_in_every_order_equally_often(tmp_path, monkeypatch
         }
     )
     microdata = fk.Microdata(source, policy.schema)
-    counted = in_engine.InEngine.of(microdata, policy, fk.Mondrian(), "duckdb").microdata
+    counted = entries.Entries.of(microdata, policy, fk.Mondrian(), "duckdb").microdata
     groups = np.zeros(3, dtype=np.int64)
     coarse = tables.coarsened_columns(counted, groups, 1, {}, None)
     random, seen = np.random.default_rng(5), Counter()
     times = 6000
     for _ in range(times):
-        rows = pa.concat_tables(tables.generalized_parts(counted, groups, coarse, random, ["drug"]))
+        made = tables.generalized(counted, groups, coarse, random, ["drug"])["release"]
+        rows = pa.concat_tables(made)
         seen["".join(rows["disease"].to_pylist()), "".join(rows["drug"].to_pylist())] += 1
     # 12 orders of each column, each pair of them equally often: chi-squared with 143 degrees.
     assert len(seen) == 144
@@ -305,10 +306,10 @@ def test_errors_name_the_row_of_the_table(tmp_path):
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_large_tables_are_counted_without_being_asked(tmp_path, monkeypatch, limited):
-    monkeypatch.setattr(in_engine, "LARGE_ROWS", 201 if limited else 200)
-    monkeypatch.setattr(in_engine, "LARGE_BYTES", 10**9 if limited else 1000)
+    monkeypatch.setattr(entries, "LARGE_ROWS", 201 if limited else 200)
+    monkeypatch.setattr(entries, "LARGE_BYTES", 10**9 if limited else 1000)
     if limited:
-        monkeypatch.setattr(in_engine, "memory_limit", lambda: 200 * 160)
+        monkeypatch.setattr(entries, "memory_limit", lambda: 200 * 160)
     policy = {"schema": HOSPITAL, "require": [FACTS]}
     for suffix in (".csv", ".parquet"):
         source = written(patients(200), tmp_path / f"patients{suffix}")

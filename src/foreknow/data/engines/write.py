@@ -107,11 +107,6 @@ def frame_of(table: pa.Table | list[dict[str, Any]], library: str) -> Any:
     return table.to_pandas() if library == "pandas" else found.from_arrow(table)
 
 
-def write_noted(table: pa.Table, path: Path, note: str) -> None:
-    """Write a Parquet file of columns as they are, with a note for `read_noted`."""
-    pq.write_table(table.replace_schema_metadata({_NOTE: note}), path)
-
-
 def read_noted(path: Path) -> tuple[pa.Table, str | None]:
     """Read a Parquet file and its note, if it has one."""
     try:
