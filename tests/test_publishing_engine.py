@@ -207,6 +207,14 @@ def test_the_bucketized_form(tmp_path, unlinked, written_as):
     assert members[0] == members[1]
 
 
+def test_what_is_learned_is_limited_alike(tmp_path):
+    source = written(patients(600), tmp_path / "patients.parquet")
+    schema = {**HOSPITAL, "quasi_identifiers": ["age", "ward"]}
+    learned = {"learned": {"by": ["ward"]}, "below": 0.9}
+    made = both(source, {"schema": schema, "require": [FACTS, learned]})
+    assert all(each.audit.estimates for each in made)
+
+
 def test_a_relation_is_counted_where_it_lives(tmp_path):
     table = patients(300)
     connection = duckdb.connect()

@@ -58,13 +58,16 @@ def write_parts(parts: Iterable[pa.Table], path: Path, note: str | None = None) 
     """Write a Parquet file of parts, a row group each or more; with a note for `read_noted`.
 
     Entries of dictionaries are written as they stand: there must be none that does not occur.
+    Without statistics, which take as long as all the rest.
     """
     writer = None
     try:
         for part in parts:
             if note is not None:
                 part = part.replace_schema_metadata({_NOTE: note})
-            writer = writer or pq.ParquetWriter(path, part.schema, store_schema=note is not None)
+            writer = writer or pq.ParquetWriter(
+                path, part.schema, store_schema=note is not None, write_statistics=False
+            )
             writer.write_table(part)
     finally:
         if writer is not None:
