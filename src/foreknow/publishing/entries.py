@@ -70,7 +70,9 @@ class Entries:
                 return counted
             level = logging.INFO if engine == "auto" else logging.WARNING
             _log.log(level, "the table is read into memory: %s", counted)
-        return cls(microdata if why else microdata.merged, microdata)
+        found = cls(microdata if why else microdata.merged, microdata)
+        pa.default_memory_pool().release_unused()  # the rows are codes now
+        return found
 
     @classmethod
     def _by_engine(cls, microdata: Microdata, source: Counted) -> Entries | str:
