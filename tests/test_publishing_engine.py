@@ -314,10 +314,8 @@ def test_errors_name_the_row_of_the_table(tmp_path):
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_large_tables_are_counted_without_being_asked(tmp_path, monkeypatch, limited):
-    monkeypatch.setattr(entries, "LARGE_ROWS", 201 if limited else 200)
-    monkeypatch.setattr(entries, "LARGE_BYTES", 10**9 if limited else 1000)
-    if limited:
-        monkeypatch.setattr(entries, "memory_limit", lambda: 200 * 160)
+    memory = "memory_limit" if limited else "memory_there_is"
+    monkeypatch.setattr(entries, memory, lambda: 100 * 200 * (1 if limited else 4))
     policy = {"schema": HOSPITAL, "require": [FACTS]}
     for suffix in (".csv", ".parquet"):
         source = written(patients(200), tmp_path / f"patients{suffix}")

@@ -23,7 +23,7 @@ from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.engines.write import parts_of_parquet, write_parts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, combine
-from foreknow.engine import memory_limit, new_file
+from foreknow.engine import memory_limit, memory_there_is, new_file
 from foreknow.errors import DataError, InputError, InternalError, did_you_mean
 from foreknow.methods.protocol import traits_of
 from foreknow.policy.policy import Policy
@@ -32,10 +32,8 @@ from foreknow.publishing.tables import ROW, free_name
 
 _log = logging.getLogger(__name__)
 ENGINES = "auto", "memory", "duckdb"
-# From here on a table is counted by the engine: rows, or bytes of a CSV file.
-LARGE_ROWS, LARGE_BYTES = 100_000_000, 4_000_000_000
 # So much memory it takes to publish a row, or a byte of CSV, that was read; at the peak.
-_PER_ROW, _PER_BYTE = 160, 8
+_PER_ROW, _PER_BYTE = 100, 4
 _BATCH = 1 << 20  # rows
 
 
@@ -70,9 +68,7 @@ class Entries:
                 return counted
             level = logging.INFO if engine == "auto" else logging.WARNING
             _log.log(level, "the table is read into memory: %s", counted)
-        found = cls(microdata if why else microdata.merged, microdata)
-        pa.default_memory_pool().release_unused()  # the rows are codes now
-        return found
+        return cls(microdata if why else microdata.merged, microdata)
 
     @classmethod
     def _by_engine(cls, microdata: Microdata, source: Counted) -> Entries | str:
@@ -239,9 +235,8 @@ def _source(microdata: Microdata, policy: Policy) -> Counted | str:
 
 
 def _is_small(source: Counted) -> bool:
-    """Whether to read it is as fast, and it fits in what memory is allowed."""
-    csv, limit = source.duck.untyped, memory_limit()
-    large = LARGE_BYTES if csv else LARGE_ROWS
-    if limit is not None:
-        large = min(large, limit // (_PER_BYTE if csv else _PER_ROW))
-    return source.size < large
+    """Whether it fits in what memory is allowed: to read it is faster, and takes less beside."""
+    limit = memory_limit()
+    if limit is None:
+        limit = memory_there_is() // 4
+    return source.size * (_PER_BYTE if source.duck.untyped else _PER_ROW) < limit

@@ -311,8 +311,8 @@ def publish(
     options : PublishOptions, optional
         The policy's own when left out.
     engine : {"auto", "memory", "duckdb"}
-        Where the table is grouped: in memory, or by what DuckDB counts of it. Left to us, it is
-        counted if it is large and can be; with "duckdb" also if it is small. What cannot be
+        Where equal rows are counted: in memory, or by DuckDB. Left to us, DuckDB counts a table
+        that does not fit in memory, if it can; with "duckdb" also one that does. What cannot be
         counted is read into memory, and the log says why.
     **changed
         What is to be otherwise in the options, such as ``form="bucketized"``.
