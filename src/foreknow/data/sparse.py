@@ -158,17 +158,8 @@ def starts_of(ordered: NDArray[Any]) -> IntArray:
 class Keys:
     """Rows of several columns of codes as one whole number each, in lexicographic order.
 
-    Parameters
-    ----------
-    columns : sequence of arrays
-        Codes from 0.
-    sizes : sequence of int
-        How many codes each column may have.
-    room : int
-        How many codes a column may have that is put beside them; see `beside`.
+    There is `room` for so many codes of a column that is put `beside` them.
 
-    Examples
-    --------
     >>> keys = Keys([np.array([1, 0, 1]), np.array([2, 0, 2])], [2, 3])
     >>> found, times = keys.counted()
     >>> [each.tolist() for each in (*keys.codes(found), times)]

@@ -39,18 +39,10 @@ _BATCH = 1 << 20  # rows
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """A table by its equal rows, as microdata of entries, and how its rows are found again.
+    """A table by its equal rows, and how its rows are found again."""
 
-    Attributes
-    ----------
-    microdata : Microdata
-        Of entries; see `Microdata.counted`.
-    rows : Microdata or Counted
-        The table as it was read, or where the engine has it.
-    """
-
-    microdata: Microdata
-    rows: Microdata | Counted
+    microdata: Microdata  # of entries; see `Microdata.counted`
+    rows: Microdata | Counted  # the table as it was read, or where the engine has it
     _counted: pa.Table | None = None  # the entries as the engine counted them
 
     @classmethod
