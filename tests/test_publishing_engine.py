@@ -215,6 +215,17 @@ def test_what_is_learned_is_limited_alike(tmp_path):
     assert all(each.audit.estimates for each in made)
 
 
+def test_columns_of_more_combinations_than_a_number_can_name(tmp_path):
+    random, names = np.random.default_rng(3), [f"q{i}" for i in range(9)]
+    columns = {name: random.permutation(300) // 2 for name in names}  # 150 ** 9 combinations
+    columns["name"] = [f"person {i}" for i in range(300)]
+    columns["disease"] = [f"d{i}" for i in random.integers(0, 5, 300)]
+    source = written(pa.table(columns), tmp_path / "wide.parquet")
+    schema = {**HOSPITAL, "quasi_identifiers": names}
+    policy = {"schema": schema, "require": [FACTS], "publish": {"format": "parquet"}}
+    same_folders(both(source, policy), tmp_path, source, policy)
+
+
 def test_a_relation_is_counted_where_it_lives(tmp_path):
     table = patients(300)
     connection = duckdb.connect()
