@@ -18,10 +18,10 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import narrowest
 from foreknow.data.labels import GroupLabels
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray, combine, count_pairs
+from foreknow.data.sparse import IntArray, Keys, combine, count_pairs
 from foreknow.errors import InputError, did_you_mean
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, label_of_level, levels_of
-from foreknow.methods.points import Points, keys_of
+from foreknow.methods.points import Points
 
 Codes: TypeAlias = NDArray[Any]
 
@@ -121,7 +121,7 @@ class Rollup:
         bottom = (0,) * len(self.levels)
         sizes = self._sizes_at(bottom)
         keys = [
-            keys_of(points.codes[block], of).astype(narrowest(prod(of)))
+            Keys(points.codes[block], of).of().astype(narrowest(prod(of)))
             for block, of in zip(self._blocks, sizes, strict=True)
         ]
         self.finest = View(bottom, keys, sizes, points.counts(microdata))
@@ -155,7 +155,7 @@ class Rollup:
         spans, first = [prod(of) for of in sizes], None
         keys, n_rows = self._keys_at(finer, node), prod(spans)
         if n_rows * own.n_values <= max(len(own.codes), _FEW_CELLS):
-            rows = keys_of(keys, spans)  # some of which nobody may have
+            rows = Keys(keys, spans).of()  # some of which nobody may have
         else:
             rows, first = combine(keys, spans)
             n_rows = len(first)
