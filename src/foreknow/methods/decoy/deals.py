@@ -35,9 +35,11 @@ def ranks(bags: IntArray) -> tuple[IntArray, IntArray]:
 
 def dealt(bags: IntArray, starts: IntArray, many: IntArray, at: IntArray) -> IntArray:
     """The bags of some groups that each bag is dealt into; (bags, groups `at`, values)."""
-    m, i = many[:, None, None], at[:, :, None]
-    first, last = starts[:, None, :] - 1 - i, (starts + bags)[:, None, :] - 1 - i
-    return last // m - first // m
+    small = np.int32 if bags.sum(axis=1).max(initial=0) < 2**31 else np.int64
+    m, i = many.astype(small)[:, None, None], at.astype(small)[:, :, None]
+    first = starts.astype(small)[:, None, :] - 1 - i
+    found: IntArray = (first + bags.astype(small)[:, None, :]) // m - first // m
+    return found.astype(np.int64)
 
 
 def most(bags: IntArray, safe: Safe, open_: Mask) -> IntArray:

@@ -58,39 +58,33 @@ class Guard:
         As bad as they can be after so many exchanges with other groups; and whose each is.
         """
         counted = self.counted(groups)
-        cells = np.arange(len(counted.codes))
-        group, many = counted.cell_groups, counted.counts
-        order = np.lexsort((-many, group))
-        first = np.ones(len(order), dtype=bool)
-        first[1:] = group[order][1:] != group[order][:-1]
-        top = np.zeros(len(order), dtype=bool)
-        top[order[first]] = True
-        asked = (
-            np.ones(len(cells), dtype=bool) if self.others is None else self.wanted[counted.codes]
-        )
-        if self.others is None or not self.others[1]:
+        bags = np.zeros((counted.n_groups, counted.n_values), dtype=np.int64)
+        bags[counted.cell_groups, counted.codes] = counted.counts
+        own = np.arange(counted.n_groups)
+        if self.others is None:
+            value = bags.argmax(axis=1)
+        elif not self.others[1]:
             # Groups do not bear on one another, and the most frequent value that matters is worst.
-            inside = order[asked[order]]
-            begins = np.ones(len(inside), dtype=bool)
-            begins[1:] = group[inside][1:] != group[inside][:-1]
-            cells = np.sort(inside[begins])
-        else:
-            cells = np.flatnonzero(asked)
-        own = group[cells]
-        chosen = counted.take(own)
-        of = np.repeat(np.arange(len(own)), np.diff(chosen.offsets))
-        at = chosen.codes == counted.codes[cells][of]
-        counts = np.where(at, 0, chosen.counts)
-        rising = np.lexsort((np.where(at, 1 << 60, counts), of))
-        running = np.cumsum(counts[rising]) - counts[rising]
-        before = running - running[np.searchsorted(of, of)]
-        taken = np.zeros_like(counts)
-        taken[rising] = np.clip(swaps - before, 0, counts[rising])
-        counts = chosen.counts - taken
-        counts[at] += np.bincount(of, taken, len(own)).astype(np.int64)
-        kept = counts > 0
-        offsets = np.concatenate(([0], np.cumsum(np.bincount(of[kept], minlength=len(own)))))
-        made = replace(chosen, offsets=offsets, codes=chosen.codes[kept], counts=counts[kept])
+            value = np.where(self.wanted, bags, -1).argmax(axis=1)
+        else:  # each that matters, also if nobody of the group has it
+            asked = np.flatnonzero(self.wanted)
+            own, value = np.repeat(own, len(asked)), np.tile(asked, len(own))
+        bags, row = bags[own], np.arange(len(own))
+        many = bags[row, value]
+        bags[row, value] = 0
+        rising = np.argsort(bags, axis=1, kind="stable")
+        rare = np.take_along_axis(bags, rising, axis=1)
+        taken = np.clip(swaps - (np.cumsum(rare, axis=1) - rare), 0, rare)
+        np.put_along_axis(bags, rising, rare - taken, axis=1)
+        bags[row, value] = many + taken.sum(axis=1)
+        group, codes = np.nonzero(bags)
+        offsets = np.searchsorted(group, np.arange(len(own) + 1))
+        made = GroupCounts.counted(
+            counted.sizes[own],
+            *(offsets, codes, bags[group, codes]),
+            values=counted.values,
+            semantics=counted.semantics,
+        )
         return made, own
 
 
