@@ -167,7 +167,8 @@ def _of_lots(values: IntArray, seat: IntArray, many: int, search: Search) -> Fra
 def _planned(bag: IntArray, many: int) -> IntArray:
     """The bags of all groups that a bag is dealt into."""
     starts = ranks(bag[None])[1]
-    return dealt(bag[None], starts, np.array([many]), np.arange(many)[None])[0]
+    found: IntArray = dealt(bag[None], starts, np.array([many]), np.arange(many)[None])[0]
+    return found
 
 
 def _places(
@@ -251,7 +252,7 @@ def _kept(search: Search, trial: Trial, number: int, bags: IntArray, many: int) 
                     more[(*splits, split), after] += often * count
         ways = more
     found, whole = Fraction(0), 0
-    chances: dict[tuple[tuple[int, ...], ...], Fraction] = {}
+    chances: dict[tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], Fraction] = {}
     for (splits, after), often in ways.items():
         if after != goal:
             continue

@@ -35,11 +35,12 @@ def ranks(bags: IntArray) -> tuple[IntArray, IntArray]:
 
 def dealt(bags: IntArray, starts: IntArray, many: IntArray, at: IntArray) -> IntArray:
     """The bags of some groups that each bag is dealt into; (bags, groups `at`, values)."""
-    small = np.int32 if bags.sum(axis=1).max(initial=0) < 2**31 else np.int64
-    m, i = many.astype(small)[:, None, None], at.astype(small)[:, :, None]
-    first = starts.astype(small)[:, None, :] - 1 - i
-    found: IntArray = (first + bags.astype(small)[:, None, :]) // m - first // m
-    return found.astype(np.int64)
+    m, i = many.astype(np.int32)[:, None, None], at.astype(np.int32)[:, :, None]
+    first = starts.astype(np.int32)[:, None, :] - 1 - i
+    found: IntArray = ((first + bags.astype(np.int32)[:, None, :]) // m - first // m).astype(
+        np.int64
+    )
+    return found
 
 
 def most(bags: IntArray, safe: Safe, open_: Mask) -> IntArray:

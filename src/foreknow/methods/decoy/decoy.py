@@ -43,9 +43,9 @@ class Decoy:
     everybody may know: quasi-identifiers, and how often each value occurs in the group. Beside the
     cut, *decoys* are judged: the same cut of the same group, whose values are given to its people
     at random. It is accepted if all of them keep the policy, the true one and the decoys. So who
-    sees that a group was not divided does not know whether the true values are the reason. Before
-    a cut is tried, it is made sure that the group keeps the policy even if it is refused, for
-    adversaries who know all that.
+    sees that a group was not divided does not know whether the true values are the reason. What
+    comes of a refusal is drawn before: people are dealt out by lot, into as many small groups as
+    keep the policy for adversaries who know all that.
 
     Parameters
     ----------

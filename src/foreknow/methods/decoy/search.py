@@ -94,8 +94,8 @@ class Search:
     ) -> None:
         self.attributes, self.labels = microdata.attributes, microdata.values
         self.guards, self.cuts, self.tries = guards, cuts, tries
-        self.point, self.value = points.spread(np.arange(len(points))), microdata.sensitive_codes
-        self.value = self.value.astype(np.int64)
+        self.point = points.spread(np.arange(len(points)))
+        self.value: IntArray = microdata.sensitive_codes.astype(np.int64)
         # Everybody's place among those that a final group was dealt into; into how many each was,
         # and whether that is still to be done.
         self.seat = np.zeros(len(self.point), dtype=np.int64)
