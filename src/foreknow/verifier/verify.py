@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from unicodedata import ucd_3_2_0 as old_unicode
 
@@ -38,6 +37,7 @@ from foreknow.verifier.files import (
     merge_empties,
     metadata_of,
     open_written,
+    paths_of,
     rearmed,
     rearmed_text,
 )
@@ -184,7 +184,7 @@ class Written:
     groups : sequence of str
         The columns that make a group.
     sensitive : str
-    tables : mapping of str to path or Arrow table
+    tables : mapping of str to path, list of paths, or Arrow table
         ``release`` for the generalized form where everybody has one value; ``people`` and
         ``sensitive`` otherwise.
     escaped : bool
@@ -920,13 +920,13 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
 
 def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
     """Refuse what a Parquet file of a certified release holds beside its columns: names, say."""
-    path = written.tables[table]
-    if written.columns is None or not isinstance(path, Path) or path.suffix != ".parquet":
-        return
-    if keys := metadata_of(connection, path):
-        raise CertificateError(
-            f"{path.name} holds metadata beside its columns: {keys[0]!r}; publish writes none"
-        )
+    for path in paths_of(written.tables[table]):
+        if written.columns is None or path.suffix != ".parquet":
+            return
+        if keys := metadata_of(connection, path):
+            raise CertificateError(
+                f"{path.name} holds metadata beside its columns: {keys[0]!r}; publish writes none"
+            )
 
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:
