@@ -63,18 +63,19 @@ import os, signal, sys, time
 from foreknow.publishing import in_engine
 from foreknow.cli import main
 
-write, calls = in_engine.write_parts, []
+writers, calls = [in_engine.write_in_parts, in_engine.write_parts], []
 
-def ended(parts, path, note=None):
-    write(parts, path, note)
+def ended(parts, path, more=None):
+    found = writers[len(calls)](parts, path, more)
     calls.append(path)
     if len(calls) == {call}:
         print(oct(path.parent.parent.stat().st_mode & 0o777), oct(path.stat().st_mode & 0o777))
         sys.stdout.flush()
         os.kill(os.getpid(), signal.{name})
         time.sleep(30)
+    return found
 
-in_engine.write_parts = ended
+in_engine.write_in_parts = in_engine.write_parts = ended
 sys.argv = ["foreknow", "publish", "table.csv", "-p", "policy.toml", "-o", "out"]
 sys.argv += ["--engine", "duckdb"]
 main()

@@ -174,7 +174,10 @@ def demo(
 def _whole(files: Iterable[str]) -> Iterable[str]:
     """Files by their names, parts of a table by how many they are."""
     many = Counter(name.partition("/")[0] for name in files)
-    return (name if name in files else f"{name} ({some(n, 'part', 'parts')})" for name, n in many.items())
+    return (
+        name if name in files else f"{name} ({some(n, 'part', 'parts')})"
+        for name, n in many.items()
+    )
 
 
 def _publish(

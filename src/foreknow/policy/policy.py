@@ -85,7 +85,9 @@ class PublishOptions:
         if self.rows_per_part is not None:
             whole_number(self.rows_per_part, "publish.rows_per_part", 1)
             if self.format != "parquet":
-                raise PolicyError('publish.rows_per_part is for format = "parquet"; CSV is one file')
+                raise PolicyError(
+                    'publish.rows_per_part is for format = "parquet"; CSV is one file'
+                )
         for method, settings in self.settings.items():
             if method in self.__dataclass_fields__ or not isinstance(settings, Mapping):
                 raise PolicyError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import secrets
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,7 @@ from foreknow.data.engines import (
     frame_of,
     open_table,
     write_csv,
-    write_parquet,
+    write_in_parts,
 )
 from foreknow.data.generalization import KnownLabels
 from foreknow.data.labels import Label
@@ -226,13 +225,16 @@ class Publication:
         kept_in = owners_folder(folder) if owner is None else owner
         signer = None if key is None else Signer(key)
         with whole_folders(folder, kept_in) as (aside, own):
-            paths = {name: aside / f"{name}.{self._options.format}" for name in self.tables}
-            for name, path in paths.items():
-                self._write_table(name, path)
+            names = {name: f"{name}.{self._options.format}" for name in self.tables}
+            paths = {name: self._write_table(name, aside / file) for name, file in names.items()}
             said, kept = self.certificate, self._kept
-            digests = {path.name: digest_of(path) for path in paths.values()}
+            digests = {
+                path.relative_to(aside).as_posix(): digest_of(path)
+                for own in paths.values()
+                for path in own
+            }
             stored = self.tables if isinstance(self.tables, Stored) else None
-            if stored is None or [*digests.values()] != [*stored.digests.values()]:
+            if stored is None or [*digests.values()] != stored.digests:
                 _log.info("reading the written release back")
                 self._read_back(paths)
             _log.info("writing the report")
@@ -254,18 +256,18 @@ class Publication:
                 write_whole(own / PRIORS, as_json(kept.to_dict()), private=True)
         return certificate
 
-    def _write_table(self, name: str, path: Path) -> None:
-        """Write a table; one that an engine counted is in a file already, which was judged."""
+    def _write_table(self, name: str, path: Path) -> list[Path]:
+        """Write a table; one that an engine counted is in files already, which were judged."""
         stored, escape = self.tables, self._options.escape_formulas
         if self._options.format == "csv":
             table = stored.parts(name) if isinstance(stored, Stored) else stored[name]
             write_csv(table, path, escape_formulas=escape)
-        elif isinstance(stored, Stored):
-            shutil.copyfile(stored.paths[name], path)
-        else:
-            write_parquet(stored[name], path)
+            return [path]
+        if isinstance(stored, Stored):
+            return stored.copy(name, path)
+        return write_in_parts([bare(stored[name])], path, self._options.rows_per_part)
 
-    def _read_back(self, paths: Mapping[str, Path]) -> None:
+    def _read_back(self, paths: Mapping[str, list[Path]]) -> None:
         """Judge what was written; anything but what was certified is a bug."""
         said, kept, required = self.certificate, self._kept, self.certificate.policy["require"]
         tables = self.tables.paths if isinstance(self.tables, Stored) else self.tables
@@ -318,9 +320,10 @@ def publish(
     options : PublishOptions, optional
         The policy's own when left out.
     engine : {"auto", "memory", "duckdb"}
-        Where the table is grouped: in memory, or by what DuckDB counts of it. Left to us, it is
-        counted if it is large and can be; with "duckdb" also if it is small. What cannot be
-        counted is read into memory, and the log says why.
+        Where the table is grouped: in memory, or by what is counted of it, in DuckDB or where it
+        lives (Spark, Ibis). Left to us, it is counted if it is large and can be, and a frame of
+        Spark always; with "duckdb" also if it is small. What cannot be counted is read into memory,
+        and the log says why.
     **changed
         What is to be otherwise in the options, such as ``form="bucketized"``.
     seed : int, optional
@@ -396,8 +399,9 @@ def publish(
         if counted is None:
             tables = generalized(microdata, groups, coarse, random, options.unlinked)
         else:
-            parts = generalized_parts(microdata, groups, coarse, random, options.unlinked)
-            tables = Stored({"release": parts})
+            most = counted.rows_per_part(options)
+            parts = generalized_parts(microdata, groups, coarse, random, options.unlinked, most)
+            tables = counted.stored({"release": parts}, most)
         people = np.bincount(groups, microdata.times)
         ncp = {column.attribute.name: column.ncp(people) for column in coarse}
         labels = {column.attribute.name: column.known for column in coarse}
@@ -409,8 +413,9 @@ def publish(
             tables = bucketized(microdata, groups, ids, random, options.unlinked)
         else:
             tallies = tallies_of(microdata, groups, ids, options.unlinked)
-            parts = bucketized_parts(microdata, groups, ids, random)
-            tables = Stored({"people": parts, **{n: [t] for n, t in tallies.items()}})
+            most = counted.rows_per_part(options)
+            parts = bucketized_parts(microdata, groups, ids, random, most)
+            tables = counted.stored({"people": parts, **tallies}, most)
         columns, labels, ncp, called = (GROUP,), {}, {}, {GROUP: pa.array(ids)}
     schema = microdata.schema
     opened: dict[str, Table]

@@ -6,14 +6,16 @@ passes through in batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from foreknow.data.engines.drawn import Drawing
 from foreknow.data.engines.duckdb_table import DuckTable, clear_errors
 from foreknow.data.engines.parquet_table import ParquetTable
 from foreknow.data.engines.table import Snapshot, Table, sql_name
@@ -29,6 +31,70 @@ _FLOATS = {"FLOAT", "DOUBLE"}
 _KINDS = _WHOLE | _FLOATS | {"BIGINT", "UBIGINT", "BOOLEAN", "VARCHAR", "DATE", "TIMESTAMP"}
 
 
+class Source(Protocol):
+    """A table whose equal rows are counted where it lives, and whose rows can be found again.
+
+    Attributes
+    ----------
+    untyped : bool
+        Whether all columns are texts whose types are to be found.
+    in_order : bool
+        Whether its rows may be read into memory, where each has a number.
+    rows_per_part : int or None
+        How many rows a file of a release has, where nothing is said; None where it is one file.
+    write_rows : function or None
+        Where it writes what belongs to each of its rows itself, without `looked_up`.
+    """
+
+    untyped: bool
+    in_order: bool
+    rows_per_part: int | None
+    write_rows: Callable[..., IntArray] | None
+
+    @property
+    def size(self) -> int | None:
+        """Rows, or of a CSV file bytes; None where it is counted, however small."""
+        ...
+
+    def is_text(self, column: str) -> bool:
+        """Whether a column is of texts."""
+        ...
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
+        """Count equal rows of some columns."""
+        ...
+
+    def names_each_row(self, person: str) -> bool:
+        """Whether a column names somebody in each row, and nobody twice."""
+        ...
+
+    def looked_up(
+        self,
+        keys: pa.Table,
+        of_key: IntArray,
+        needed: Sequence[str],
+        own: Sequence[str],
+        *,
+        in_order: bool = False,
+    ) -> Iterator[tuple[pa.RecordBatch, IntArray]]:
+        """Rows in their order, a batch at a time, and what belongs to the key of each."""
+        ...
+
+    def drawn(self, drawing: Drawing, path: Path, most: int | None) -> list[Path] | None:
+        """Write rows of a release as files of a folder, where many can; None where it is for us."""
+        ...
+
+
+def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str:
+    """Take a table whose equal rows can be counted, or say why it is to be read into memory."""
+    inner = getattr(table, "_table", table) if isinstance(table, Snapshot) else table
+    offered = getattr(inner, "counted", None)
+    if offered is None:
+        return Counted.of(inner, columns)
+    found: Source | str = offered(columns)
+    return found
+
+
 class Counted:
     """A table in DuckDB, or one that it can read without Python.
 
@@ -41,13 +107,17 @@ class Counted:
         Those that are looked at.
     """
 
+    in_order = True
+    rows_per_part: int | None = None
+    write_rows: Callable[..., IntArray] | None = None
+
     def __init__(self, table: Table, duck: DuckTable, columns: Sequence[str]) -> None:
         self.table, self.duck, self._columns = table, duck, list(columns)
+        self.untyped = duck.untyped
 
     @classmethod
-    def of(cls, table: Table, columns: Sequence[str]) -> Counted | str:
+    def of(cls, inner: Table, columns: Sequence[str]) -> Counted | str:
         """Take a table, or say why it is to be read into memory."""
-        inner = getattr(table, "_table", table) if isinstance(table, Snapshot) else table
         if isinstance(inner, DuckTable):
             duck = inner
         elif isinstance(inner, ParquetTable):
@@ -56,7 +126,7 @@ class Counted:
                 return odd
             duck = DuckTable.of_parquet(inner.files, inner.name)
         else:
-            return f"{table.name} is neither CSV nor Parquet, nor a relation or file of DuckDB"
+            return f"{inner.name} is neither CSV nor Parquet, nor a relation or file of DuckDB"
         for name in columns:
             if name not in duck.columns:
                 return f"column {name!r} differs from another by upper and lower case only"
@@ -64,6 +134,13 @@ class Counted:
             if kind not in _KINDS and not kind.startswith("DECIMAL"):
                 return f"column {name!r} is of type {kind}"
         return cls(inner, duck, columns)
+
+    def is_text(self, column: str) -> bool:
+        """Whether a column is of texts."""
+        return self.duck.kind(column) == "VARCHAR"
+
+    def drawn(self, drawing: Drawing, path: Path, most: int | None) -> None:
+        """Nobody but us draws the release."""
 
     @property
     def size(self) -> int:
@@ -78,18 +155,12 @@ class Counted:
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
         """Count equal rows of some columns: their values as narrow codes, and how often each is."""
-        gathered, times = [_Codes() for _ in columns], []
         keys = ", ".join(map(self._value, columns))
         with clear_errors(self.duck.name):
             grouped = self.duck.relation.aggregate(f"{keys}, count(*)", keys)
-            for batch in grouped.to_arrow_reader(_BATCH):
-                for own, array in zip(gathered, batch.columns, strict=False):
-                    own.add(array)
-                times.append(np.asarray(batch.column(len(columns)), dtype=np.int64))
-        found: IntArray = np.concatenate(times) if times else np.empty(0, dtype=np.int64)
-        self._check(int(found.sum()))
-        arrays = [own.array() for own in gathered]
-        return pa.table(arrays, names=list(columns)), found
+            found, times = in_codes(grouped.to_arrow_reader(_BATCH), columns)
+        self._check(int(times.sum()))
+        return found, times
 
     def names_each_row(self, person: str) -> bool:
         """Whether a column names somebody in each row, and nobody twice."""
@@ -183,6 +254,19 @@ class Counted:
 
 class OutOfOrder(DataError):
     """Rows that were looked up do not come in the order of the table."""
+
+
+def in_codes(
+    batches: Iterable[pa.RecordBatch], columns: Sequence[str]
+) -> tuple[pa.Table, IntArray]:
+    """Counted rows, whose last column says how often each is, with columns as narrow codes."""
+    gathered, times = [_Codes() for _ in columns], []
+    for batch in batches:
+        for own, array in zip(gathered, batch.columns, strict=False):
+            own.add(array)
+        times.append(np.asarray(batch.column(len(columns)), dtype=np.int64))
+    found: IntArray = np.concatenate(times) if times else np.empty(0, dtype=np.int64)
+    return pa.table([own.array() for own in gathered], names=list(columns)), found
 
 
 class _Codes:
