@@ -400,8 +400,9 @@ def test_large_tables_are_written_in_parts(tmp_path, engine, form):
         ),
         (lambda parts: parts.rename(parts.with_name("release")), "there is no file"),
         (
-            lambda parts: parts.rename(parts.with_name("real"))
-            and parts.symlink_to(parts.with_name("real")),
+            lambda parts: (
+                parts.rename(parts.with_name("real")) and parts.symlink_to(parts.with_name("real"))
+            ),
             "no folder of parts",
         ),
     ],

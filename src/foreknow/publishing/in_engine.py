@@ -20,9 +20,10 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.data.engines.columns import codes_of, plain_table
-from foreknow.data.engines.counted import OutOfOrder, Source, counted_where_it_lives
+from foreknow.data.engines.counted import Counted, OutOfOrder, Source, counted_where_it_lives
 from foreknow.data.engines.drawn import Drawing
 from foreknow.data.engines.duckdb_table import DuckTable
+from foreknow.data.engines.table import free_name
 from foreknow.data.engines.write import parts_of_parquet, write_in_parts, write_parts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, combine
@@ -31,7 +32,7 @@ from foreknow.errors import DataError, InputError, InternalError, did_you_mean
 from foreknow.methods.protocol import traits_of
 from foreknow.policy.policy import Policy, PublishOptions
 from foreknow.publishing.certificate import digest_of
-from foreknow.publishing.tables import ROW, free_name
+from foreknow.publishing.tables import ROW
 
 _log = logging.getLogger(__name__)
 ENGINES = "auto", "memory", "duckdb"
@@ -111,8 +112,8 @@ class InEngine:
         """Write who is in which group, as `foreknow.publishing.members.write_members` does."""
         people = np.bincount(groups, self.microdata.times).astype(np.int64)
         note = json.dumps(dict(files), sort_keys=True)
-        if self._source.write_rows is not None:
-            self._write_there(groups, published, path, note)
+        if not isinstance(self._source, Counted):
+            self._write_there(self._source, groups, published, path, note)
             return
         try:
             write_parts(self._members(groups, published, people), path, note)
@@ -136,6 +137,7 @@ class InEngine:
         needed = self.microdata.schema.sensitives if self.microdata.left_out else ()
         keys, of_key = self._keys(names, groups)
         found, done = np.zeros(len(people), dtype=np.int64), 0
+        assert isinstance(self._source, Counted)
         rows = self._source.looked_up(keys, of_key, needed, own, in_order=in_order)
         for batch, of_row in rows:
             inside = of_row >= 0
@@ -165,7 +167,12 @@ class InEngine:
         return own, [free_name(ROW, {*published, *who}), *who]
 
     def _write_there(
-        self, groups: IntArray, published: Mapping[str, pa.Array], path: Path, note: str
+        self,
+        source: Any,
+        groups: IntArray,
+        published: Mapping[str, pa.Array],
+        path: Path,
+        note: str,
     ) -> None:
         """Let the engine write who is in which group, by what was counted."""
         own, (row, *who) = self._named(published)
@@ -173,11 +180,9 @@ class InEngine:
         of_entry[self.microdata.kept] = groups
         at = pa.array(of_entry, mask=of_entry < 0)
         labels = pa.table({name: array.take(at) for name, array in published.items()})
-        assert self._source.write_rows is not None
-        found = self._source.write_rows(
-            self._rows, labels, dict(zip(own, who, strict=True)), row, path, note
-        )
-        if not np.array_equal(found, self._times):
+        named = dict(zip(own, who, strict=True))
+        found = source.write_rows(self._rows, labels, named, row, path, note)
+        if not np.array_equal(found, [*self._times, 0]):
             raise self._read_otherwise()
 
     def rows_per_part(self, options: PublishOptions) -> int | None:

@@ -100,7 +100,7 @@ class OwnRelease:
         """Open both; files that do not belong together are an error."""
         path = owners_folder(folder) / MEMBERS if members is None else Path(members)
         published = open_published(folder, schema)
-        if not path.is_file():
+        if not path.exists():
             raise InputError(
                 f"{str(folder)!r} names nobody, and there is no file {str(path)!r}, which publish "
                 "wrote for the owner; name it by --members FILE (members=)"
@@ -173,6 +173,11 @@ class OwnRelease:
     def _holdings(self, microdata: Microdata, people: People, groups: IntArray) -> Holdings:
         """Who has what, by the table that was published."""
         self.refuse_other(microdata)
+        if not np.array_equal(self.rows.column(0), np.arange(1, len(self.groups) + 1)):
+            raise DataError(
+                f"{str(self.path)!r} was written by a cluster, whose rows have no order, so it is "
+                'not known who has which value; publish with engine = "memory" for that'
+            )
         counts, held = self.published.release.counts, microdata.holdings
         who = np.full(len(self.groups), -1, dtype=np.int64)
         who[self.groups >= 0] = people.of_row

@@ -6,7 +6,7 @@ published columns is carried over.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.engines import Column
 from foreknow.data.engines.columns import codes_of
 from foreknow.data.engines.drawn import Bag, Drawing, Run
+from foreknow.data.engines.table import free_name
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import COUNT
@@ -359,13 +360,6 @@ def members_of(
         who[free_name(name, {**made, **who})] = own.column(name)
     position = pa.array(np.arange(1, len(of_row) + 1))
     return pa.table({free_name(ROW, {**made, **who}): position, **who, **made})
-
-
-def free_name(name: str, taken: Container[str]) -> str:
-    """The name, with as many underscores after it as it takes to be no other column's."""
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _tally(

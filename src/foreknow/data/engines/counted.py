@@ -6,11 +6,12 @@ passes through in batches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 from foreknow.data.engines.drawn import Drawing
 from foreknow.data.engines.duckdb_table import DuckTable, clear_errors
 from foreknow.data.engines.parquet_table import ParquetTable
-from foreknow.data.engines.table import Snapshot, Table, sql_name
+from foreknow.data.engines.table import Snapshot, Table, free_name, sql_name
 from foreknow.data.sparse import IntArray
 from foreknow.engine import connect
 from foreknow.errors import DataError
@@ -42,14 +43,11 @@ class Source(Protocol):
         Whether its rows may be read into memory, where each has a number.
     rows_per_part : int or None
         How many rows a file of a release has, where nothing is said; None where it is one file.
-    write_rows : function or None
-        Where it writes what belongs to each of its rows itself, without `looked_up`.
     """
 
     untyped: bool
     in_order: bool
     rows_per_part: int | None
-    write_rows: Callable[..., IntArray] | None
 
     @property
     def size(self) -> int | None:
@@ -66,18 +64,6 @@ class Source(Protocol):
 
     def names_each_row(self, person: str) -> bool:
         """Whether a column names somebody in each row, and nobody twice."""
-        ...
-
-    def looked_up(
-        self,
-        keys: pa.Table,
-        of_key: IntArray,
-        needed: Sequence[str],
-        own: Sequence[str],
-        *,
-        in_order: bool = False,
-    ) -> Iterator[tuple[pa.RecordBatch, IntArray]]:
-        """Rows in their order, a batch at a time, and what belongs to the key of each."""
         ...
 
     def drawn(self, drawing: Drawing, path: Path, most: int | None) -> list[Path] | None:
@@ -109,7 +95,6 @@ class Counted:
 
     in_order = True
     rows_per_part: int | None = None
-    write_rows: Callable[..., IntArray] | None = None
 
     def __init__(self, table: Table, duck: DuckTable, columns: Sequence[str]) -> None:
         self.table, self.duck, self._columns = table, duck, list(columns)
@@ -127,13 +112,7 @@ class Counted:
             duck = DuckTable.of_parquet(inner.files, inner.name)
         else:
             return f"{inner.name} is neither CSV nor Parquet, nor a relation or file of DuckDB"
-        for name in columns:
-            if name not in duck.columns:
-                return f"column {name!r} differs from another by upper and lower case only"
-            kind = duck.kind(name)
-            if kind not in _KINDS and not kind.startswith("DECIMAL"):
-                return f"column {name!r} is of type {kind}"
-        return cls(inner, duck, columns)
+        return _odd_kind(duck, columns) or cls(inner, duck, columns)
 
     def is_text(self, column: str) -> bool:
         """Whether a column is of texts."""
@@ -198,7 +177,7 @@ class Counted:
         keyed = pa.table(keys.columns, names=[f"k{i}" for i in range(keys.num_columns)])
         keyed = keyed.append_column("g", pa.array(of_key))
         with clear_errors(self.duck.name):
-            connection, rows = self._opened()
+            connection, rows = self._opened([*dict.fromkeys([*own, *self._used(keys, needed)])])
             connection.register(f"given{known}", keyed)
             # A table, since the engine looks up nothing in columns of Arrow.
             connection.execute(f"CREATE TEMP TABLE {known} AS FROM given{known}")
@@ -220,12 +199,13 @@ class Counted:
                 connection.unregister(f"given{known}")
         self._check(done)
 
-    def _opened(self) -> tuple[Any, Any]:
-        """A connection of ours, and the rows in it; those of somebody's own come as a stream."""
+    def _opened(self, columns: Sequence[str]) -> tuple[Any, Any]:
+        """A connection of ours, and rows with some columns; those of another come as a stream."""
         if self.duck.connection is not None:
             return self.duck.connection, self.duck.relation
         connection = connect()
-        stream = self.duck.relation.to_arrow_reader(_BATCH)
+        chosen = self.duck.relation.project(", ".join(dict.fromkeys(map(self._raw, columns))))
+        stream = chosen.to_arrow_reader(_BATCH)
         return connection, connection.from_arrow(stream)
 
     def _used(self, keys: pa.Table, needed: Sequence[str]) -> list[str]:
@@ -250,6 +230,65 @@ class Counted:
         value = self._value(name)
         nan = f" OR {value}::VARCHAR = 'nan'" if self.duck.kind(name) in _FLOATS else ""
         return f"{value} IS NULL{nan}"
+
+
+def _odd_kind(duck: DuckTable, columns: Sequence[str]) -> str | None:
+    """Why some columns cannot be counted; None where they can."""
+    for name in columns:
+        if name not in duck.columns:
+            return f"column {name!r} differs from another by upper and lower case only"
+        kind = duck.kind(name)
+        if kind not in _KINDS and not kind.startswith("DECIMAL"):
+            return f"column {name!r} is of type {kind}"
+    return None
+
+
+class Streamed(Counted):
+    """A table of another engine, counted there; rows come only to be looked up, in batches.
+
+    Parameters
+    ----------
+    table : Table
+        What can be counted there.
+    frame : narwhals.LazyFrame
+    columns : sequence of str
+    """
+
+    def __init__(self, table: Table, frame: Any, columns: Sequence[str]) -> None:
+        self._frame, self._native = frame, frame.to_native()
+        empty = connect().from_arrow(self._native.schema().to_pyarrow().empty_table())
+        super().__init__(table, DuckTable(empty, table.name, table.columns), columns)
+
+    @classmethod
+    def of_frame(cls, table: Table, frame: Any, columns: Sequence[str]) -> Streamed | str:
+        """Take a table, or say why it is to be read into memory."""
+        found = cls(table, frame, columns)
+        return _odd_kind(found.duck, columns) or found
+
+    @property
+    def size(self) -> int:
+        """Rows."""
+        return int(self._frame.select(n=nw.len()).collect("pyarrow").item())
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
+        """Count equal rows of some columns."""
+        grouped = self._frame.group_by(*columns, drop_null_keys=False)
+        found = grouped.agg(nw.len().alias(free_name("n", columns))).collect("pyarrow").to_native()
+        return in_codes(found.to_batches(), columns)
+
+    def names_each_row(self, person: str) -> bool:
+        """Whether a column names somebody in each row, and nobody twice."""
+        value = nw.col(person)
+        asked = self._frame.select(rows=nw.len(), named=value.count(), people=value.n_unique())
+        ((rows, named, people),) = asked.collect("pyarrow").rows()
+        return bool(rows == named == people)
+
+    def _opened(self, columns: Sequence[str]) -> tuple[Any, Any]:
+        connection, native = connect(), self._native
+        chosen = native.select(**{self.duck.inner(name): native[name] for name in columns})
+        if native.get_backend().name == "duckdb":  # whose version 2 Ibis cannot ask for batches
+            return connection, connection.from_arrow(chosen.to_pyarrow())
+        return connection, connection.from_arrow(chosen.to_pyarrow_batches(chunk_size=_BATCH))
 
 
 class OutOfOrder(DataError):

@@ -6,9 +6,8 @@ cluster is sent this module as it is, so it imports nothing of ours.
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_SEED = 32  # bytes
+SEED = 32  # bytes
+SAID = "part long, file string, n long"  # what workers say of what they wrote
 
 
 class Bag(NamedTuple):
@@ -83,7 +83,7 @@ def _undone(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _read_plan(path: Path, n_bags: int) -> Iterator[Any]:
     """The seed, then run after run."""
     with pa.OSFile(str(path), "rb") as file:
-        yield file.read(_SEED)
+        yield file.read(SEED)
         end = os.path.getsize(path)
         while file.tell() < end:
             labels, people = _parted(file, 1)
@@ -100,8 +100,8 @@ def _parted(file: Any, many: int) -> tuple[Any, ...]:
     return pa.table(kept, names=table.column_names[:-many]), *numbers
 
 
-def draw(plan: Path, columns: Sequence[str], n_bags: int) -> tuple[str, int, str]:
-    """Write a file of the release beside its plan; give its name, its rows and its SHA-256.
+def draw(plan: Path, columns: Sequence[str], n_bags: int) -> tuple[str, int]:
+    """Write a file of the release beside its plan; give its name and its rows.
 
     Somebody may draw the same once more, such as after a crash, so each time the name is new.
     """
@@ -114,6 +114,54 @@ def draw(plan: Path, columns: Sequence[str], n_bags: int) -> tuple[str, int, str
         for part in chain([first], parts):
             writer.write_table(part)
             rows += len(part)
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-        return path.name, rows, hashlib.file_digest(file, "sha256").hexdigest()
+    return path.name, rows
+
+
+def by_part(folder: Path, draw: Callable[[Path], tuple[str, int]]) -> Callable[..., Any]:
+    """What a worker does with numbers of parts: it draws each."""
+
+    def work(batches: Iterable[Any], token: str) -> Iterator[Any]:
+        for batch in batches:
+            for part in batch.column(0).to_pylist():
+                check(folder, token)
+                yield _said([part], *([x] for x in draw(folder / f"{part}.plan")))
+
+    return work
+
+
+def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
+    """What a worker does with rows: it writes all but the last column, which it counts."""
+
+    def work(batches: Iterable[Any], token: str) -> Iterator[Any]:
+        check(folder, token)
+        path, writer, rows = folder / f"{uuid4().hex}.rows", None, 0
+        for batch in batches:
+            if not len(batch):
+                continue
+            columns = batch.columns[:-1]
+            part = pa.table(columns, names=names).replace_schema_metadata({b"foreknow": note})
+            writer = writer or pq.ParquetWriter(str(path), part.schema)
+            writer.write_table(part)
+            rows += len(part)
+            entries, times = np.unique(batch.column(len(columns)).to_numpy(), return_counts=True)
+            yield _said(entries, [None] * len(entries), times)
+        if writer is not None:
+            writer.close()
+            yield _said([None], [path.name], [rows])
+
+    return work
+
+
+def check(folder: Path, token: str) -> None:
+    """Raise unless a folder is the one that was meant, and not one of its name elsewhere."""
+    known = folder / "token"
+    if not known.is_file() or known.read_text() != token:
+        raise OSError("they do not see that folder")
+
+
+def _said(parts: Any, files: Any, many: Any) -> Any:
+    kinds = [pa.int64(), pa.string(), pa.int64()]
+    columns = [
+        pa.array(given, kind) for given, kind in zip((parts, files, many), kinds, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=["part", "file", "n"])

@@ -146,10 +146,14 @@ def write_noted(table: pa.Table, path: Path, note: str) -> None:
 
 
 def read_noted(path: Path) -> tuple[pa.Table, str | None]:
-    """Read a Parquet file and its note, if it has one."""
+    """Read a Parquet file, or a folder of its parts, and its note, if it has one."""
+    parts = sorted(path.iterdir()) if path.is_dir() else [path]
     try:
-        with path.open("rb") as file:
-            table = pq.read_table(file)
+        tables = []
+        for part in parts:
+            with part.open("rb") as file:
+                tables.append(pq.read_table(file))
+        table = pa.concat_tables(tables)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{str(path)!r} cannot be read as Parquet: {error}") from None
     note = (table.schema.metadata or {}).get(_NOTE)
