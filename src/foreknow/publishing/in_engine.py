@@ -152,8 +152,8 @@ class InEngine:
 
     def _read_otherwise(self) -> DataError:
         return DataError(
-            f"{self.name} gave other rows when it was read again; give a file, or publish with "
-            'engine = "memory"'
+            f"{self.name} gave other rows when it was read again, and a source is read once; write "
+            'it to a file first, or publish with engine = "memory"'
         )
 
     def _named(self, published: Mapping[str, Any]) -> tuple[list[str], list[str]]:
