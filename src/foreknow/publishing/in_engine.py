@@ -181,8 +181,7 @@ class InEngine:
         at = pa.array(of_entry, mask=of_entry < 0)
         labels = pa.table({name: array.take(at) for name, array in published.items()})
         named = dict(zip(own, who, strict=True))
-        found = source.write_rows(self._rows, labels, named, row, path, note)
-        if not np.array_equal(found, [*self._times, 0]):
+        if not source.write_rows(self._rows, self._times, labels, named, row, path, note):
             raise self._read_otherwise()
 
     def rows_per_part(self, options: PublishOptions) -> int | None:

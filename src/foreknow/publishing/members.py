@@ -172,12 +172,12 @@ class OwnRelease:
 
     def _holdings(self, microdata: Microdata, people: People, groups: IntArray) -> Holdings:
         """Who has what, by the table that was published."""
-        self.refuse_other(microdata)
         if not np.array_equal(self.rows.column(0), np.arange(1, len(self.groups) + 1)):
             raise DataError(
                 f"{str(self.path)!r} was written by a cluster, whose rows have no order, so it is "
                 'not known who has which value; publish with engine = "memory" for that'
             )
+        self.refuse_other(microdata)
         counts, held = self.published.release.counts, microdata.holdings
         who = np.full(len(self.groups), -1, dtype=np.int64)
         who[self.groups >= 0] = people.of_row

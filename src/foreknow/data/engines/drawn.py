@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 SEED = 32  # bytes
-SAID = "part long, file string, n long"  # what workers say of what they wrote
+SAID = "number long, rows long, file string"  # what workers say of what they wrote
 
 
 class Bag(NamedTuple):
@@ -124,32 +124,36 @@ def by_part(folder: Path, draw: Callable[[Path], tuple[str, int]]) -> Callable[.
         for batch in batches:
             for part in batch.column(0).to_pylist():
                 check(folder, token)
-                yield _said([part], *([x] for x in draw(folder / f"{part}.plan")))
+                name, rows = draw(folder / f"{part}.plan")
+                yield _said(part, rows, name)
 
     return work
 
 
 def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
-    """What a worker does with rows: it writes all but the last column, which it counts."""
+    """What a worker does with rows: it writes all but the last column, and says its sum."""
 
     def work(batches: Iterable[Any], token: str) -> Iterator[Any]:
         check(folder, token)
-        path, writer, rows = folder / f"{uuid4().hex}.rows", None, 0
+        path, writer, total, rows = folder / f"{uuid4().hex}.rows", None, 0, 0
         for batch in batches:
-            if not len(batch):
-                continue
-            columns = batch.columns[:-1]
-            part = pa.table(columns, names=names).replace_schema_metadata({b"foreknow": note})
+            own, many = sums(batch.column(len(names)))
+            total, rows = (total + own) % (1 << 64), rows + many
+            part = pa.table(batch.columns[:-1], names=names)
+            part = part.replace_schema_metadata({b"foreknow": note})
             writer = writer or pq.ParquetWriter(str(path), part.schema)
             writer.write_table(part)
-            rows += len(part)
-            entries, times = np.unique(batch.column(len(columns)).to_numpy(), return_counts=True)
-            yield _said(entries, [None] * len(entries), times)
         if writer is not None:
             writer.close()
-            yield _said([None], [path.name], [rows])
+            yield _said((total + (1 << 63)) % (1 << 64) - (1 << 63), rows, path.name)
 
     return work
+
+
+def sums(weights: Any) -> tuple[int, int]:
+    """The sum of numbers, to 64 bits, and how many they are; a null is none."""
+    known = weights.drop_null().to_numpy().view(np.uint64)
+    return int(known.sum()), len(weights)
 
 
 def check(folder: Path, token: str) -> None:
@@ -159,9 +163,6 @@ def check(folder: Path, token: str) -> None:
         raise OSError("they do not see that folder")
 
 
-def _said(parts: Any, files: Any, many: Any) -> Any:
-    kinds = [pa.int64(), pa.string(), pa.int64()]
-    columns = [
-        pa.array(given, kind) for given, kind in zip((parts, files, many), kinds, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, names=["part", "file", "n"])
+def _said(number: int, rows: int, name: str) -> Any:
+    columns = [pa.array([number]), pa.array([rows]), pa.array([name])]
+    return pa.RecordBatch.from_arrays(columns, names=["number", "rows", "file"])

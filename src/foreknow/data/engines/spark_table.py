@@ -38,7 +38,7 @@ _KINDS = re.compile(
 _FLOATS = {"float", "double"}
 _BROADCAST = 64 << 20  # bytes of what is joined with each row
 _ROWS_PER_PART = 4_000_000
-_TOKEN = "token"
+_TOKEN, _MEMBERS = "token", "who is in which group"
 
 
 class SparkTable:
@@ -194,13 +194,9 @@ class SparkCounts:
         draw = partial(drawn.draw, columns=list(drawing.columns), n_bags=n_bags)
         frame = self._table.frame.sparkSession.range(0, len(rows), 1, len(rows))
         told = self._written(frame, drawn.by_part(path, draw), path, "the release")
-        done = {own["part"]: own for own in told or () if own["file"] is not None}
+        done = {number: (name, n_rows) for number, n_rows, name in told or ()}
         for number, many in enumerate(rows):
-            own = done.get(number)
-            if own is None:
-                name, n_rows = draw(path / f"{number}.plan")
-            else:
-                name, n_rows = own["file"], own["n"]
+            name, n_rows = done.get(number) or draw(path / f"{number}.plan")
             if n_rows != many:
                 raise DataError(f"{self._table.name}: the executors wrote {n_rows} rows of {many}")
             (path / name).rename(part_of(path, number))
@@ -212,30 +208,31 @@ class SparkCounts:
     def write_rows(
         self,
         entries: pa.Table,
+        times: IntArray,
         labels: pa.Table,
         own: Mapping[str, str],
         row: str,
         path: Path,
         note: str,
-    ) -> IntArray:
-        """Write some columns of each row beside what belongs to its entry; count each entry.
+    ) -> bool:
+        """Write some columns of each row beside what belongs to its entry.
 
-        The last is of rows without an entry. Rows have a number each, and no order; executors write
-        a folder of files.
+        Rows have a number each, and no order; executors write a folder of files. Whether each entry
+        was found as often as it was counted, is said by sums of random weights of 64 bits.
         """
         from pyspark.sql import functions as spark
 
-        table = self._table
-        values = [_plain(column) for column in entries.columns]
+        table, width = self._table, entries.num_columns
+        random = np.random.default_rng()
+        weights = random.integers(-(1 << 63), (1 << 63) - 1, len(entries), endpoint=True)
         keys = pa.table(
-            [*values, pa.array(np.arange(len(entries))), *map(_plain, labels.columns)],
+            [*map(_plain, entries.columns), pa.array(weights), *map(_plain, labels.columns)],
             names=[
-                *(f"k{i}" for i in range(len(values))),
-                "entry",
+                *(f"k{i}" for i in range(width)),
+                "weight",
                 *(f"label{i}" for i in range(labels.num_columns)),
             ],
         )
-        names = [row, *own.values(), *labels.column_names]
         with table.clear_errors():
             known = table.frame.sparkSession.createDataFrame(keys)
             alike = [
@@ -246,58 +243,54 @@ class SparkCounts:
             joined = table.frame.join(known, reduce(lambda a, b: a & b, alike), "left").select(
                 (spark.monotonically_increasing_id() + 1).alias("row"),
                 *map(table.inner, own),
-                *keys.column_names[len(values) + 1 :],
-                spark.coalesce(spark.col("entry"), spark.lit(-1)).alias("entry"),
+                *keys.column_names[width + 1 :],
+                "weight",
             )
         folder = new_folder()
-        what = "who is in which group"
-        told = self._written(joined, drawn.by_row(folder, names, note), folder, what)
-        found = np.zeros(len(entries) + 1, dtype=np.int64)
+        names = [row, *own.values(), *labels.column_names]
+        told = self._written(joined, drawn.by_row(folder, names, note), folder, _MEMBERS)
         if told is None:
             with table.clear_errors():
                 rows = joined.toArrow()
-            np.add.at(found, rows.column("entry").to_numpy(), 1)
-            write_noted(rows.drop_columns(["entry"]).rename_columns(names), path, note)
-            return found
-        path.mkdir()
-        files = [each["file"] for each in told if each["file"] is not None]
-        for number, name in enumerate(sorted(files)):
-            shutil.move(folder / name, part_of(path, number))
+            told = [(*drawn.sums(rows.column(len(names))), None)]
+            write_noted(rows.select(range(len(names))).rename_columns(names), path, note)
+        else:
+            path.mkdir()
+            for number, name in enumerate(sorted(name for _, _, name in told if name)):
+                shutil.move(folder / name, part_of(path, number))
         shutil.rmtree(folder)
-        for each in told:
-            if each["file"] is None:
-                found[each["part"]] += each["n"]
-        return found
+        wanted = int((times.astype(np.uint64) * weights.view(np.uint64)).sum())
+        found = sum(number for number, _, _ in told), sum(n for _, n, _ in told)
+        return (found[0] - wanted) % (1 << 64) == 0 and found[1] == times.sum()
 
     def _written(
         self, frame: Any, work: Callable[..., Any], folder: Path, what: str
-    ) -> list[Any] | None:
-        """What the executors say of what they wrote into a folder; None if they could not."""
+    ) -> list[tuple[int, int, Any]] | None:
+        """What the executors say of what they wrote into a folder; None if they could not.
+
+        Of each file a number, how many rows it has, and its name.
+        """
         from pyspark import cloudpickle
-        from pyspark.sql import functions as spark
 
         cloudpickle.register_pickle_by_value(drawn)  # executors need not have Foreknow
         token = secrets.token_hex(16)
         (folder / _TOKEN).write_text(token)
         try:
-            told = frame.mapInArrow(partial(work, token=token), drawn.SAID)
-            told = told.groupBy("part", "file").agg(spark.sum("n").alias("n")).collect()
-            missing = [
-                own["file"] for own in told if own["file"] and not (folder / own["file"]).is_file()
-            ]
-            why = "they see another folder of that name" if missing else ""
+            told = frame.mapInArrow(partial(work, token=token), drawn.SAID).collect()
+            there = all((folder / name).is_file() for _, _, name in told)
+            why = "" if there else "what they wrote is not there"
         except Exception as error:  # of Spark, of a worker without Arrow, of the network ...
             told, why = [], _first_line(error)
         finally:
             (folder / _TOKEN).unlink()
         if not why:
-            return list(told)
+            return [tuple(each) for each in told]
         _log.warning(
             "the executors of Spark could not write %s into %s (%s); it is written here, %s. Name "
             "a folder that they share with this process, by the environment variable TMPDIR, and "
             "see that Python there has pyarrow and numpy",
             *(what, folder, why),
-            "of rows that come from Spark" if what.startswith("who") else "from the counts",
+            "of rows that come from Spark" if what == _MEMBERS else "from the counts",
         )
         return None
 
