@@ -316,7 +316,7 @@ def test_an_empty_frame_is_refused(session):
 
 def test_texts_that_a_collation_takes_for_equal_are_apart(session):
     frame = session.sql(
-        "SELECT job COLLATE UTF8_LCASE AS job, 'flu' AS ill FROM VALUES ('a'), ('A'), ('a') AS t(job)"
+        "SELECT job COLLATE UTF8_LCASE AS job, 'flu' AS ill FROM VALUES ('a'), ('A') AS t(job)"
     )
     release = fk.Release.from_generalized(frame, quasi_identifiers=["job"], sensitive="ill")
     assert sorted(map(tuple, release.counts.groups)) == [("A",), ("a",)]

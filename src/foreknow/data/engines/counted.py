@@ -278,9 +278,9 @@ class Streamed(Counted):
 
     def names_each_row(self, person: str) -> bool:
         """Whether a column names somebody in each row, and nobody twice."""
-        value = nw.col(person)
-        asked = self._frame.select(rows=nw.len(), named=value.count(), people=value.n_unique())
-        ((rows, named, people),) = asked.collect("pyarrow").rows()
+        native, value = self._native, self._native[person]
+        asked = native.aggregate(rows=native.count(), named=value.count(), people=value.nunique())
+        ((rows, named, people),) = zip(*asked.to_pyarrow().to_pydict().values(), strict=True)
         return bool(rows == named == people)
 
     def _opened(self, columns: Sequence[str]) -> tuple[Any, Any]:
