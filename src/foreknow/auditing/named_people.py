@@ -190,12 +190,7 @@ class _Crowd:
         self._free = np.ones(len(self._members), dtype=bool)
 
     def choose(
-        self,
-        group: int | None,
-        many: int,
-        *,
-        has: Label | None = None,
-        lacks: Label | None = None,
+        self, group: int | None, many: int, *, has: Label | None = None, lacks: Label | None = None
     ) -> list[Label]:
         """At most so many members of a group, the first ones first."""
         if group is None or not many:

@@ -8,9 +8,17 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from foreknow.cli.options import print_plain, read_by
+from foreknow.cli.options import (
+    Group,
+    Knowing,
+    Person,
+    QuasiIdentifiers,
+    SemanticsOption,
+    Sensitive,
+    print_plain,
+)
 from foreknow.errors import InputError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:
@@ -30,12 +38,12 @@ _ROW_NUMBERS = re.compile(r"Unnamed: \d+|__index_level_\d+__|column0+")
 class Columns:
     """What the options of a command say of the columns of a release."""
 
-    group: str | None = None
-    quasi_identifiers: str | None = None
-    sensitive: str | None = None
-    person: str | None = None
-    semantics: str | None = None
-    knowing: str | None = None
+    group: Group = None
+    quasi_identifiers: QuasiIdentifiers = None
+    sensitive: Sensitive = None
+    knowing: Knowing = None
+    person: Person = None
+    semantics: SemanticsOption = None
 
     def seen(self, release: Release) -> Release:
         """The release as an adversary sees it who asks for `sensitive` and knows `knowing`."""
@@ -43,8 +51,7 @@ class Columns:
             raise SchemaError(
                 f"say which column it is about: --sensitive {' or '.join(release.sensitives)}"
             )
-        names = None if self.knowing is None else self.knowing.split(",")
-        known = None if names is None else [name.strip() for name in names if name.strip()]
+        known = None if self.knowing is None else listed(self.knowing)
         return release.seen(self.sensitive, known)
 
     def of_one(self, schema: Schema) -> Schema:
@@ -97,6 +104,39 @@ class Columns:
         return Release.from_schema(table, Schema(**roles))
 
 
+ANY = Columns()
+
+
+def load_policy(path: Path, reading: Reading) -> Policy:
+    """A policy, which reads files as the options say."""
+    from foreknow.policy.policy import Policy
+
+    rules = Policy.load(path)
+    if rules.schema is None:
+        return rules
+    known = cast("Reading", rules.schema.reading)
+    return replace(rules, schema=replace(rules.schema, reading=reading.over(known)))
+
+
+def listed(text: str) -> list[str]:
+    """What stands between commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def refuse_published(table: Path | None) -> None:
+    """Raise `SchemaError` where a raw table is asked for and a published folder given."""
+    if table is not None and is_published(table):
+        raise SchemaError(f"{str(table)!r} is published already; give the raw table")
+
+
+def require_published(folder: Path) -> None:
+    """Raise `InputError` for what `foreknow publish` did not write."""
+    if not is_published(folder):
+        raise InputError(
+            f"{str(folder)!r} is not a folder that foreknow publish wrote: it has no certificate"
+        )
+
+
 def open_by(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Release:
     """Open a release as a policy, the options, or the certificate in its folder describe it."""
     return columns.seen(open_whole(path, policy, columns, reading))
@@ -104,15 +144,13 @@ def open_by(path: Path, policy: Path | None, columns: Columns, reading: Reading)
 
 def open_whole(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Release:
     """The same with all its sensitive columns, as if nobody knew the columns beside."""
-    from foreknow.policy.policy import Policy
-
     if policy is None and not is_published(path):
         return columns.open(path, reading)
     if policy is None:
         columns.refuse_beside_certificate(path)
         return open_published(path, None)
     columns.refuse_beside_policy()
-    rules = read_by(Policy.load(policy), reading)
+    rules = load_policy(policy, reading)
     return open_release(path, rules, columns.group, columns.person)
 
 
@@ -126,11 +164,10 @@ def open_own(
 ) -> Release:
     """Open what its owner published with the names of its people; with TABLE, who has what."""
     from foreknow.data.microdata import Microdata
-    from foreknow.policy.policy import Policy
     from foreknow.publishing.members import OwnRelease
 
     replace(columns, person=None).refuse_beside_certificate(path)
-    schema = None if policy is None else schema_of(read_by(Policy.load(policy), reading))
+    schema = None if policy is None else load_policy(policy, reading).needed_schema
     own = OwnRelease.open(path, members, schema)
     if table is None:
         return own.named(columns.person)
@@ -147,10 +184,12 @@ def open_release(
         if person is not None:
             raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
         return open_published(path, rules.schema)
-    schema = schema_of(rules)
+    from foreknow.data.release import Release
+
+    schema = rules.needed_schema
     if person is not None:
         schema = replace(schema, person=person)
-    return open_table_by(path, schema, group)
+    return Release.from_schema(path, schema, group)
 
 
 def open_raw(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Microdata:
@@ -159,11 +198,10 @@ def open_raw(path: Path, policy: Path | None, columns: Columns, reading: Reading
     from foreknow.data.schema import Schema
     from foreknow.policy.policy import Policy
 
-    if is_published(path):
-        raise SchemaError(f"{str(path)!r} is published already; give the raw table")
+    refuse_published(path)
     if policy is not None:
         columns.refuse_beside_policy()
-        return Microdata(path, columns.of_one(schema_of(Policy.load(policy))), reading)
+        return Microdata(path, columns.of_one(Policy.load(policy).needed_schema), reading)
     if columns.sensitive is None or columns.quasi_identifiers is None:
         raise SchemaError(
             "say what the columns are: --policy FILE, which may give them hierarchies; or "
@@ -179,18 +217,6 @@ def is_published(path: Path) -> bool:
     from foreknow.publishing import CERTIFICATE
 
     return path.is_dir() and (path / CERTIFICATE).is_file()
-
-
-def schema_of(rules: Policy) -> Schema:
-    """The schema of a policy, which must have one."""
-    return rules.needed_schema
-
-
-def open_table_by(path: Path, schema: Schema, group: str | None) -> Release:
-    """Open a table by a schema; the option `--group` goes before the schema's group."""
-    from foreknow.data.release import Release
-
-    return Release.from_schema(path, schema, group)
 
 
 def open_published(folder: Path, schema: Schema | None) -> Release:

@@ -11,19 +11,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from foreknow import numbers
-from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask, counts_of
+from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask
 from foreknow.criteria.entropy import at_least, effective_number
-from foreknow.criteria.ledger import EachGroup
-from foreknow.criteria.protocol import Attained
+from foreknow.criteria.protocol import Attained, EachGroup, OfGroups, groups_of
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.sparse import IntArray
-from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
+from foreknow.errors import InputError, UnsupportedError, did_you_mean
 from foreknow.numbers import CLOSE, Number, as_fraction, whole_number
 from foreknow.settings import Settings
 from foreknow.text import people_text
@@ -31,14 +29,10 @@ from foreknow.text import people_text
 DiversityKind = Literal["distinct", "entropy", "recursive"]
 
 
-class _OfValues:
+class _OfValues(OfGroups):
     """A criterion of the values of each group: how a release and a search are judged by it."""
 
     counts_values: ClassVar[bool] = True
-
-    def attained(self, release: HasCounts) -> Attained:
-        """What the worst group of a release attains."""
-        raise NotImplementedError
 
     def _fails(self, counts: GroupCounts) -> Mask:
         raise NotImplementedError
@@ -46,18 +40,6 @@ class _OfValues:
     def _leaving(self, counts: GroupCounts) -> IntArray:
         """How many people must leave each group at least, all or until it holds."""
         return np.zeros(counts.n_groups, dtype=np.int64)
-
-    def measure(self, release: HasCounts) -> int | Fraction | float:
-        """What the worst group of a release attains; infinity where nothing is left to compare."""
-        return self.attained(release).amount
-
-    def holds(self, release: HasCounts) -> bool:
-        """Whether every group of a release is diverse enough."""
-        return self.attained(release).holds
-
-    def monotone(self, semantics: Semantics = "single") -> bool:
-        """Always: what both parts of a group hold, the whole holds."""
-        return True
 
     def ledger(self, semantics: Semantics = "single") -> EachGroup:
         """Start a ledger for a search."""
@@ -76,17 +58,15 @@ def require_single(criterion: Any, semantics: Semantics) -> None:
 
 def counted(criterion: Any, release: HasCounts) -> GroupCounts:
     """The counts of a release that such a criterion can be about."""
-    counts = counts_of(release)
+    counts = groups_of(release)
     require_single(criterion, counts.semantics)
-    if not counts.n_groups:
-        raise DataError("the release has no groups")
     return counts
 
 
 class LDiversitySettings(Settings):
     """``l_diversity`` in a policy file."""
 
-    l: Any  # noqa: E741
+    l: Any
     kind: DiversityKind = "distinct"
     c: Any = None
 
@@ -124,7 +104,7 @@ class LDiversity(_OfValues):
     Fraction(2, 1)
     """  # noqa: E501
 
-    l: Number  # noqa: E741
+    l: Number
     kind: DiversityKind = "distinct"
     c: Number | None = None
     key: ClassVar[str] = "l_diversity"
@@ -148,11 +128,6 @@ class LDiversity(_OfValues):
             object.__setattr__(self, "c", as_fraction(self.c))
             if self.c <= 0:  # type: ignore[operator]
                 raise InputError(f"LDiversity: c must be above 0, not {self.c}")
-
-    @classmethod
-    def from_settings(cls, read: LDiversitySettings, folder: Path) -> LDiversity:
-        """Make it of ``l_diversity = { l = 3, kind = "recursive", c = 2 }`` in a policy file."""
-        return cls(read.l, read.kind, read.c)
 
     @property
     def others(self) -> Any:
@@ -178,7 +153,7 @@ class LDiversity(_OfValues):
 
     def to_dict(self) -> dict[str, Any]:
         """``{"l_diversity": {...}}``, as in a policy file."""
-        l = self.l if isinstance(self.l, int) else plain(as_fraction(self.l))  # noqa: E741
+        l = self.l if isinstance(self.l, int) else plain(as_fraction(self.l))
         table: dict[str, Any] = {"l": l, "kind": self.kind}
         return {self.key: table if self.c is None else {**table, "c": plain(as_fraction(self.c))}}
 
@@ -272,11 +247,6 @@ class AlphaK(_OfValues):
         if not 0 < self.alpha <= 1:  # type: ignore[operator]
             raise InputError(f"AlphaK: alpha must be above 0 and at most 1, not {self.alpha}")
         whole_number(self.k, "AlphaK: k", 1)
-
-    @classmethod
-    def from_settings(cls, read: AlphaKSettings, folder: Path) -> AlphaK:
-        """Make it of ``alpha_k = { alpha = 0.5, k = 5 }`` in a policy file."""
-        return cls(read.alpha, read.k)
 
     def attained(self, release: HasCounts) -> Attained:
         """The largest share of a value in a group of a release."""

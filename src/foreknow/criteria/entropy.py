@@ -14,7 +14,7 @@ from fractions import Fraction
 from foreknow.numbers import CLOSE
 
 
-def at_least(counts: Sequence[int], l: Fraction) -> bool:  # noqa: E741
+def at_least(counts: Sequence[int], l: Fraction) -> bool:
     """Whether the entropy of positive counts is at least log(l).
 
     >>> at_least([1, 1, 1], Fraction(3)), at_least([2, 1, 1], Fraction(3))

@@ -42,21 +42,12 @@ from foreknow.result import card_of
 
 
 class Point(NamedTuple):
-    """Knowledge and its limit.
-
-    Attributes
-    ----------
-    adversary : Adversary
-    below : Fraction
-        A confidence in (0, 1]; or how many times the prior, from 1, where `relative`.
-    inclusive, relative : bool
-        Whether the limit may be reached; whether it is so many times the prior of each person.
-    """
+    """Knowledge and its limit."""
 
     adversary: Adversary
-    below: Fraction
-    inclusive: bool = False
-    relative: bool = False
+    below: Fraction  # a confidence in (0, 1]; or how many times the prior, from 1, where `relative`
+    inclusive: bool = False  # whether the limit may be reached
+    relative: bool = False  # whether it is so many times the prior of each person
 
     @property
     def key(self) -> str:

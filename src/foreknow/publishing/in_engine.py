@@ -91,10 +91,7 @@ class InEngine:
             if not source.in_order:
                 raise
             return f"an error is to name its row ({error})"
-        _log.info(
-            "%d rows are %d different ones, which took %.1f MB to fetch",
-            *(counted.n_rows, len(times), (rows.nbytes + times.nbytes) / 1e6),
-        )
+        _log.info("%d rows are %d different ones", counted.n_rows, len(times))
         return cls(counted, source, rows, times)
 
     @property

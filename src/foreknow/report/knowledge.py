@@ -49,7 +49,7 @@ class Terms:
 
     # ---- amounts in a sentence ------------------------------------------------------------
 
-    def known(self, l: int, k: int, m: int) -> str:  # noqa: E741
+    def known(self, l: int, k: int, m: int) -> str:
         """List the facts of these amounts, after "knows"; empty if there are none."""
         parts = [self._values(l) if l else "", self.people(k, named_before=bool(l)) if k else ""]
         parts = [part for part in (*parts, some(m, "link", "links") if m else "") if part]
@@ -93,7 +93,7 @@ class Terms:
             second = "person without it", "people without it"
         return first, second, ("link", "links")
 
-    def short(self, l: int, k: int, m: int) -> str:  # noqa: E741
+    def short(self, l: int, k: int, m: int) -> str:
         """The facts in a few words; empty if there are none."""
         amounts = zip((l, k, m), self.things, strict=True)
         return ", ".join(some(amount, *words) for amount, words in amounts if amount)
@@ -127,7 +127,7 @@ class Terms:
 
     # ---- parts ----------------------------------------------------------------------------
 
-    def _values(self, l: int) -> str:  # noqa: E741
+    def _values(self, l: int) -> str:
         several = some(l, self.noun, plural(self.noun))
         if self.single:
             return f"{several} the target does not have"

@@ -62,10 +62,7 @@ def learnt_sentences(learnt: Learnt | Literal[False] | None, noun: str = NOUN) -
 
 
 def estimate_sentences(estimate: Estimate, noun: str = NOUN, *, kept: bool = False) -> list[str]:
-    """What came of a requirement on what is learned: how sure, the limit, and of whom.
-
-    Where the release goes out, and was judged by columns that it does not show, that is `kept`.
-    """
+    """What came of a requirement on what is learned; `kept`, of columns that are not published."""
     point, found = estimate.point, estimate.disclosure
     adversary: Any = point.adversary
     if kept:

@@ -106,6 +106,11 @@ class Page(ABC, Generic[R]):
     def html(self, *args: Any, **options: Any) -> str:
         """One HTML page that asks nothing of any network; the same for the same result."""
 
+    def document(self, template: str, **shown: Any) -> str:
+        """Write its HTML page, for the owner only unless `kept` is None."""
+        own = {"kept": self.kept, "heading": self.headline, "name": self.name or None}
+        return document(template, **{**own, **shown})
+
     @property
     def notes(self) -> list[str]:
         """What stands beside the result, a sentence each."""

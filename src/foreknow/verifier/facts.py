@@ -28,12 +28,7 @@ class Cell(NamedTuple):
 
 
 def worst_facts(
-    held: Held,
-    about: Collection[str],
-    semantics: str,
-    l: int,  # noqa: E741
-    k: int,
-    m: int,
+    held: Held, about: Collection[str], semantics: str, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
     """The value, the group and the probability at which the adversary is surest."""
     cells, found = _cells(held, about, semantics, l), None
@@ -65,17 +60,16 @@ class Cells(NamedTuple):
 
     def exact(self, at: int) -> Cell:
         """One of them in whole numbers of Python."""
-        """One of them in whole numbers of Python."""
         tops = tuple(int(n) for n in self.tops[:, at] if n)
         others = tops if len(self.tops) else (int(self.others[at]),)
         return Cell(int(self.people[at]), int(self.holders[at]), others)
 
 
-def _cells(held: Held, about: Collection[str], semantics: str, l: int) -> Cells:  # noqa: E741
+def _cells(held: Held, about: Collection[str], semantics: str, l: int) -> Cells:
     """A value that is among the l + 1 most frequent of a group is none of its own others."""
     wanted = np.array([name in about for name in held.names], bool)[held.codes]
     group, holders = held.of_group, held.counts
-    l = min(l, int(held.kinds.max(initial=0)))  # noqa: E741
+    l = min(l, int(held.kinds.max(initial=0)))
     among = holders >= held.ranked(l)[group]
     others = np.where(among, held.top(l + 1)[group] - holders, held.top(l)[group])
     tops = np.zeros((l if semantics == "set" else 0, len(holders)), np.int64)
@@ -91,11 +85,7 @@ def _cells(held: Held, about: Collection[str], semantics: str, l: int) -> Cells:
 
 
 def _near_worst(cells: Cells, semantics: str, k: int, m: int) -> Iterator[tuple[int, Ints]]:
-    """Values that may be worst, in order; of each the cells that may make them so, by group.
-
-    By logarithms of odds against, as floats: one cell for the target and another for the family,
-    or one for both.
-    """
+    """Values that may be worst, in order; of each the cells that may make them so, by group."""
     against, nobody = _ROUGH[semantics]
     target = {known: against(cells, known) for known in {0, k}}
     none = np.zeros(len(cells.value))
@@ -201,7 +191,6 @@ def _log_but(some: Any, of: Any) -> Floats:
 
 
 def rough_single(cells: Cells, known: int) -> Floats:
-    """Logarithm of `odds_single`."""
     """Logarithm of `odds_single`."""
     return _log(cells.people - cells.holders - cells.others - known, cells.holders)
 

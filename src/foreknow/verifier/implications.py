@@ -45,10 +45,7 @@ def worst_implications(
 
 
 def _others(counts: Ints, k: int) -> list[Fraction]:
-    """Least chance that so many atoms in other buckets all fail.
-
-    A bucket may be counted twice: atoms that are spent on two like it are no worse on one.
-    """
+    """Least chance that so many atoms in other buckets all fail; a bucket may be counted twice."""
     rough = _Buckets(counts)
     least = [Fraction(1)]
     for atoms in range(1, k + 1):

@@ -35,25 +35,20 @@ class NoWorldError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Posteriors:
-    """What the adversary believes of each cell and value, shape (cells, values).
-
-    `mean` with an interval from `low` to `high`; all three the posterior where it is exact. Of a
-    bound, `mean` is the frequency in the group. `looked` and `consistent` are worlds, people being
-    told apart, and those among them that the release is possible in. `not_refuted` and `unsettled`
-    are cells that had one value in all worlds of an estimate, though others were looked for, or
-    were not looked for enough.
-    """
+    """What the adversary believes of each cell and value, shape (cells, values)."""
 
     worlds: Worlds
     how: How
-    looked: int
-    consistent: int
+    looked: int  # worlds, people being told apart
+    consistent: int  # those among them that the release is possible in
     runs: int
-    mean: FloatArray
-    low: FloatArray
+    mean: FloatArray  # the posterior; an estimate, or of a bound the frequency in the group
+    low: FloatArray  # the interval; both the mean where it is exact
     high: FloatArray
     highest: Fraction | None = None
+    # cells that had one value in all worlds of an estimate, though others were looked for
     not_refuted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    # the same, where others were not looked for enough
     unsettled: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     fractions: Mapping[int, Sequence[Fraction]] = field(default_factory=dict)  # by cell
     settled: NDArray[np.bool_] | None = None  # cells whose posteriors are exact; None: all or none

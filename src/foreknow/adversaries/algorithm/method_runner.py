@@ -49,8 +49,7 @@ class Runs:
     """A method that can be run on any world of a table, and `seen`, the release that is attacked.
 
     With several `seeds`, each is as likely; a method that states its chances is then no more than
-    its runs with these. `symmetric` overrides what is known of the method. `labelled` says whether
-    labels are seen, where the policy publishes some. `made` counts the runs.
+    its runs with these. `made` counts the runs.
     """
 
     seen: Observation

@@ -51,10 +51,7 @@ class Replay(Protocol):
 def by_parts(
     worlds: Worlds, replay: Replay, most: int, until: float | None, seed: int | None
 ) -> Posteriors:
-    """Posteriors part by part, from the true world: exact, or bounds with an estimate.
-
-    A part of at most `most` assignments is enumerated; of any other, so many are drawn.
-    """
+    """Posteriors part by part: of up to `most` assignments exact, else bounds with an estimate."""
     random = np.random.default_rng(seed)
     clock = _Clock(until)
     _log.info("looking at the decisions of the run one by one")

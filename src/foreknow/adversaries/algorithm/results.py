@@ -39,33 +39,17 @@ _UNKNOWN = 0.999
 
 @dataclass(frozen=True)
 class Case:
-    """What the adversary believes of some people who are alike to them, about one value.
+    """What the adversary believes of some people who are alike to them, about one value."""
 
-    Attributes
-    ----------
-    rows : tuple of int
-        Their rows in the table, from 1.
-    value : label
-    probability : float
-        The posterior of each of them; an estimate where `exact` is None.
-    exact : Fraction or None
-    low, high : float
-        Its interval; both the posterior where it is exact.
-    share : Fraction
-        The share of the value in their group: what the release says by itself. Of people who are
-        left out it says nothing: the share in the whole table.
-    limit : Fraction or None
-        The lowest limit that the policy sets for the value.
-    """
-
-    rows: tuple[int, ...]
+    rows: tuple[int, ...]  # their rows in the table, from 1
     value: Label
-    probability: float
+    probability: float  # the posterior of each of them; an estimate where `exact` is None
     exact: Fraction | None
-    low: float
+    low: float  # its interval; both the posterior where it is exact
     high: float
+    # of the value in their group: what the release says by itself; of people left out: in the table
     share: Fraction
-    limit: Fraction | None
+    limit: Fraction | None  # the lowest limit that the policy sets for the value
 
     @property
     def surer(self) -> bool:

@@ -17,8 +17,7 @@ import numpy as np
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts.minima import FactsMeasure, attaining, exact_minimum, theorem2_terms
-from foreknow.adversaries.facts.profiles import Profiles, profiles
-from foreknow.adversaries.facts.ratios import FloatArray
+from foreknow.adversaries.facts.profiles import FloatArray, Profiles, profiles
 from foreknow.adversaries.facts.skyline import front
 from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
 from foreknow.adversaries.facts.witness import FactsWitness, witness_of
@@ -36,7 +35,7 @@ from foreknow.settings import Amount, Settings
 class FactsSettings(Settings):
     """``facts = { l = 1, k = 5, m = 2 }`` in a policy file."""
 
-    l: Amount = 0  # noqa: E741
+    l: Amount = 0
     k: Amount = 0
     m: Amount = 0
 
@@ -80,7 +79,7 @@ class Facts:
     [Fraction(1, 4), Fraction(1, 2), Fraction(1, 1)]
     """
 
-    l: int = 0  # noqa: E741
+    l: int = 0
     k: int = 0
     m: int = 0
     key: ClassVar[str] = "facts"

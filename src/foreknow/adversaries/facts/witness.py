@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from foreknow.adversaries.facts.minima import ExactMinimum
-from foreknow.adversaries.facts.ratios import FORMULAS
+from foreknow.adversaries.facts.profiles import FORMULAS
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
 
@@ -15,48 +15,27 @@ from foreknow.data.labels import Label, in_order
 class FactsWitness:
     """Facts that attain a breach probability, whichever members of the groups are meant.
 
-    Attributes
-    ----------
-    value : label
-        The sensitive value that the adversary infers.
-    target_group : label
-        The group of the target.
-    ruled_out : tuple of labels
-        Under ``single`` values that the target is known not to have. Under ``set`` and
-        ``multiset`` values that are known to come only with the inferred one: had the target one
-        of them, it would have that one too.
-    known_group : label or None
-        The group of the people of whom something is known; None where nobody is needed.
-    known : dict of label -> int
-        Under ``single`` how many people of `known_group` are known to have which value. Under
-        ``set`` and ``multiset`` how many are known *not* to have the inferred value, its only key.
-    family_group : label or None
-        The group of the relatives; None where none is needed.
-    family : int
-        How many relatives, other than target and known people. Where fewer facts than the
-        adversary's limit already give certainty, only those are named.
-    target_position, known_position, family_position : int or None
-        The same groups by their position in the counts.
-    semantics : {"single", "set", "multiset"}
+    Under ``set`` and ``multiset`` `ruled_out` come only with the inferred value: had the target one
+    of them, it would have that one too. Where fewer facts than the limit allows already give
+    certainty, only those are named.
     """
 
-    value: Label
+    value: Label  # what the adversary infers
     target_group: Label
-    ruled_out: tuple[Label, ...]
+    ruled_out: tuple[Label, ...]  # values that the target is known not to have
+    # of the people of whom something is known; None where nobody is needed
     known_group: Label | None
+    # how many of them are known to have which value; but under ``single`` alone: not to have it
     known: dict[Label, int]
-    family_group: Label | None
-    family: int
-    target_position: int
+    family_group: Label | None  # of the relatives; None where none is needed
+    family: int  # how many relatives, other than target and known people
+    target_position: int  # the same groups by their position in the counts
     known_position: int | None
     family_position: int | None
     semantics: Semantics = "single"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; known people as a list of [value, count].
-
-        Under ``set`` and ``multiset`` the keys say what is meant there.
-        """
+        """Plain values for JSON; known people as a list of [value, count]."""
         known = [[value, count] for value, count in self.known.items()]
         told: dict[str, Any] = {"ruled_out": list(self.ruled_out), "known": known}
         if self.semantics != "single":
@@ -71,10 +50,7 @@ class FactsWitness:
 
 
 def witness_of(
-    counts: GroupCounts,
-    code: int,
-    amounts: tuple[int, int, int],
-    found: ExactMinimum,
+    counts: GroupCounts, code: int, amounts: tuple[int, int, int], found: ExactMinimum
 ) -> FactsWitness:
     """Spell out an exact minimum as facts, no more of them than attain it."""
     value = counts.values[code]

@@ -13,47 +13,26 @@ from foreknow.data.labels import Label, in_order
 
 @dataclass(frozen=True)
 class Implication:
-    """If someone has a value, then the target has the target's value.
+    """If someone has a value, then the target has the target's value."""
 
-    Attributes
-    ----------
-    group : label
-        The group of the person it begins with.
-    person : int
-        Tells people of a group apart; 0 is the target, others begin with 1.
-    value : label
-        What that person would have.
-    position : int
-        The group by its position in the counts.
-    """
-
-    group: Label
-    person: int
-    value: Label
-    position: int
+    group: Label  # of the person it begins with
+    person: int  # tells people of a group apart; 0 is the target, others begin with 1
+    value: Label  # what that person would have
+    position: int  # the group by its position in the counts
 
 
 @dataclass(frozen=True)
 class ImplicationsWitness:
     """Implications that attain a breach probability, whichever members of the groups are meant.
 
-    Attributes
-    ----------
-    value : label
-        The sensitive value that the adversary infers.
-    target_group : label
-        The group of the target.
-    implications : tuple of Implication
-        All end with "then the target has the value". One that begins with the target itself says
-        that the target does not have that other value.
-    target_position : int
-        The target's group by its position in the counts.
+    All end with "then the target has the value". One that begins with the target itself says
+    that the target does not have that other value.
     """
 
-    value: Label
+    value: Label  # what the adversary infers
     target_group: Label
     implications: tuple[Implication, ...]
-    target_position: int
+    target_position: int  # the target's group by its position in the counts
 
     def sentences(self) -> list[str]:
         """The implications in words."""

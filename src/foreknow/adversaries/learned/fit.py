@@ -50,22 +50,11 @@ _NUMBERS = 1 << 22
 
 @dataclass(frozen=True)
 class Start:
-    """What came of one start.
+    """What came of one start."""
 
-    Attributes
-    ----------
-    likelihood : float
-        Logarithm of the likelihood with smoothing, up to a constant, where it ended.
-    steps : int
-    change : float
-        How much the last step changed a chance at most.
-    converged : bool
-        Whether that is at most 1e-6.
-    """
-
-    likelihood: float
+    likelihood: float  # its logarithm, with smoothing, up to a constant, where it ended
     steps: int
-    change: float
+    change: float  # how much the last step changed a chance at most
 
     @property
     def converged(self) -> bool:
@@ -75,42 +64,21 @@ class Start:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit:
-    """Statistics that were learned from a release, and how surely.
-
-    Attributes
-    ----------
-    kinds : Kinds
-    layout : Layout
-    chances : float64 array, shape (kinds, values)
-        How likely each value is; the mean over maxima that are as likely, by their likelihood.
-    amounts : float64 array, shape (kinds, values)
-        How many people have each value, on average over worlds.
-    overall : float64 array, shape (values,)
-        How frequent each value is.
-    smoothing : float
-        So many people with the values of everybody count for each kind.
-    held_out : mapping of float to float
-        By smoothing: the logarithm of the likelihood of groups that were not learned from, up to a
-        constant; empty where the smoothing was given.
-    starts : tuple of Start
-        On a sample, where there are many groups.
-    maxima : tuple of Start
-        The different ones that were reached, on all groups; the likeliest first.
-    apart : float
-        How far the maxima that are as likely differ in a chance. Much more than the errors means
-        that the release does not tell the statistics.
-    seed : int
-    """
+    """Statistics that were learned from a release, and how surely."""
 
     kinds: Kinds
     layout: Layout
+    # by kind and value; the mean over maxima that are as likely, by their likelihood
     chances: FloatArray
-    amounts: FloatArray
-    overall: FloatArray
-    smoothing: float
+    amounts: FloatArray  # by kind and value, how many people have it, on average over worlds
+    overall: FloatArray  # how frequent each value is
+    smoothing: float  # so many people with the values of everybody count for each kind
+    # by smoothing, the likelihood of groups not learned from; empty where it was given
     held_out: Mapping[float, float]
-    starts: tuple[Start, ...]
+    starts: tuple[Start, ...]  # on a sample, where there are many groups
+    # the different ones that were reached, on all groups; the likeliest first
     maxima: tuple[Start, ...]
+    # how far maxima as likely differ; much more than errors: the release does not tell
     apart: float
     seed: int
     people: FloatArray = field(repr=False)
@@ -129,10 +97,7 @@ class Fit:
 
     @cached_property
     def covariance(self) -> FloatArray | None:
-        """Of the chances, row by row; None where there are more than 600, or they are smoothed.
-
-        The inverse of the empirical information: the squares of how much each group pulls.
-        """
+        """Inverse empirical information of chances; None where over 600, or smoothed."""
         n_kinds, n_values = self.chances.shape
         size = n_kinds * n_values
         if size > MOST_ERRORS or self.kinds.near is not None:
@@ -343,7 +308,6 @@ def fit(
     """Learn statistics from several starts; the first is the groups' own frequencies.
 
     A smoothing that is not given is chosen on halves of the groups.
-
     The others come in pairs, drawn at random and mirrored, so that where two kinds could be
     exchanged, both ways are found.
     """

@@ -20,22 +20,12 @@ _POINTS = 200
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """The kinds of people that statistics are by.
-
-    Attributes
-    ----------
-    attributes : tuple of str
-    labels : sequence of signatures
-        What each kind is called.
-    of_signature : int64 array
-        The kind of each signature.
-    near : float64 array, shape (kinds, kinds), optional
-        How much the people of each kind count for another; None where only its own do.
-    """
+    """The kinds of people that statistics are by."""
 
     attributes: tuple[str, ...]
-    labels: Sequence[Signature]
-    of_signature: IntArray
+    labels: Sequence[Signature]  # what each kind is called
+    of_signature: IntArray  # the kind of each signature
+    # how much the people of each kind count for another; None where only its own do
     near: FloatArray | None = None
 
     @classmethod
@@ -64,11 +54,7 @@ class Kinds:
         return cls(signatures.attributes, labels, keys.astype(np.int64), near)
 
     def groups(
-        self,
-        signatures: Signatures,
-        value_offsets: IntArray,
-        values: IntArray,
-        counts: IntArray,
+        self, signatures: Signatures, value_offsets: IntArray, values: IntArray, counts: IntArray
     ) -> SignatureGroups:
         """The groups of a release, by kind."""
         n_groups = len(signatures.offsets) - 1

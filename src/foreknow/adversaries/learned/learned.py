@@ -51,33 +51,17 @@ class LearnedSettings(Settings):
 
 @dataclass(frozen=True)
 class LearnedWitness:
-    """The person of whom the adversary becomes surest.
-
-    Attributes
-    ----------
-    value : label
-    group : label
-        The group of the person.
-    signature : dict of str to str or None
-        What is known of them; all members of the group with it are alike.
-    people : int
-        How many these are.
-    size, holders : int
-        People of the group, and occurrences of the value in it.
-    statistics : float
-        How sure the adversary is by what was learned alone, for anybody of this signature.
-    low, high : float or None
-        Between these the posterior lies in 90 of 100 cases, if the statistics are off by what a
-        sample is off; None where these errors were not worked out.
-    """
+    """The person of whom the adversary becomes surest."""
 
     value: Label
-    group: Label
+    group: Label  # of the person
+    # what is known of them; all members of the group with it are alike
     signature: dict[str, str | None]
-    people: int
-    size: int
-    holders: int
-    statistics: float
+    people: int  # how many these are
+    size: int  # people of the group
+    holders: int  # occurrences of the value in it
+    statistics: float  # how sure what was learned alone makes, of anybody of this signature
+    # between these the posterior lies in 90 of 100 cases, if the errors are those of a sample
     low: float | None
     high: float | None
 
@@ -324,19 +308,11 @@ class Learned:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Learning:
-    """What was learned from a release, and how sure of everybody it makes.
-
-    Attributes
-    ----------
-    counts : GroupCounts
-    kinds : Kinds
-    fit : Fit or None
-        How it was learned; None where it was given.
-    """
+    """What was learned from a release, and how sure of everybody it makes."""
 
     counts: GroupCounts
     kinds: Kinds
-    fit: Fit | None
+    fit: Fit | None  # how it was learned; None where it was given
     layout: Layout
     statistics: FloatArray  # by cell
     of_people: Signatures

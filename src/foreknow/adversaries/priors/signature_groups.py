@@ -19,17 +19,12 @@ Reading: TypeAlias = Literal["joint", "binary"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SignatureGroups:
-    """Two tables of the same groups, as compressed sparse rows; codes increase within a group.
+    """Two tables of the same groups, as compressed sparse rows; codes increase within a group."""
 
-    `offsets`, `signatures` and `people` say how many people of each group have which signature;
-    `value_offsets`, `values` and `counts` how often each value occurs there. Everyone has exactly
-    one value, so both count the same people.
-    """
-
-    offsets: IntArray
+    offsets: IntArray  # how many people of each group have which signature
     signatures: IntArray
     people: IntArray
-    value_offsets: IntArray
+    value_offsets: IntArray  # how often each value occurs there; everyone has exactly one
     values: IntArray
     counts: IntArray
 
@@ -109,10 +104,7 @@ def _pairs(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PriorMatrix:
-    """Prior probabilities by signature and value (the paper's definition 2).
-
-    A row need not sum to one: only ratios matter under the joint reading.
-    """
+    """Prior probabilities by signature and value (definition 2); rows may have any sum."""
 
     fractions: Sequence[Sequence[Fraction]]
 

@@ -168,6 +168,7 @@ class SparkCounts:
         keys = list(map(self._table.inner, columns))
         with self._table.clear_errors():
             found = self._table.frame.groupBy(*keys).count().toArrow()
+        _log.info("%.1f MB of counts came from Spark", found.nbytes / 1e6)
         return in_codes(found.to_batches(), columns)
 
     def names_each_row(self, person: str) -> bool:

@@ -20,7 +20,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean, hints
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import bags_of, dealt_chance, groups_of_people
-from foreknow.methods.protocol import Grouping, Traits, note_of_boxes, notes_of_seed
+from foreknow.methods.protocol import Grouper, Grouping, Traits, note_of_boxes, notes_of_seed
 from foreknow.methods.random import generator
 from foreknow.methods.streamliner.gda import by_rank, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa, plan_undivided
@@ -38,14 +38,14 @@ Variant: TypeAlias = Literal["rda", "ria", "gda", "gsa"]
 class StreamlinerSettings(Settings):
     """``[publish.streamliner]`` in a policy file."""
 
-    l: Annotated[int, Field(ge=2)] | None = None  # noqa: E741
+    l: Annotated[int, Field(ge=2)] | None = None
     variant: Variant = "rda"
     weights: dict[str, Amount] = Field(default={})
 
 
 @hints()
 @dataclass(frozen=True)
-class Streamliner:
+class Streamliner(Grouper):
     """Groups in which no sensitive value has more than 1/l, made by a method that all may know.
 
     Parameters
@@ -103,7 +103,7 @@ class Streamliner:
     which allows l = 2 at most
     """
 
-    l: int | None = None  # noqa: E741
+    l: int | None = None
     variant: Variant = "rda"
     weights: Mapping[str, int] = field(default_factory=dict)
     key: ClassVar[str] = "streamliner"
@@ -136,38 +136,6 @@ class Streamliner:
 
     def __hash__(self) -> int:
         return hash((self.l, self.variant, frozenset(self.weights.items())))
-
-    def partition(
-        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
-    ) -> IntArray:
-        """Group the rows of a table.
-
-        Parameters
-        ----------
-        microdata : Microdata
-            One sensitive value per person.
-        policy : Policy, optional
-            Asked for l where none is given, else not: what the groups withstand follows from l.
-        seed : int, optional
-            From the system's entropy when left out, and only then safe against an adversary who
-            knows the method: see the notes above.
-
-        Returns
-        -------
-        int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; -1 for a row that is left out
-            because its sensitive value is missing.
-
-        Raises
-        ------
-        NoSafeRelease
-            If a value is so frequent that no groups exist; the message says which and by how
-            many people. Also if GDA is stuck, or no l holds the policy.
-        InputError
-            If a weight is given for no quasi-identifier, the seed is no whole number from 0, or
-            there is neither l nor a policy.
-        """
-        return self.grouping(microdata, policy, seed).of_row
 
     def grouping(
         self,
@@ -232,7 +200,7 @@ class Streamliner:
         abac 0
         """
         sizes = self._sizes(microdata)
-        own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l  # noqa: E741
+        own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l
         assert l is not None
         if own is None or int(sizes.max()) * l > len(own):
             return Fraction(0)
@@ -315,7 +283,7 @@ class Streamliner:
     def _groups(
         self, microdata: Microdata, sizes: IntArray, random: np.random.Generator
     ) -> IntArray:
-        codes, l = microdata.sensitive_codes, self.l  # noqa: E741
+        codes, l = microdata.sensitive_codes, self.l
         assert l is not None
         if self.variant == "rda":
             return groups_of_plan(plan_rda(sizes, l), codes, sizes, random)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from foreknow.adversaries.algorithm import Attack, Case
 from foreknow.adversaries.algorithm.worlds import amount_text
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.report.page import Block, Grid, Page, Sentence, document
+from foreknow.report.page import Block, Grid, Page, Sentence
 from foreknow.report.words import interval_text, number, percent, some, visible
 
 # Cases of a page, and of a notebook or terminal.
@@ -51,10 +51,9 @@ class AttackPage(Page[Attack]):
         attack, cases = self.result, self._cases(_PAGE)
         proved = attack.exact and not attack.found
         title = "Who is found out further, the worst first"
-        return document(
+        return self.document(
             "plain.html.j2",
-            kept=self.kept,
-            heading=self.headline,
+            name=None,
             eyebrow="Attack by an adversary who knows the algorithm",
             scope=_scope(attack),
             mood="unsafe" if attack.found else "safe" if proved else "plain",

@@ -9,7 +9,8 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.comparison import Candidate, Comparison
 from foreknow.numbers import percentage
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
+from foreknow.report.pages.utility import share_text
 from foreknow.report.words import listing, number, percent, some, visible
 
 _NOTHING = "–"
@@ -36,11 +37,8 @@ class ComparisonPage(Page[Comparison]):
         """Write the page: the frontier, every run, and why some made no release."""
         found = self.result
         drawn = [each for each in found.safe if each.risk is not None]
-        return document(
+        return self.document(
             "comparison.html.j2",
-            kept=self.kept,
-            heading=self.headline,
-            name=found.name,
             scope=self._scope(),
             sentences=[*self._said()],
             explanation=_explanation(found),
@@ -87,9 +85,7 @@ class ComparisonPage(Page[Comparison]):
                 )
             )
         head = ("method", "limit", *map(visible, varied), "release", "NCP", "error", "sure")
-        note = "* No other one is better in both error and how sure somebody can become." * bool(
-            best
-        )
+        note = _STARRED if best else ""
         return Grid((*head, "groups", "over", "sec"), rows, (0, 2 + len(varied)), note)
 
     def reasons(self) -> Grid:
@@ -200,9 +196,7 @@ def _loss_text(each: Candidate) -> str:
 
 
 def _share_text(share: float | None) -> str:
-    if share is None:
-        return _NOTHING
-    return "below 0.1%" if 0 < share < 0.0005 else percentage(share, 1)
+    return _NOTHING if share is None else share_text(share)
 
 
 def _over_text(each: Candidate) -> str:

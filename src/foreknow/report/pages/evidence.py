@@ -13,7 +13,7 @@ from foreknow.numbers import percentage, significant
 from foreknow.publishing import CERTIFICATE, REPORT
 from foreknow.report.exposed import MEANING, exposed_figure, exposed_grid
 from foreknow.report.knowledge import describe
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
 from foreknow.report.pages.audit import (
     by_requirement,
     criterion_sentence,
@@ -100,11 +100,8 @@ class EvidencePage(Page[EvidenceReport]):
             drawn = None if self._withheld(found.requirement) else exposed_figure(found)
             if drawn is not None:
                 figures.append((f"people-{place}", title, drawn[0], drawn[1]))
-        return document(
+        return self.document(
             "evidence.html.j2",
-            kept=self.kept,
-            heading=self.headline,
-            name=self.result.name,
             scope=utility_line(audit.utility),
             no_conclusion=_NO_CONCLUSION,
             published=self._published(),
@@ -573,7 +570,7 @@ class EvidencePage(Page[EvidenceReport]):
         found, source = self.result, self.result.certificate.source
         said = [
             "The certificate names the digests of the other files, so it stands for all of them. "
-            f"Anybody can judge them afresh: foreknow verify {visible(found.name)}.",
+            f"Anybody can judge them afresh: foreknow verify {visible(found.name)}."
         ]
         if found.signed:
             said.append(f"The signature of {CERTIFICATE} was checked with the public key given.")
