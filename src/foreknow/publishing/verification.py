@@ -705,8 +705,9 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
     # Opened before they are digested: a table that changes afterwards cannot be read any more.
     tables = {}
     for part, files in known.paths(folder).items():
-        opened = _opened(folder / f"{part}.{known.format}", files)
-        for file in files:
+        place = folder / f"{part}.{known.format}"
+        opened = _opened(place, files)
+        for file in files if opened is not None else [place]:
             name = file.relative_to(folder).as_posix()
             if opened is None or digest_of(file) != known.files[name]:
                 raise CertificateError(
