@@ -326,7 +326,7 @@ def judge(
             raise CertificateError(f"not verified: all else is as certified, but {lacking}")
         problems.append(lacking)
     found = Verification(
-        files=tuple(known.files) if len(files) > 1 else (files[0].name,),
+        files=(release.name,) if files == [release] else tuple(known.files),
         people=people,
         n_groups=n_groups,
         groups=tuple(known.groups),

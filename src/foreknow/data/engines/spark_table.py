@@ -35,6 +35,7 @@ _KINDS = re.compile(
     r"string|(var)?char\(\d+\)|boolean|tinyint|smallint|int|bigint|float|double|decimal\(.*\)"
     r"|date|timestamp|timestamp_ntz"
 )
+_CAUSE = re.compile(r"(?:: |Caused by: )?((?:[\w$]+\.)*\w*(?:Error|Exception): .*)")
 _FLOATS = {"float", "double"}
 _BROADCAST = 64 << 20  # bytes of what is joined with each row
 _ROWS_PER_PART = 4_000_000
@@ -129,6 +130,8 @@ class SparkTable:
             yield
         except (PySparkException, pa.ArrowException) as error:
             raise DataError(f"{self.name} cannot be read: {_first_line(error)}") from None
+        except AssertionError:  # all that Spark says of it
+            raise DataError(f"{self.name} cannot be read: its session has ended") from None
         except Exception as error:
             if not type(error).__module__.startswith("py4j"):
                 raise
@@ -142,9 +145,10 @@ def _inner(number: int) -> str:
 
 
 def _first_line(error: BaseException) -> str:
+    """The cause of an error, without the hundred lines of where it was."""
     lines = [line for line in str(error).splitlines() if line.strip()]
-    said = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception): ", line)]
-    return (said[-1] if said else lines[0] if lines else type(error).__name__).strip()
+    causes = [found for line in lines if (found := _CAUSE.match(line))]
+    return causes[-1][1] if causes else lines[0].strip() if lines else type(error).__name__
 
 
 class SparkCounts:
@@ -289,7 +293,7 @@ class SparkCounts:
         _log.warning(
             "the executors of Spark could not write %s into %s (%s); it is written here, %s. Name "
             "a folder that they share with this process, by the environment variable TMPDIR, and "
-            "see that Python there has pyarrow and numpy",
+            "see that Python there (PYSPARK_PYTHON) has pyarrow and numpy",
             *(what, folder, why),
             "of rows that come from Spark" if what == _MEMBERS else "from the counts",
         )
