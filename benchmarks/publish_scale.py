@@ -104,7 +104,7 @@ def one(what: str, path: Path, memory: str | None) -> dict[str, Any]:
         found = connection.sql(f"SELECT {keys}, count(*) FROM '{path}' GROUP BY {keys}")
         many = sum(map(len, found.to_arrow_reader()))
     elif what == "spark_group_by":
-        keys = ["q0", "q1", "q2", "q3", "q4", "disease"]
+        keys = [*POLICY["schema"]["quasi_identifiers"], "disease"]
         many = len(frame.groupBy(*keys).count().toArrow())
     elif what == "audit":
         many = fk.audit(path, fk.Policy.of(AUDIT)).counts.n_groups

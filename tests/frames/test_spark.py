@@ -115,6 +115,9 @@ def test_a_release_from_spark_is_the_one_from_its_file(people, tmp_path, at_home
             ).created_by
         }
         assert max(part.num_rows for part in parts) <= 1500
+        assert people.sparkSession.read.parquet(str(folder / f"{name}.parquet")).count() == len(
+            table
+        )
     assert not list(tmp_path.rglob("*.crc"))
     if form == "generalized":
         assert owners(folder) == owners(tmp_path / "here")
@@ -158,7 +161,7 @@ def test_executors_draw_rows_of_a_group_in_every_order_equally_often(session, tm
     # A run is a group of four; each is drawn by itself, 7200 of them by one executor.
     times, people = 7200, np.array([4])
     first = drawn.Bag(
-        pa.table({"ill": ["a", "b", "c"]}), np.zeros(3, np.uint16), np.array([1, 1, 2])
+        pa.table({"ill": ["b", "a", "c"]}), np.zeros(3, np.uint16), np.array([1, 1, 2])
     )
     other = drawn.Bag(
         pa.table({"drug": ["x", "y", "z"]}), np.zeros(3, np.uint16), np.array([1, 1, 2])
@@ -168,6 +171,9 @@ def test_executors_draw_rows_of_a_group_in_every_order_equally_often(session, tm
     counts = SparkCounts(SparkTable(session.range(1)))
     (path,) = counts.drawn(drawing, tmp_path / "release.parquet", 1 << 20)
     rows = pq.read_table(path)
+    for name in ("ill", "drug"):  # the file lists values as its rows show them first
+        (chunk, *_) = pq.read_table(path, read_dictionary=[name]).column(name).chunks
+        assert chunk.dictionary.to_pylist() == list(dict.fromkeys(rows[name].to_pylist()))
     ill, drug = ("".join(rows[name].to_pylist()) for name in ("ill", "drug"))
     seen = Counter((ill[i : i + 4], drug[i : i + 4]) for i in range(0, 4 * times, 4))
     assert len(seen) == 144

@@ -87,17 +87,19 @@ def _read_plan(path: Path, n_bags: int) -> Iterator[Any]:
         end = os.path.getsize(path)
         while file.tell() < end:
             labels, people = _parted(file, 1)
+            encoded = [
+                column.dictionary_encode() if pa.types.is_string(column.type) else column
+                for column in labels.columns
+            ]
+            labels = pa.table(encoded, names=labels.column_names)
+            # Dictionaries of bags would tell in which order entries were counted.
             yield Run(labels, people, [Bag(*_parted(file, 2)) for _ in range(n_bags)])
 
 
 def _parted(file: Any, many: int) -> tuple[Any, ...]:
     table = pa.ipc.open_stream(file).read_all()
     numbers = [column.to_numpy() for column in table.columns[-many:]]
-    kept = [
-        column.dictionary_encode() if pa.types.is_string(column.type) else column
-        for column in table.columns[:-many]
-    ]
-    return pa.table(kept, names=table.column_names[:-many]), *numbers
+    return pa.table(table.columns[:-many], names=table.column_names[:-many]), *numbers
 
 
 def draw(plan: Path, columns: Sequence[str], n_bags: int) -> tuple[str, int]:
