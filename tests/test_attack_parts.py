@@ -10,6 +10,7 @@ from tests.examples import NIGHTLY
 from tests.oracle.algorithm_worlds import posteriors
 
 import foreknow as fk
+from foreknow.methods.fulldomain.replay import Replay as NodeReplay
 from foreknow.methods.mondrian.replay import Replay
 from foreknow.methods.protocol import as_written
 
@@ -257,3 +258,89 @@ def test_a_group_that_no_other_table_explains_is_what_it_says():
     assert not found.found
     assert not found.undecided
     assert {found.posterior(row, "a") for row in range(1, 61)} == {Fraction(1, 3)}
+
+
+FULL = [own for place, own in enumerate(REQUIREMENTS) if place != 5]  # no ledger decides these
+
+
+@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 6))
+def test_fulldomain_by_parts_says_what_enumeration_says(seed):
+    """The search is run on every world, and compared with what the nodes that came before tell."""
+    random = np.random.default_rng(seed)
+    kinds = {"age": 6, "zip": 4} if seed % 3 else {"age": 8}
+    levels = {"age": fk.Intervals([2, 4]), **({"zip": fk.Intervals([2])} if seed % 3 else {})}
+    found = fk.FullDomain(
+        objective=["ncp", "entropy", "height"][seed % 3], find=["best", "minimal"][seed % 2]
+    )
+    for _ in range(20):
+        people = int(random.integers(6, 9))
+        values, columns, table = random_table(random, people, kinds, 3, levels)
+        policy = fk.Policy(FULL[seed % len(FULL)], table.schema, BUCKETS)
+        try:
+            groups = found.partition(table, policy).tolist()
+            break
+        except (fk.NoSafeRelease, fk.InputError):
+            continue
+
+    def run(world):
+        try:
+            own = found.partition(microdata(world, levels, **columns), policy)
+        except fk.NoSafeRelease:
+            return None
+        return together(own.tolist())
+
+    expected, n_worlds, possible = posteriors(values, groups, run, together(groups))
+    for most in (10_000, 40, 3):
+        told = fk.attack(table, found, policy, worlds=most, seed=seed)
+        assert told.n_worlds == n_worlds
+        is_within(told, expected, values)
+        if told.how == "parts" and told.exact:
+            assert told.consistent == possible
+        assert set(told.certain) <= {p + 1 for (p, _), chance in expected.items() if chance == 1}
+
+
+@pytest.mark.parametrize("seed", range(100 if NIGHTLY else 4))
+def test_nodes_that_came_before_say_what_fulldomain_makes_of_larger_worlds(seed):
+    random = np.random.default_rng(seed)
+    n = int(random.integers(20, 150))
+    values = random.choice(list("abcdef"), n, p=[0.3, 0.25, 0.2, 0.1, 0.1, 0.05]).tolist()
+    columns = {
+        "age": random.integers(0, 30, n).tolist(),
+        "zip": random.integers(0, 12, n).tolist(),
+    }
+    levels = {"age": fk.Intervals([5, 10]), "zip": fk.Intervals([3, 6])}
+    table = microdata(["a", "b", *values[2:]], levels, **columns)
+    policy = fk.Policy([*FULL, *LARGER][seed % (len(FULL) + len(LARGER))], table.schema)
+    found = fk.FullDomain()
+    try:
+        groups = found.partition(table, policy)
+    except (fk.NoSafeRelease, fk.InputError):
+        return
+    replay = NodeReplay.of(found, table, policy)
+    if replay is None:
+        return
+    for _ in range(12):
+        codes = np.asarray(table.sensitive_codes).copy()
+        for _ in range(int(random.integers(1, 12))):
+            one = int(random.integers(n))
+            other = int(random.choice(np.flatnonzero(groups == groups[one])))
+            codes[[one, other]] = codes[[other, one]]
+        made = together(found.partition(table.with_sensitive(codes), policy).tolist())
+        assert replay.same(codes) == (made == together(groups.tolist()))
+
+
+def test_nearly_nobody_of_fulldomain_is_left_open_at_real_sizes():
+    random = np.random.default_rng(4)
+    n = 2000
+    values = random.choice(list("abcdef"), n, p=[0.4, 0.25, 0.15, 0.1, 0.06, 0.04]).tolist()
+    columns = {
+        "age": random.integers(20, 70, n).tolist(),
+        "zip": random.integers(0, 30, n).tolist(),
+    }
+    levels = {"age": fk.Intervals([5, 10, 20]), "zip": fk.Intervals([5, 15])}
+    table = microdata(values, levels, **columns)
+    policy = fk.Policy([fk.Requirement(fk.Facts(l=1), below="3/4", knowing=[])], table.schema)
+    told = fk.attack(table, fk.FullDomain(), policy, worlds=1000, seconds=None, seed=1)
+    assert told.how == "parts"
+    assert not told.breaches
+    assert len(told.unsettled) < n / 10

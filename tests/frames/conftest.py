@@ -4,6 +4,7 @@ import os
 import sys
 
 import pytest
+from tests.cli.conftest import desk  # noqa: F401  # a fixture
 from tests.frames.backends import FILES, TYPED
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of the executors of Spark

@@ -60,12 +60,10 @@ class Measure(Protocol):
     @property
     def has_fractions(self) -> bool:
         """Whether its cells have a detail by which fractions decide."""
-        ...
 
     @property
     def nowhere(self) -> FloatArray:
         """The ratios of a group without the key, shape (ratios, 1)."""
-        ...
 
     @property
     def by_values(self) -> ByValues | None:
@@ -74,27 +72,21 @@ class Measure(Protocol):
 
     def bind(self, n_values: int) -> int:
         """Note how many sensitive values there are; return how many keys."""
-        ...
 
     def cells(self, counts: GroupCounts) -> Cells:
         """The cells of some groups, perhaps without their ratios."""
-        ...
 
     def rated(self, cells: Cells) -> Cells:
         """The same with their ratios."""
-        ...
 
     def odds(self, minima: FloatArray) -> FloatArray:
         """Odds against a breach, of minima of shape (ratios, ...)."""
-        ...
 
     def attaining(self, cells: Cells) -> Cells:
         """The cells that may attain a minimum; only asked for where it has fractions."""
-        ...
 
     def exact(self, detail: Any) -> Fraction:
         """The breach probability over the cells of one key, by their detail."""
-        ...
 
 
 class ByValues(Protocol):
@@ -102,11 +94,9 @@ class ByValues(Protocol):
 
     def worst(self, counts: GroupCounts) -> Cells:
         """The worst cell of each group by itself, rated; groups without any are left out."""
-        ...
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
         """How many people must leave each group at least, all or until it is safe."""
-        ...
 
 
 @dataclass(eq=False)

@@ -82,16 +82,8 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        about = self.requirement.values
         return {
-            "requirement": self.requirement.name,
-            "values": None if about is None else [str(v) for v in about],
-            "except": [str(v) for v in self.requirement.excluded],
-            **(written(self.requirement, None) if self.requirement.about_sets else {}),
-            **({"within": w.given} if (w := self.requirement.within) is not None else {}),
-            **_sight_of(self.requirement, self.known),
-            "adversary": self.point.adversary.to_dict(),
-            self.point.key: str(self.point.below),
+            **_asked(self.requirement, self.point, self.known),
             **({"limit": str(self.limit)} if self.point.relative else {}),
             "safe": self.safe,
             "worst": self.disclosure.to_dict(),
@@ -107,6 +99,21 @@ class Verdict:
             f"Verdict({word}: {self.point.adversary} reaches {chance} for {self.value!r}, "
             f"limit {limit})"
         )
+
+
+def _asked(requirement: Requirement, point: Point, known: Sequence[str]) -> dict[str, Any]:
+    """What a requirement asks at one of its points, for JSON."""
+    about, within = requirement.values, requirement.within
+    return {
+        "requirement": requirement.name,
+        "values": None if about is None else [str(v) for v in about],
+        "except": [str(v) for v in requirement.excluded],
+        **(written(requirement, None) if requirement.about_sets else {}),
+        **({} if within is None else {"within": within.given}),
+        **_sight_of(requirement, known),
+        "adversary": point.adversary.to_dict(),
+        point.key: str(point.below),
+    }
 
 
 def _sight_of(requirement: Requirement, known: Sequence[str]) -> dict[str, Any]:
@@ -165,15 +172,8 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        about = self.requirement.values
         return {
-            "requirement": self.requirement.name,
-            "values": None if about is None else [str(v) for v in about],
-            "except": [str(v) for v in self.requirement.excluded],
-            **(written(self.requirement, None) if self.requirement.about_sets else {}),
-            **_sight_of(self.requirement, self.known),
-            "adversary": self.point.adversary.to_dict(),
-            self.point.key: str(self.point.below),
+            **_asked(self.requirement, self.point, self.known),
             **({"limit": float(self.limit)} if self.point.relative else {}),
             "estimate": True,
             "within": self.within,

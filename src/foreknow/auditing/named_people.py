@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts.witness import FactsWitness
+from foreknow.adversaries.facts.facts import FactsWitness
 from foreknow.adversaries.statements.formulas import quoted
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label

@@ -18,6 +18,7 @@ from foreknow.cli.inputs import (
     open_own,
     open_raw,
     open_release,
+    open_tally,
     open_whole,
     refuse_published,
     require_published,
@@ -63,6 +64,18 @@ def audit(
         str | None,
         typer.Option("--group", "-g", help="The column with the group of each row, if any."),
     ] = None,
+    counts: Annotated[
+        bool,
+        typer.Option("--counts", help="RELEASE is a tally, such as foreknow sql counts."),
+    ] = False,
+    sensitive: Annotated[
+        str | None,
+        typer.Option("--sensitive", "-s", help="Of a tally, if the policy has no [schema]."),
+    ] = None,
+    count: Annotated[
+        str | None,
+        typer.Option("--count", "-n", help="Of a tally: the column of counts (default: count)."),
+    ] = None,
     people: Annotated[
         Path | None,
         typer.Option(
@@ -85,7 +98,7 @@ def audit(
 
     RELEASE is a table with a group column (--group, or group = "..." in the policy's schema), a
     table whose rows with equal quasi-identifiers form a group, or a folder that "foreknow publish"
-    wrote.
+    wrote. With --counts, it says how many people share each combination of values.
     """
     from foreknow.auditing import audit as auditing
     from foreknow.data.microdata import Microdata
@@ -94,8 +107,15 @@ def audit(
     limit_memory(memory)
     rules = load_policy(policy, reading)
     output.refuse(release, policy, people, csv=exposed)
+    if not counts and (sensitive is not None or count is not None):
+        option = "--count" if sensitive is None else "--sensitive"
+        raise InputError(f"{option} is for a tally, which --counts says; the policy has the rest")
     with output.progress("Counting the release"):
-        judged = open_release(release, rules, group)
+        if counts:
+            columns = Columns(group, sensitive=sensitive)
+            judged = open_tally(release, rules, columns, count, reading)
+        else:
+            judged = open_release(release, rules, group)
         known = None if people is None else Microdata(people, rules.needed_schema)
         found = auditing.audit(judged, rules, people=known, learned=learned)
     if exposed is not None:
@@ -158,10 +178,6 @@ def skyline(
         raise InputError("give one of --value, --any-of and --within: each is a secret of its own")
     if (name_people and not value) or (above is not None and not (value or any_of or within)):
         raise InputError("--above and --name-people are about values; add --value")
-    if value and any_of:
-        raise InputError("--any-of is one secret; give it or --value, not both")
-    if name_people and any_of:
-        raise InputError("--name-people is about single values; give --value in place of --any-of")
     output.refuse(release, policy, table, members)
     own = name_people and is_published(release)
     if own and table is None:

@@ -28,6 +28,7 @@ from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
 from foreknow.cli.prepare import compare, init, priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
 from foreknow.cli.publish import demo, evidence, publish, verify
+from foreknow.cli.sql import sql
 from foreknow.errors import (
     ForeknowError,
     InputError,
@@ -73,6 +74,7 @@ _COMMANDS = (
     publish,
     verify,
     evidence,
+    sql,
     demo,
 )
 for command in _COMMANDS:

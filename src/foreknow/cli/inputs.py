@@ -19,10 +19,11 @@ from foreknow.cli.options import (
     Sensitive,
     print_plain,
 )
-from foreknow.errors import InputError, SchemaError, did_you_mean
+from foreknow.errors import InputError, SchemaError, UnsupportedError, did_you_mean
 
 if TYPE_CHECKING:
     from foreknow.data.counts import GroupCounts
+    from foreknow.data.engines.columns import Missing
     from foreknow.data.labels import Label
     from foreknow.data.microdata import Microdata
     from foreknow.data.reading import Reading
@@ -190,6 +191,65 @@ def open_release(
     if person is not None:
         schema = replace(schema, person=person)
     return Release.from_schema(path, schema, group)
+
+
+def open_tally(
+    path: Path, rules: Policy, columns: Columns, count: str | None, reading: Reading
+) -> Release:
+    """Open a table of counts as a policy with a schema says, or options beside one without."""
+    from foreknow.data.engines import open_table
+    from foreknow.data.release import COUNT, Release
+
+    if is_published(path):
+        raise SchemaError(
+            f"the columns of {str(path)!r} are in its certificate; leave out --counts"
+        )
+    schema, group = rules.schema, columns.group
+    sensitive = None if columns.sensitive is None else listed(columns.sensitive)
+    table = open_table(path, reading if schema is None else cast("Reading", schema.reading))
+    several = group is not None and group not in table.columns and "," in group
+    by = listed(group) if group is not None and several else group
+    if schema is None:
+        if sensitive is None or by is None:
+            raise SchemaError(
+                "say what the columns are: --group COLUMN and --sensitive COLUMN, or [schema] in "
+                "the policy"
+            )
+        return Release.from_tally(table, group=by, sensitive=sensitive, count=count or COUNT)
+    tally_of(rules)
+    if sensitive not in (None, [*schema.sensitives]):
+        raise SchemaError(
+            f"--sensitive {columns.sensitive} contradicts the policy, which says "
+            f"{', '.join(schema.sensitives)}; leave it out"
+        )
+    lacking = [name for name in schema.other if name not in table.columns]
+    if lacking:
+        raise SchemaError(
+            f"{table.name} has no column {lacking[0]!r}, which the policy says is published beside "
+            "(other): count by it, too, as foreknow sql does, or take it out of other"
+        )
+    return Release.from_tally(
+        table,
+        group=by or schema.group or list(schema.quasi_identifiers),
+        sensitive=list(schema.sensitives),
+        count=count or COUNT,
+        other=schema.other,
+        missing=cast("Missing", schema.missing),
+    )
+
+
+def tally_of(rules: Policy) -> list[str]:
+    """The columns by which a release is to be counted, for a policy that needs no more."""
+    schema = rules.needed_schema
+    if schema.several:
+        raise UnsupportedError(
+            f"a person may have several values of {' and '.join(schema.several)}, and a tally "
+            "does not tell which are of one person: audit the release itself"
+        )
+    groups = schema.quasi_identifiers if schema.group is None else [schema.group]
+    by = [name for point in rules.points for name in getattr(point.adversary, "by", ())]
+    every = [*groups, *schema.sensitives, *schema.other, *by, *sorted(rules.attributes)]
+    return list(dict.fromkeys(every))
 
 
 def open_raw(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Microdata:

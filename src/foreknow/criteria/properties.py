@@ -18,7 +18,7 @@ import numpy as np
 
 from foreknow import numbers
 from foreknow.adversaries.protocol import HasCounts, counts_of, whole_amount
-from foreknow.criteria.entropy import at_least
+from foreknow.criteria.diversity import at_least
 from foreknow.criteria.protocol import Attained, EachGroup, OfGroups, groups_of
 from foreknow.data.counts import Semantics
 from foreknow.errors import InputError, hints

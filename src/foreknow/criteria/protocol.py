@@ -52,23 +52,18 @@ class Criterion(Protocol):
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Criterion:
         """Make one of what a policy file says."""
-        ...
 
     def attained(self, release: HasCounts) -> Attained:
         """What a release attains, where, and in words."""
-        ...
 
     def measure(self, release: HasCounts) -> int | Fraction | float:
         """What a release attains."""
-        ...
 
     def holds(self, release: HasCounts) -> bool:
         """Whether a release attains what is required."""
-        ...
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups can never make a release fail it."""
-        ...
 
     def ledger(self, semantics: Semantics = "single") -> Ledger:
         """Start a ledger for a search.
@@ -76,11 +71,9 @@ class Criterion(Protocol):
         One that declares ``compares_table = True`` takes ``whole``, too: an int64 array, how many
         people of the whole table have each value.
         """
-        ...
 
     def to_dict(self) -> dict[str, Any]:
         """What stands for it in a policy file."""
-        ...
 
 
 class OfGroups:

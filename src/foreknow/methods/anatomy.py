@@ -23,7 +23,14 @@ from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import UnsupportedError, hints
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
-from foreknow.methods.protocol import Grouper, Grouping, Traits, note_of_boxes, notes_of_seed
+from foreknow.methods.protocol import (
+    BY_VALUES_ALONE,
+    Grouper,
+    Grouping,
+    Traits,
+    note_of_boxes,
+    notes_of_seed,
+)
 from foreknow.methods.random import generator
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
@@ -123,12 +130,20 @@ def chance_of_anatomy(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:
     >>> chance_of_anatomy(Counter({(0, 1): 1, (0, 1, 2): 1}), np.array([2, 2, 1]), 2)
     Fraction(1, 4)
     """
+    joinings, ways = _ways_to_join(found, sizes, l)
+    if not joinings:
+        return Fraction(0)
+    # Of one bag each: people get places of groups that are known by who joined them.
+    return Fraction(joinings, ways) * dealt_chance(found, found)
+
+
+def _ways_to_join(found: Counter[Bag], sizes: IntArray, l: int) -> tuple[int, int]:
+    """In how many ways those who are left over join groups so that these are made, and of all."""
     planned, left = _planned(rounds_of(sizes, l), sizes)
     n_groups = planned.total()
     if found.total() != n_groups or any(len(bag) < l for bag in found):
-        return Fraction(0)
+        return 0, 1
     without = {v: n_groups - sum(m for bag, m in planned.items() if v in bag) for v in left}
-    each = Fraction(1, prod(without.values()))
     larger = sorted(bag for bag, m in found.items() if len(bag) > l for _ in range(m))
     plain = Counter({bag: m for bag, m in found.items() if len(bag) == l})
     joinings = 0
@@ -136,10 +151,7 @@ def chance_of_anatomy(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:
         before = Counter(bag for _, bag in joined)
         if plain + before == planned:
             joinings += prod(perm(planned[bag], m) for bag, m in before.items())
-    if not joinings:
-        return Fraction(0)
-    # Of one bag each: people get places of groups that are known by who joined them.
-    return joinings * each * dealt_chance(found, found)
+    return joinings, prod(without.values())
 
 
 def _planned(rounds: IntArray, sizes: IntArray) -> tuple[Counter[Bag], list[int]]:
@@ -265,7 +277,10 @@ class Anatomy(Grouper):
             one_column=True,
             symmetric=True,
             likelihood=self.chance,
+            could_make=self.could_make,
+            proof=BY_VALUES_ALONE,
             frequencies=True,
+            uniform=True,
             least=self.l or 2,
             highest=Fraction(1, self.l or 2),
             equal=self.l,
@@ -306,12 +321,24 @@ class Anatomy(Grouper):
         >>> Anatomy(l=2).chance(microdata, None, [0, 1, 0, 1])
         Fraction(1, 2)
         """
+        found = self._found(microdata, policy, groups)
+        return Fraction(0) if found is None else chance_of_anatomy(*found)
+
+    def could_make(self, microdata: Microdata, policy: Policy | None, groups: Any) -> bool:
+        """Whether these groups may be made of a table; the size of the chance takes longer."""
+        found = self._found(microdata, policy, groups)
+        return found is not None and bool(_ways_to_join(*found)[0])
+
+    def _found(
+        self, microdata: Microdata, policy: Policy | None, groups: Any
+    ) -> tuple[Counter[Bag], IntArray, int] | None:
+        """The bags of groups, how often each value occurs, and l; None where nothing is made."""
         codes, counts = _codes(microdata)
         own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l
         assert l is not None
         if own is None or int(counts.max()) > len(codes) // l:
-            return Fraction(0)
-        return chance_of_anatomy(bags_of(codes, own), counts, l)
+            return None
+        return bags_of(codes, own), counts, l
 
 
 def _codes(microdata: Microdata) -> tuple[Codes, IntArray]:

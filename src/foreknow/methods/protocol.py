@@ -29,7 +29,6 @@ class Anonymizer(Protocol):
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> IntArray:
         """Group of each row of the source; -1 for rows that are left out."""
-        ...
 
 
 # What one that is given k or l forgets.
@@ -67,7 +66,6 @@ class Decision(Protocol):
 
     def holds(self, tables: IntArray) -> NDArray[np.bool_]:
         """Whether it goes the same way, for values of the people, (worlds, parts, values)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -95,9 +93,14 @@ class Traits:
         ``replay(microdata, policy)``: a run that says of other tables with the same bags whether
         the same groups would be made of them; see `foreknow.methods.mondrian.replay`. Its
         `decisions` are what must go as it did for that: a sequence of `Decision`.
+    proof : str
+        In one clause, what is proved of it in the next four, and why.
     frequencies : bool
         By a proof, the posterior of everybody is the frequency in their group, for an adversary
         who sees the groups.
+    uniform : bool
+        By a proof, to an adversary who sees the groups all worlds of a release are as likely as
+        before: what is judged of these holds for those who know the method, too.
     least : int
         People of its smallest groups.
     highest : Fraction, optional
@@ -139,7 +142,9 @@ class Traits:
     likelihood: Callable[..., Any] | None = None
     could_make: Callable[..., Any] | None = None
     replay: Callable[[Microdata, Policy], Any] | None = None
+    proof: str = ""
     frequencies: bool = False
+    uniform: bool = False
     least: int = 1
     highest: Fraction | None = None
     equal: int | None = None
@@ -198,6 +203,13 @@ def refuse_columns(method: Any, policy: Policy) -> None:
             "if nobody knows that of anybody, unlinked = [...] to publish it apart, or publish "
             'by method = "mondrian" or "fulldomain"'
         )
+
+
+# Why methods tell frequencies only that do not look at quasi-identifiers.
+BY_VALUES_ALONE = (
+    "the method looks at sensitive values only, and treats people who have the same alike, so any "
+    "two worlds of a release lead to it with the same probability"
+)
 
 
 def note_of_boxes(l: int) -> str:

@@ -207,10 +207,6 @@ def suggest_policy(
     reading : Reading or mapping, optional
         How a file is written, where nothing in it says so.
 
-    Returns
-    -------
-    PolicySuggestion
-
     Raises
     ------
     DataError

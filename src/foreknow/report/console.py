@@ -20,7 +20,6 @@ class Writer(Protocol):
 
     def __call__(self, said: str, style: str = "") -> Text:
         """Make the text."""
-        ...
 
 
 def writer(encoding: str) -> Writer:

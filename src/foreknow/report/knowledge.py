@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.facts.witness import FactsWitness
-from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.implications.witness import Implication, ImplicationsWitness
+from foreknow.adversaries.facts.facts import Facts, FactsWitness
+from foreknow.adversaries.implications.implications import (
+    Implication,
+    Implications,
+    ImplicationsWitness,
+    Negations,
+)
 from foreknow.adversaries.learned.learned import Learned
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors

@@ -174,11 +174,11 @@ def document(
     No script is admitted, or those of a page by their digests: nothing in a label could run even
     if it got past the escaping.
     """
-    scripts = [] if script is None else [plotly(), _resource(script)]
+    scripts = [] if script is None else [plotly(), resource(script)]
     named = None if name is None else visible(name)
     return _template(template).render(
         version=__version__,
-        style=Markup(_resource("style.css")),
+        style=Markup(resource("style.css")),
         scripts=[Markup(text) for text in scripts],
         kept=kept,
         digests=" ".join(map(_digest, scripts)) or "'none'",
@@ -227,7 +227,8 @@ def _templates() -> Environment:
     )
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """A text of the templates."""
     text = files("foreknow.report").joinpath("templates", name).read_text(encoding="utf-8")
     return text.replace("\r\n", "\n")
 

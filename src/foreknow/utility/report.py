@@ -87,10 +87,6 @@ def utility_report(
     predicates : int or sequence of int, optional
         How many quasi-identifiers the queries ask about; when left out, one, two, ... up to all.
 
-    Returns
-    -------
-    UtilityReport
-
     Examples
     --------
     >>> import foreknow as fk

@@ -29,7 +29,7 @@ from foreknow.errors import (
 )
 from foreknow.verifier.counts import Bag, Column, Counted, Group, Held, Ints, distinct
 from foreknow.verifier.diversity import gauge_alpha_k, gauge_l_diversity
-from foreknow.verifier.facts import worst_facts
+from foreknow.verifier.facts import worst_facts, worst_implications
 from foreknow.verifier.files import (
     File,
     count_rows,
@@ -41,7 +41,6 @@ from foreknow.verifier.files import (
     rearmed,
     rearmed_text,
 )
-from foreknow.verifier.implications import worst_implications
 from foreknow.verifier.learned import learned_from
 from foreknow.verifier.likeness import (
     gauge_beta_likeness,
@@ -279,21 +278,33 @@ def _findings(
             raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
         if kind not in _OF_WINDOWS and any(own.within is not None for own in asked):
             raise CertificateError(f"within is for {' and '.join(sorted(_OF_WINDOWS))}, not {kind}")
-        value, group, probability, prior = max(
+        worst = max(
             (judges[kind](own, settings) for own in asked),
             key=lambda found: found[2] / found[3] if relative else found[2],
         )
-        yield Finding(
-            position,
-            {kind: settings},
-            min(Fraction(1), limit * prior) if relative else limit,
-            value,
-            None if group is None else _name(group),
-            probability,
-            relative or "at_most" in table,
-            limit if relative else None,
-            prior if relative else None,
-        )
+        said = _said(position, table, {kind: settings}, limit, worst)
+        yield Finding(**said, probability=worst[2], prior=worst[3] if relative else None)
+
+
+def _said(
+    position: int,
+    table: Mapping[str, Any],
+    adversary: Mapping[str, Any],
+    limit: Fraction,
+    worst: Worst,
+) -> dict[str, Any]:
+    """What a finding and an estimate say alike."""
+    value, group, _, prior = worst
+    relative = "at_most_times" in table
+    return {
+        "requirement": position,
+        "adversary": adversary,
+        "below": min(Fraction(1), limit * prior) if relative else limit,
+        "value": value,
+        "group": None if group is None else _name(group),
+        "inclusive": relative or "at_most" in table,
+        "times": limit if relative else None,
+    }
 
 
 def estimates(
@@ -316,20 +327,10 @@ def estimates(
             raise CertificateError("what is learned is limited for values, and not within widths")
         for kind, settings, limit in _points(table):
             known = (smoothings or {}).get(position)
-            value, group, chance, prior = _learned(asked, settings, known)
-            found.append(
-                Estimated(
-                    position,
-                    {kind: settings},
-                    min(Fraction(1), limit * prior) if relative else limit,
-                    value,
-                    None if group is None else _name(group),
-                    float(chance),
-                    float(prior),
-                    relative or "at_most" in table,
-                    limit if relative else None,
-                )
-            )
+            worst = _learned(asked, settings, known)
+            said = _said(position, table, {kind: settings}, limit, worst)
+            chance, statistics = float(worst[2]), float(worst[3])
+            found.append(Estimated(**said, probability=chance, statistics=statistics))
     return found
 
 

@@ -148,6 +148,11 @@ class Attack(Result):
         return self._posteriors.kept
 
     @property
+    def proof(self) -> str:
+        """Of a proof or bound: why it holds, in one clause, if the method says it."""
+        return self._posteriors.proof
+
+    @property
     def parts(self) -> int:
         """Of how many parts it is known that they do not bear on one another."""
         return self._posteriors.parts
@@ -175,6 +180,11 @@ class Attack(Result):
     def n_worlds(self) -> int:
         """How many worlds the release has, if nobody knew the algorithm."""
         return self._posteriors.worlds.n_worlds
+
+    @property
+    def n_worlds_text(self) -> str:
+        """The same as a text; of very many, only about how many."""
+        return self._posteriors.worlds.amount
 
     @property
     def looked(self) -> int:
@@ -364,8 +374,9 @@ class Attack(Result):
             "how": self.how,
             "highest": None if self.highest is None else str(self.highest),
             **({"kept": True} if self.kept else {}),
+            **({"proof": self.proof} if self.proof else {}),
             "seen": self.what,
-            "worlds": amount_text(self.n_worlds),
+            "worlds": self._posteriors.worlds.amount,
             "looked": amount_text(self.looked),
             "consistent": amount_text(self.consistent),
             "parts": self.parts,

@@ -18,10 +18,9 @@ from pydantic import Field
 
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.adversaries.learned.expectation import Layout
-from foreknow.adversaries.learned.fit import Fit, fit
-from foreknow.adversaries.learned.kinds import Kinds
+from foreknow.adversaries.learned.fit import Fit, Kinds, fit
 from foreknow.adversaries.priors.priors import Priors
-from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
+from foreknow.adversaries.priors.signature_groups import FloatArray
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.counts import GroupCounts, Semantics
@@ -528,13 +527,13 @@ def learn(adversary: Learned, release: HasCounts, *, brief: bool = False) -> Lea
         labels = of_people.labels
         kinds = Kinds(of_people.attributes, labels, np.arange(len(labels)))
         matrix = given.matrix(labels, [str(value) for value in counts.values])
-        layout = Layout.of(_checked(kinds.groups(of_people, *bags), counts))
+        layout = Layout.of(kinds.groups(of_people, *bags).checked(counts))
         statistics = matrix.chances[layout.signature, layout.value]
         return Learning(counts, kinds, None, layout, statistics, of_people, matrix.chances)
     kinds = Kinds.of(of_people, bandwidth)
     smoothing = None if adversary.smoothing is None else float(as_fraction(adversary.smoothing))
     found = fit(
-        _checked(kinds.groups(of_people, *bags), counts),
+        kinds.groups(of_people, *bags).checked(counts),
         kinds,
         counts.n_values,
         smoothing=smoothing,
@@ -544,17 +543,6 @@ def learn(adversary: Learned, release: HasCounts, *, brief: bool = False) -> Lea
     )
     everything = found.chances
     return Learning(counts, kinds, found, found.layout, found.without_own, of_people, everything)
-
-
-def _checked(groups: SignatureGroups, counts: GroupCounts) -> SignatureGroups:
-    odd = np.flatnonzero(groups.sizes != counts.sizes)
-    if len(odd):
-        g = int(odd[0])
-        raise DataError(
-            f"group {counts.group_label(g)!r} has {int(groups.sizes[g])} people by signature but "
-            f"{int(counts.sizes[g])} values; everyone has exactly one"
-        )
-    return groups
 
 
 def _truth(

@@ -125,14 +125,7 @@ def _judge(
     matrix = table.matrix(signatures.labels, [str(value) for value in counts.values])
     people = signatures.offsets, signatures.codes, signatures.people
     groups = SignatureGroups(*people, counts.offsets, counts.codes, counts.counts)
-    odd = np.flatnonzero(groups.sizes != counts.sizes)
-    if len(odd):
-        g = int(odd[0])
-        raise DataError(
-            f"group {counts.group_label(g)!r} has {int(groups.sizes[g])} people by signature but "
-            f"{int(counts.sizes[g])} values; everyone has exactly one"
-        )
-    found = posteriors(groups, matrix, reading)
+    found = posteriors(groups.checked(counts), matrix, reading)
     impossible = found.impossible
     if len(impossible):
         label = counts.group_label(int(impossible[0]))

@@ -11,7 +11,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from foreknow.data.counts import GroupCounts
 from foreknow.data.sparse import IntArray, ranges, row_sums
+from foreknow.errors import DataError
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Reading: TypeAlias = Literal["joint", "binary"]
@@ -37,6 +39,17 @@ class SignatureGroups:
     def sizes(self) -> IntArray:
         """People of each group."""
         return row_sums(self.people, self.offsets)
+
+    def checked(self, counts: GroupCounts) -> SignatureGroups:
+        """The same, unless some group has another number of people than its counts say."""
+        odd = np.flatnonzero(self.sizes != counts.sizes)
+        if len(odd):
+            g = int(odd[0])
+            raise DataError(
+                f"group {counts.group_label(g)!r} has {int(self.sizes[g])} people by signature but "
+                f"{int(counts.sizes[g])} values; everyone has exactly one"
+            )
+        return self
 
     def people_of(self, group: int) -> tuple[tuple[int, int], ...]:
         """Pairs (signature, people) of one group."""

@@ -238,19 +238,19 @@ def _children(attribute: Attribute, cells: _Cells) -> list[_Halves]:
     for j in range(1, len(levels)):
         inside = (level == j)[cells.group]
         wide, narrow = np.bincount(levels[j]) - 1.0, np.bincount(levels[j - 1]) - 1.0
-        starts, nodes, people = count_pairs(
-            cells.group[inside],
-            levels[j - 1][cells.values[inside]],
-            n_groups,
-            len(narrow),
-            cells.counts[inside],
-        )
+        starts, nodes, people = _by_node(cells, levels[j - 1], inside)
         g = np.repeat(np.arange(n_groups), np.diff(starts))
         own, at = wide[levels[j][cells.low[g]]], (j - 1) + (nodes + 1) * len(levels)
         scale = max(len(attribute.domain) - 1.0, 1.0)
         total = cells.total[g]
         found.append(_Halves(g, at, people, total, own, narrow[nodes], own, scale, of_levels=True))
     return found
+
+
+def _by_node(cells: _Cells, nodes: IntArray, inside: NDArray[np.bool_]) -> tuple[IntArray, ...]:
+    """People of some groups by the nodes below theirs: where groups start, nodes, and how many."""
+    below, n_nodes = nodes[cells.values[inside]], int(nodes.max()) + 1
+    return count_pairs(cells.group[inside], below, cells.n_groups, n_nodes, cells.counts[inside])
 
 
 def _lowest(levels: list[IntArray], cells: _Cells) -> IntArray:
@@ -278,15 +278,8 @@ def _level_cuts(attribute: Attribute, cells: _Cells, most: int) -> Cuts:
         inside = here[cells.group]
         if not inside.any():
             continue
-        wide = np.bincount(levels[j]) - 1.0
-        narrow = np.bincount(levels[j - 1]) - 1.0
-        starts, nodes, people = count_pairs(
-            cells.group[inside],
-            levels[j - 1][cells.values[inside]],
-            n_groups,
-            len(narrow),
-            cells.counts[inside],
-        )
+        wide, narrow = np.bincount(levels[j]) - 1.0, np.bincount(levels[j - 1]) - 1.0
+        starts, nodes, people = _by_node(cells, levels[j - 1], inside)
         g = np.repeat(np.arange(n_groups), np.diff(starts))
         saved = people * (wide[levels[j][cells.low]][g] - narrow[nodes]) / scale
         gains[here, 0] = np.bincount(g, weights=saved, minlength=n_groups)[here]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.facts.witness import FactsWitness
-from foreknow.adversaries.implications.implications import Negations
-from foreknow.adversaries.implications.witness import ImplicationsWitness
+from foreknow.adversaries.facts.facts import Facts, FactsWitness
+from foreknow.adversaries.implications.implications import ImplicationsWitness, Negations
 from foreknow.adversaries.priors.disclosure import Judged, PriorsWitness, judged_before
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
 from foreknow.auditing.exposed import Exposed
+from foreknow.auditing.scope import AS_REQUIRED
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
 from foreknow.numbers import percentage
@@ -96,7 +96,8 @@ class AuditPage(Page[Audit]):
         if not all(estimated):
             return "Too much can be learned from the release, by an estimate"
         beside = "; what can be learned is within its limit, by an estimate" if estimated else ""
-        return self._settled(safe) + beside
+        also = ", also against an adversary who knows the method" if self._foreseen else ""
+        return self._settled(safe) + also + beside
 
     def _settled(self, safe: list[bool]) -> str:
         total, failing = len(safe), safe.count(False)
@@ -120,8 +121,16 @@ class AuditPage(Page[Audit]):
         any_of = noun if schema is None else nouns_of(schema.sensitives)
         # Of a generalized release, it is by columns that are not published exactly.
         kept = published and audit.policy.options.written == "generalized"
-        learnt = [] if kept else learnt_sentences(audit.learnt, noun)
-        return [*learnt, *sentences(audit.scope, any_of, audit.counts.semantics)]
+        learnt = learnt_sentences(audit.learnt, noun, kept=kept)
+        measured = bool(audit.learnt) and not kept
+        scope = replace(audit.scope, method=None) if self._foreseen else audit.scope
+        said = sentences(scope, any_of, audit.counts.semantics)
+        return [*learnt, *said] if measured else [*said, *learnt]
+
+    @property
+    def _foreseen(self) -> bool:
+        """Whether the headline says that it holds from who knows the method, too."""
+        return self.result.safe and self.result.scope.method == AS_REQUIRED
 
     def html(self, *, published: bool = False) -> str:
         """Write the page; one that is published does not show what learned priors disclose."""

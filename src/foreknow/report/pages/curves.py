@@ -7,9 +7,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts.witness import FactsWitness
-from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.implications.witness import ImplicationsWitness
+from foreknow.adversaries.facts.facts import FactsWitness
+from foreknow.adversaries.implications.implications import (
+    Implications,
+    ImplicationsWitness,
+    Negations,
+)
 from foreknow.auditing.audit import Verdict
 from foreknow.auditing.curves import DisclosureCurves, curves_at
 from foreknow.data.counts import GroupCounts

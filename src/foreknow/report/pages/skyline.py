@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.facts.witness import FactsWitness
+from foreknow.adversaries.facts.facts import Facts, FactsWitness
 from foreknow.auditing.skyline import Corner, Point, SkylineReport
 from foreknow.data.labels import Label
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
