@@ -1,7 +1,9 @@
 """Publishing by what an engine counts gives what publishing in memory gives."""
 
 import logging
+import shutil
 from collections import Counter
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -15,6 +17,7 @@ from tests.examples import examples
 
 import foreknow as fk
 from foreknow.publishing import in_engine, tables
+from foreknow.publishing.certificate import Certificate
 from foreknow.publishing.members import OF_COUNTS, named_release
 
 FACTS = {"facts": {"l": 1, "k": 2, "m": 1}, "below": 0.9}
@@ -258,7 +261,7 @@ def test_rows_of_a_group_come_in_every_order_equally_often(tmp_path, monkeypatch
     groups = np.zeros(3, dtype=np.int64)
     coarse = tables.coarsened_columns(counted, groups, 1, {}, None)
     random, seen = np.random.default_rng(5), Counter()
-    times = 6000
+    times = 3600
     for _ in range(times):
         drawing = tables.generalized_parts(counted, groups, coarse, random, ["drug"])
         rows = pa.concat_tables(drawing.tables())
@@ -385,6 +388,17 @@ def test_large_tables_are_written_in_parts(tmp_path, engine, form):
     assert named_release(folder, person="name", microdata=data).holdings
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    """A release in parts that is only copied."""
+    return in_parts(tmp_path_factory.mktemp("parts"), "duckdb")
+
+
+@pytest.fixture
+def folder(once, tmp_path):
+    return Path(shutil.copytree(once[1], tmp_path / "out"))
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -407,24 +421,21 @@ def test_large_tables_are_written_in_parts(tmp_path, engine, form):
         ),
     ],
 )
-def test_parts_are_those_of_the_certificate_and_no_others(tmp_path, change, said):
-    _, folder = in_parts(tmp_path, "duckdb")
+def test_parts_are_those_of_the_certificate_and_no_others(folder, change, said):
     change(folder / "release.parquet")
     with pytest.raises(fk.InputError, match=said):
         fk.verify(folder)
 
 
-def test_parts_of_other_columns_are_no_one_table(tmp_path):
-    made, folder = in_parts(tmp_path, "duckdb")
+def test_parts_of_other_columns_are_no_one_table(folder):
     parts = sorted((folder / "release.parquet").iterdir())
     table = pq.read_table(parts[1])
     pq.write_table(table.select(table.column_names[::-1]), parts[1], store_schema=False)
-    problems = made.certificate.__class__.load(folder / "certificate.json").check(folder)
+    problems = Certificate.load(folder / "certificate.json").check(folder)
     assert any("has other columns than part-00000.parquet" in said for said in problems)
 
 
-def test_a_certificate_names_parts_without_gaps(tmp_path):
-    _, folder = in_parts(tmp_path, "duckdb")
+def test_a_certificate_names_parts_without_gaps(folder):
     known = (folder / "certificate.json").read_text()
     for old, new in [("part-00000", "part-00044"), ("release.parquet/part-00000", "../x")]:
         (folder / "certificate.json").write_text(known.replace(old, new))
