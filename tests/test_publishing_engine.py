@@ -1,7 +1,9 @@
 """Publishing by what an engine counts gives what publishing in memory gives."""
 
 import logging
+import shutil
 from collections import Counter
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -15,6 +17,7 @@ from tests.examples import examples
 
 import foreknow as fk
 from foreknow.publishing import entries, tables
+from foreknow.publishing.certificate import Certificate
 from foreknow.publishing.members import OF_COUNTS, named_release
 
 FACTS = {"facts": {"l": 1, "k": 2, "m": 1}, "below": 0.9}
@@ -277,10 +280,10 @@ def test_rows_of_a_group_come_in_every_order_equally_often(tmp_path, monkeypatch
     groups = np.zeros(3, dtype=np.int64)
     coarse = tables.coarsened_columns(counted, groups, 1, {}, None)
     random, seen = np.random.default_rng(5), Counter()
-    times = 6000
+    times = 3600
     for _ in range(times):
         made = tables.generalized(counted, groups, coarse, random, ["drug"])["release"]
-        rows = pa.concat_tables(made)
+        rows = pa.concat_tables(made.tables())
         seen["".join(rows["disease"].to_pylist()), "".join(rows["drug"].to_pylist())] += 1
     # 12 orders of each column, each pair of them equally often: chi-squared with 143 degrees.
     assert len(seen) == 144
@@ -369,3 +372,93 @@ def test_both_zeros_are_one_value_of_a_quasi_identifier(tmp_path, form):
         called = zip(*[column.to_pylist() for column in members.columns], strict=True)
         sizes.append(sorted(Counter(called).values()))
     assert sizes[0] == sizes[1]
+
+
+def in_parts(tmp_path, engine, **how):
+    """A release in parts of at most 70 rows, and its folder."""
+    source = written(patients(400), tmp_path / "patients.parquet")
+    policy = {"schema": {**HOSPITAL, "other": ["city"]}, "require": [{**FACTS, "knowing": []}]}
+    policy["publish"] = {"format": "parquet", "rows_per_part": 70, **how}
+    made = fk.publish(source, policy, engine=engine)
+    folder = tmp_path / engine
+    made.write(folder)
+    return made, folder
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+def test_large_tables_are_written_in_parts(tmp_path, engine, form):
+    made, folder = in_parts(tmp_path, engine, form=form)
+    found = fk.verify(folder)
+    assert found.people == 400
+    for name in made.tables:
+        parts = sorted((folder / f"{name}.parquet").iterdir())
+        assert [path.name for path in parts] == [f"part-{i:05}.parquet" for i in range(len(parts))]
+        rows = [pq.ParquetFile(path).metadata.num_rows for path in parts]
+        assert max(rows) <= 70
+        told = pa.concat_tables(map(pq.read_table, parts))
+        assert told.to_pylist() == made.to_arrow(name).to_pylist()
+        assert {f"{name}.parquet/{path.name}" for path in parts} <= set(found.files)
+    assert {file.suffix for file in folder.iterdir()} == {".parquet", ".json", ".html"}
+    assert fk.audit(folder, made.audit.policy).safe
+    data = fk.Microdata(tmp_path / "patients.parquet", made.audit.policy.schema)
+    assert named_release(folder, person="name", microdata=data).holdings
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    """A release in parts that is only copied."""
+    return in_parts(tmp_path_factory.mktemp("parts"), "duckdb")
+
+
+@pytest.fixture
+def folder(once, tmp_path):
+    return Path(shutil.copytree(once[1], tmp_path / "out"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda parts: (parts / "part-00001.parquet").unlink(), "there is no file"),
+        (lambda parts: (parts / "part-00099.parquet").write_bytes(b"PAR1"), "among the parts"),
+        (lambda parts: (parts / ".part.crc").write_bytes(b"x"), "among the parts"),
+        (lambda parts: (parts / "_SUCCESS").write_bytes(b""), "among the parts"),
+        (
+            lambda parts: (parts / "part-00001.parquet").write_bytes(
+                (parts / "part-00000.parquet").read_bytes()
+            ),
+            "digest differs",
+        ),
+        (lambda parts: parts.rename(parts.with_name("release")), "there is no file"),
+        (
+            lambda parts: (
+                parts.rename(parts.with_name("real")) and parts.symlink_to(parts.with_name("real"))
+            ),
+            "no folder of parts",
+        ),
+    ],
+)
+def test_parts_are_those_of_the_certificate_and_no_others(folder, change, said):
+    change(folder / "release.parquet")
+    with pytest.raises(fk.InputError, match=said):
+        fk.verify(folder)
+
+
+def test_parts_of_other_columns_are_no_one_table(folder):
+    parts = sorted((folder / "release.parquet").iterdir())
+    table = pq.read_table(parts[1])
+    pq.write_table(table.select(table.column_names[::-1]), parts[1], store_schema=False)
+    problems = Certificate.load(folder / "certificate.json").check(folder)
+    assert any("has other columns than part-00000.parquet" in said for said in problems)
+
+
+def test_a_certificate_names_parts_without_gaps(folder):
+    known = (folder / "certificate.json").read_text()
+    for old, new in [("part-00000", "part-00044"), ("release.parquet/part-00000", "../x")]:
+        (folder / "certificate.json").write_text(known.replace(old, new))
+        with pytest.raises(fk.InputError, match="contradicts itself: the files of such a release"):
+            fk.verify(folder)
+    with pytest.raises(fk.InputError, match="rows_per_part is for format"):
+        fk.PublishOptions(rows_per_part=5)
+    with pytest.raises(fk.InputError, match="rows_per_part must be a whole number"):
+        fk.PublishOptions(rows_per_part=0, format="parquet")

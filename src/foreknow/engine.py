@@ -156,6 +156,12 @@ def new_file(suffix: str) -> Path:
     return Path(name)
 
 
+def new_folder() -> Path:
+    """Make an empty folder in the private folder, which is removed when the process ends."""
+    (scratch() / CONTENT).mkdir(mode=0o700, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="table-", dir=scratch() / CONTENT))
+
+
 @atexit.register
 def _close() -> None:
     """Close what is open, and remove the folder; not in a fork of the process that made it."""

@@ -407,7 +407,7 @@ def _placed(
     if hasattr(release, "certificate") and hasattr(release, "audit"):
         microdata = _as_microdata(people, (rules or release.audit.policy).needed_schema)
         known, opened = release.certificate, release.release
-        parts = release._members(in_order=True)
+        parts = release._placed.members()
         groups = np.concatenate([groups_of(p, known, opened.counts, escaped=False) for p in parts])
         if len(groups) != microdata.n_rows:
             raise _other(microdata)

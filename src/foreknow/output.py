@@ -68,11 +68,12 @@ def whole_folders(path: str | Path, kept: str | Path) -> Iterator[tuple[Path, Pa
         whole.mkdir()
         own.mkdir(0o700)
         yield whole, own
-        for file in own.iterdir():
-            file.chmod(0o600)
-        for file in (*whole.iterdir(), *own.iterdir()):
-            with file.open("rb") as written:
-                os.fsync(written.fileno())
+        for file in own.rglob("*"):
+            file.chmod(0o700 if file.is_dir() else 0o600)
+        for file in (*whole.rglob("*"), *own.rglob("*")):
+            if file.is_file():
+                with file.open("rb") as written:
+                    os.fsync(written.fileno())
         note_beside(whole, own, own_target)
         for each in (target, own_target):
             if each.exists():

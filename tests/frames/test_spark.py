@@ -1,10 +1,23 @@
 """Spark with two workers: counts travel to the driver, not rows; what is published is the same."""
 
+import datetime as dt
+import logging
+import subprocess
+import sys
+from collections import Counter
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from tests.test_publishing_engine import FACTS, HOSPITAL, patients
 
 import foreknow as fk
 from foreknow import sample
-from foreknow.data.engines.narwhals_table import NarwhalsTable
+from foreknow.data.engines import drawn
+from foreknow.data.engines.spark_table import SparkCounts, SparkTable
+from foreknow.publishing.members import named_release
 
 pytest.importorskip("pyspark", reason="PySpark is absent")
 
@@ -37,7 +50,7 @@ def test_an_audit_takes_only_counts_to_the_driver(people, monkeypatch):
         raise AssertionError(f"rows of {columns} left Spark")
 
     here = fk.audit(sample.table_path(), policy)
-    monkeypatch.setattr(NarwhalsTable, "arrow", refused)
+    monkeypatch.setattr(SparkTable, "arrow", refused)
     there = fk.audit(people, policy)
     assert [v.disclosure.exact for v in there.verdicts] == [
         v.disclosure.exact for v in here.verdicts
@@ -45,15 +58,280 @@ def test_an_audit_takes_only_counts_to_the_driver(people, monkeypatch):
     assert str(there.exposed) == str(here.exposed)
 
 
-def test_a_release_from_spark_is_the_one_from_its_file(people, tmp_path):
+@pytest.fixture
+def at_home(monkeypatch, caplog):
+    """No row comes to the driver, and the executors write."""
+
+    def refused(self, columns):
+        raise AssertionError(f"rows of {columns} left Spark")
+
+    monkeypatch.setattr(SparkTable, "arrow", refused)
+    yield
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def rows_of(table, columns=None):
+    table = table if columns is None else table.select(columns)
+    return Counter(map(str, table.to_pylist()))
+
+
+def owners(folder):
+    """Rows of the members, without their numbers."""
+    path = folder.with_name(f"{folder.name}.owner") / "members.parquet"
+    table = (
+        pq.read_table(path)
+        if path.is_file()
+        else pa.concat_tables(map(pq.read_table, path.iterdir()))
+    )
+    return rows_of(table.drop_columns([table.column_names[0]]))
+
+
+def policy_of(schema=HOSPITAL, **publish):
+    required = [{**FACTS, "sensitive": schema["sensitive"][0], "knowing": []}]
+    return {"schema": schema, "require": required, "publish": {"format": "parquet", **publish}}
+
+
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+def test_a_release_from_spark_is_the_one_from_its_file(people, tmp_path, at_home, method, form):
     policy = fk.Policy.load(sample.policy_path())
-    here = fk.publish(sample.table_path(), policy, seed=1)
-    there = fk.publish(people, policy, seed=1)
-    there.write(tmp_path / "out")
-    fk.verify(tmp_path / "out")
-    assert bag(there) == bag(here)
+    how = {"method": method, "form": form, "format": "parquet", "rows_per_part": 1500}
+    made, folder = fk.publish(people, policy, **how), tmp_path / "out"
+    made.write(folder)
+    assert fk.verify(folder).people == 4000
+    here = fk.publish(sample.table_path(), policy, **how)
+    here.write(tmp_path / "here")
+    for name, table in made.tables.items():
+        columns = [column for column in table.column_names if column != "group"]
+        assert rows_of(table, columns) == rows_of(here.tables[name], columns)
+        assert made.to_arrow(name).schema == here.to_arrow(name).schema
+        files = sorted(path.name for path in (folder / f"{name}.parquet").iterdir())
+        assert files == [f"part-{i:05}.parquet" for i in range(len(files))]
+        parts = [pq.read_metadata(folder / f"{name}.parquet" / file) for file in files]
+        assert {part.metadata for part in parts} == {None}
+        assert {part.created_by for part in parts} == {
+            pq.read_metadata(
+                tmp_path / "here" / f"{name}.parquet" / "part-00000.parquet"
+            ).created_by
+        }
+        assert max(part.num_rows for part in parts) <= 1500
+        assert people.sparkSession.read.parquet(str(folder / f"{name}.parquet")).count() == len(
+            table
+        )
+    assert not list(tmp_path.rglob("*.crc"))
+    if form == "generalized":
+        assert owners(folder) == owners(tmp_path / "here")
+    assert named_release(folder, person="name").counts.n_people == 4000
+    data = fk.Microdata(people, policy.schema)
+    with pytest.raises(fk.InputError, match="rows have no order"):
+        named_release(folder, person="name", microdata=data)
 
 
-def bag(made):
-    table = made.tables["release"]
-    return sorted(map(str, table.select(sorted(table.column_names)).to_pylist()))
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+def test_several_columns_apart_and_missing_values(session, tmp_path, at_home, form):
+    table = patients(400, missing=["disease", "ward"])
+    schema = {**HOSPITAL, "sensitive": ["disease", "drug"], "other": ["city"], "missing": "drop"}
+    unlinked = ["drug", "city"] if form == "generalized" else ["drug"]
+    policy = policy_of(schema, unlinked=unlinked, form=form, rows_per_part=90)
+    made = fk.publish(session.createDataFrame(table).repartition(3), policy)
+    made.write(tmp_path / "out")
+    assert (
+        fk.verify(tmp_path / "out").people
+        == made.counts.n_people
+        == 400 - made.audit.scope.left_out
+    )
+    here = fk.publish(table, policy)
+    here.write(tmp_path / "here")
+    labels = [*schema["quasi_identifiers"]]
+    for name in made.tables:
+        both = [each.to_arrow(name) for each in (here, made)]
+        both = [
+            each.drop_columns([c for c in ("group",) if c in each.column_names]) for each in both
+        ]
+        if name != "release":
+            assert rows_of(both[0]) == rows_of(both[1])
+            continue
+        for columns in ([*labels, "disease"], [*labels, "drug"], [*labels, "city"]):
+            assert rows_of(both[0], columns) == rows_of(both[1], columns)
+    if form == "generalized":
+        assert owners(tmp_path / "out") == owners(tmp_path / "here")
+
+
+def test_executors_draw_rows_of_a_group_in_every_order_equally_often(session, tmp_path):
+    # A run is a group of four; each is drawn by itself, 7200 of them by one executor.
+    times, people = 7200, np.array([4])
+    first = drawn.Bag(
+        pa.table({"ill": ["b", "a", "c"]}), np.zeros(3, np.uint16), np.array([1, 1, 2])
+    )
+    other = drawn.Bag(
+        pa.table({"drug": ["x", "y", "z"]}), np.zeros(3, np.uint16), np.array([1, 1, 2])
+    )
+    runs = (drawn.Run(pa.table({"age": ["30"]}), people, [first, other]) for _ in range(times))
+    drawing = drawn.Drawing(["age", "ill", "drug"], runs, np.random.default_rng(3))
+    counts = SparkCounts(SparkTable(session.range(1)))
+    (path,) = counts.drawn(drawing, tmp_path / "release.parquet", 1 << 20)
+    rows = pq.read_table(path)
+    for name in ("ill", "drug"):  # the file lists values as its rows show them first
+        (chunk, *_) = pq.read_table(path, read_dictionary=[name]).column(name).chunks
+        assert chunk.dictionary.to_pylist() == list(dict.fromkeys(rows[name].to_pylist()))
+    ill, drug = ("".join(rows[name].to_pylist()) for name in ("ill", "drug"))
+    seen = Counter((ill[i : i + 4], drug[i : i + 4]) for i in range(0, 4 * times, 4))
+    assert len(seen) == 144
+    expected = times / 144
+    assert sum((n - expected) ** 2 / expected for n in seen.values()) < 143 + 5 * (2 * 143) ** 0.5
+    assert [file.name for file in path.parent.iterdir()] == ["part-00000.parquet"]
+
+
+def test_executors_need_not_have_foreknow(tmp_path):
+    from pyspark import cloudpickle
+
+    bag = drawn.Bag(pa.table({"ill": ["a", "b"]}), np.zeros(2, np.uint16), np.array([2, 1]))
+    run = drawn.Run(pa.table({"age": ["30"]}), np.array([3]), [bag])
+    drawn.write_plan([run], tmp_path / "0.plan", bytes(drawn.SEED))
+    (tmp_path / "token").write_text("this")
+    cloudpickle.register_pickle_by_value(drawn)
+    draw = drawn.by_part(tmp_path, lambda plan: drawn.draw(plan, ["age", "ill"], 1))
+    (tmp_path / "work").write_bytes(cloudpickle.dumps(draw))
+    asked = """
+import sys, pyarrow as pa
+sys.modules["foreknow"] = None
+from pyspark import cloudpickle
+work = cloudpickle.loads(open(sys.argv[1], "rb").read())
+for token in ("this", "other"):
+    (told,) = work([pa.RecordBatch.from_pydict({"id": [0]})], token)
+    print(told.to_pylist())
+"""
+    run = [sys.executable, "-I", "-c", asked, str(tmp_path / "work")]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=120, check=False)
+    assert "'rows': 3" in done.stdout
+    assert "they do not see that folder" in done.stderr
+
+
+def test_where_executors_cannot_write_it_is_written_here(people, tmp_path, monkeypatch, caplog):
+    def elsewhere(folder, token):
+        raise OSError("no such folder there")
+
+    monkeypatch.setattr(drawn, "check", elsewhere)
+    policy = fk.Policy.load(sample.policy_path())
+    made = fk.publish(people, policy, format="parquet", rows_per_part=3000)
+    made.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").people == 4000
+    here = fk.publish(sample.table_path(), policy, format="parquet")
+    here.write(tmp_path / "here")
+    assert rows_of(made.to_arrow()) == rows_of(here.to_arrow())
+    assert owners(tmp_path / "out") == owners(tmp_path / "here")
+    said = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [("from the counts" in each, "rows that come from Spark" in each) for each in said] == [
+        (True, False),
+        (False, True),
+    ]
+    assert all("no such folder there" in each and "TMPDIR" in each for each in said)
+
+
+def test_a_source_is_read_once(session, tmp_path, at_home):
+    from pyspark.sql import functions as spark
+
+    frame = session.range(0, 300, 1, 3).select(
+        (spark.col("id") % 9).alias("age"),
+        spark.concat(spark.lit("ward "), (spark.col("id") % 5).cast("string")).alias("ward"),
+        (1950 + spark.col("id") % 30).alias("born"),
+        spark.concat(spark.lit("d"), (spark.col("id") * 7 % 6).cast("string")).alias("disease"),
+        spark.expr("uuid()").alias("name"),  # of an identifier it does not matter
+    )
+    policy = policy_of()
+    by_chance = frame.withColumn("age", (spark.rand() * 9).cast("int"))
+    with pytest.raises(fk.InputError, match="a source is read once"):
+        fk.publish(by_chance, policy)
+    fk.publish(by_chance.cache(), policy).write(tmp_path / "cached")
+    assert fk.verify(tmp_path / "cached").people == 300
+    fk.publish(frame, policy).write(tmp_path / "named")
+
+    @spark.udf("int")
+    def hidden(age):
+        import random
+
+        return random.randrange(9)
+
+    made = fk.publish(frame.withColumn("age", hidden("age")), policy)
+    with pytest.raises(fk.InputError, match="other rows when it was read again"):
+        made.write(tmp_path / "out")
+    assert not list(tmp_path.glob("out*"))
+
+
+KINDS = {
+    "text": ["a", None, "b", ""],
+    "floats": [0.0, -0.0, 1.5, float("nan"), None],
+    "decimals": [Decimal("1.50"), Decimal("12345678901234567890.25"), None],
+    "dates": [dt.date(1899, 12, 31), dt.date(1980, 1, 1), None],
+    "bool": [True, False, None],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["ward", "a.b", "a`b", 'a"b', "AGE"])
+def test_types_and_names(session, tmp_path, at_home, kind, name):
+    if (name == "ward") == (kind == "text"):
+        pytest.skip("each once")
+    random = np.random.default_rng(4)
+    own = pa.array([KINDS[kind][i] for i in random.integers(0, len(KINDS[kind]), 200)])
+    table = patients(200).set_column(2, name, own)
+    schema = {**HOSPITAL, "quasi_identifiers": ["age", name]}
+    policy = policy_of(schema)
+    made = fk.publish(session.createDataFrame(table).repartition(2), policy)
+    made.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").people == 200
+    here = fk.publish(table, policy)
+    here.write(tmp_path / "here")
+    assert rows_of(made.to_arrow()) == rows_of(here.to_arrow())
+    assert owners(tmp_path / "out") == owners(tmp_path / "here")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [({"a": 1}, "of type struct"), (b"a", "of type binary"), (dt.timedelta(1), "give one plain")],
+)
+def test_columns_that_are_not_plain_are_refused(session, value, said):
+    table = patients(20).set_column(2, "ward", pa.array([value] * 20))
+    with pytest.raises(fk.InputError, match=said):
+        fk.publish(session.createDataFrame(table), policy_of())
+
+
+def test_what_is_wrong_is_said_without_fetching_rows(session, at_home):
+    table = patients(100, missing=["disease"])
+    frame = session.createDataFrame(table)
+    many = table["disease"].null_count
+    with pytest.raises(fk.InputError, match=f"'disease' is missing in {many} rows; fill it"):
+        fk.publish(frame, policy_of())
+    with pytest.raises(fk.InputError, match="no column 'wart'; did you mean 'ward'"):
+        fk.publish(frame, policy_of({**HOSPITAL, "quasi_identifiers": ["wart"]}))
+    with pytest.raises(fk.InputError, match="in two rows by 'ward'"):
+        fk.publish(
+            frame,
+            policy_of(
+                {**HOSPITAL, "missing": "drop", "quasi_identifiers": ["age"], "person": "ward"}
+            ),
+        )
+
+
+def test_an_empty_frame_is_refused(session):
+    with pytest.raises(fk.InputError, match="the pyspark frame has no rows"):
+        fk.publish(session.createDataFrame(patients(20)).where("age < 0"), policy_of())
+    with pytest.raises(fk.InputError, match="a stream, which has no end"):
+        fk.publish(session.readStream.format("rate").load(), policy_of())
+
+
+def test_texts_that_a_collation_takes_for_equal_are_apart(session):
+    frame = session.sql(
+        "SELECT job COLLATE UTF8_LCASE AS job, 'flu' AS ill FROM VALUES ('a'), ('A') AS t(job)"
+    )
+    release = fk.Release.from_generalized(frame, quasi_identifiers=["job"], sensitive="ill")
+    assert sorted(map(tuple, release.counts.groups)) == [("A",), ("a",)]
+
+
+def test_both_zeros_are_two_to_an_audit(session):
+    frame = session.createDataFrame(pa.table({"x": [0.0, -0.0, 1.5], "ill": ["flu"] * 3}))
+    with pytest.raises(fk.InputError, match=r"0\.0 and -0\.0"):
+        _ = fk.Release.from_generalized(frame, quasi_identifiers=["x"], sensitive="ill").counts
+    rows, times = SparkTable(frame).tally(["x"])
+    assert sorted(map(str, rows["x"].to_pylist())) == ["-0.0", "0.0", "1.5"]
+    assert times.tolist() == [1, 1, 1]

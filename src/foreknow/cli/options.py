@@ -321,8 +321,8 @@ class Output:
 TERMINAL = Output()
 
 
-def chosen(rules: Policy, settings: list[str] | None, **given: str | None) -> Policy:
-    """The policy with what the command line says of method, form and format."""
+def chosen(rules: Policy, settings: list[str] | None, **given: str | int | None) -> Policy:
+    """The policy with what the command line says of method, form and files."""
     from foreknow.methods.registry import key_of
 
     said: dict[str, Any] = {key: x for key, x in given.items() if x is not None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -38,7 +39,7 @@ from foreknow.cli.options import (
 )
 from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import InputError, OutputError
-from foreknow.text import encodable, one_line, visible
+from foreknow.text import encodable, one_line, some, visible
 
 if TYPE_CHECKING:
     from foreknow.policy.policy import Policy
@@ -60,6 +61,10 @@ def publish(
             help="csv or parquet; the policy's when left out.",
             autocompletion=among("csv", "parquet"),
         ),
+    ] = None,
+    rows_per_part: Annotated[
+        int | None,
+        typer.Option("--rows-per-part", help="Parquet in files of at most so many rows each."),
     ] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Reproducible row order: for tests only.")
@@ -92,7 +97,8 @@ def publish(
 
     limit_memory(memory)
     rules = load_policy(policy, reading)
-    rules = chosen(rules, settings, method=method, form=form, format=file_format)
+    given = {"format": file_format, "rows_per_part": rows_per_part}
+    rules = chosen(rules, settings, method=method, form=form, **given)
     _publish(table, rules, out, owner, seed, quiet, verbose, key, engine)
 
 
@@ -220,6 +226,15 @@ def demo(
     _publish(sample.table_path(), rules, folder, None, seed, quiet=False)
     say.print()
     verify(folder / CERTIFICATE, folder, None, None, None, quiet=False)
+
+
+def _whole(files: Iterable[str]) -> Iterable[str]:
+    """Files by their names, parts of a table by how many they are."""
+    many = Counter(name.partition("/")[0] for name in files)
+    return (
+        name if name in files else f"{name} ({some(n, 'part', 'parts')})"
+        for name, n in many.items()
+    )
 
 
 def _publish(
@@ -353,7 +368,7 @@ def _say_verified(found: Verification) -> None:
             f"{estimate.probability:.4g} ({named(estimate.value)}), "
             f"{'not above' if estimate.inclusive else 'below'} {float(estimate.below):.4g}"
         )
-    lines.append(f"Judged: {', '.join(found.files)}.")
+    lines.append(f"Judged: {', '.join(_whole(found.files))}.")
     noun = nouns_of(found.sensitives) if len(found.sensitives) == 1 else NOUN
     beside = sentences(found.scope, noun, found.semantics)
     lines += [HEADING, *(f"  – {said}" for said in beside)]

@@ -196,7 +196,9 @@ class Microdata:
         n_rows = n_entries if times is None else int(times.sum())
         missing = cast("Missing", schema.missing)
         for name in schema.sensitives:
-            rows, left = settle_missing(self.name, rows, name, missing, weights=times)
+            rows, left = settle_missing(
+                self.name, rows, name, missing, weights=times, in_order=times is None
+            )
             if left is not None:
                 kept = left if kept is None else kept[left]
                 times = None if times is None else times[left]

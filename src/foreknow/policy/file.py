@@ -84,6 +84,7 @@ class _PublishSettings(Settings):
     escape_formulas: bool = False
     unlinked: list[str] = Field(default=[])
     weights: Any = Field(default={})  # read by PublishOptions
+    rows_per_part: int | None = None
 
 
 @cache
@@ -173,6 +174,7 @@ def _options(read: Any) -> PublishOptions:
         {key: own.given() for key, own in set_for.items() if own is not None},
         read.unlinked,
         read.weights,
+        read.rows_per_part,
     )
 
 

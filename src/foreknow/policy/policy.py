@@ -19,7 +19,7 @@ from foreknow.data.layout import Layout
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
-from foreknow.numbers import as_fraction
+from foreknow.numbers import as_fraction, whole_number
 from foreknow.policy.ledger import Part, PolicyLedger
 from foreknow.policy.requirement import Point, Requirement, check_agreement
 from foreknow.result import card_of
@@ -56,6 +56,8 @@ class PublishOptions:
     weights : mapping of column to number
         How much a quasi-identifier counts beside the others, which count 1, in Mondrian's choice
         of cuts, in what FullDomain loses, and in the average NCP.
+    rows_per_part : int, optional
+        Write each table of Parquet as a folder of files, of at most so many rows each.
     """
 
     method: str = "mondrian"
@@ -66,6 +68,7 @@ class PublishOptions:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     unlinked: Sequence[str] = ()
     weights: Mapping[str, Any] = field(default_factory=dict)
+    rows_per_part: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.unlinked, str):
@@ -79,6 +82,12 @@ class PublishOptions:
         ):
             if given not in known and not (name == "form" and given is None):
                 raise PolicyError(f"publish.{name} is {given!r}{did_you_mean(str(given), known)}")
+        if self.rows_per_part is not None:
+            whole_number(self.rows_per_part, "publish.rows_per_part", 1)
+            if self.format != "parquet":
+                raise PolicyError(
+                    'publish.rows_per_part is for format = "parquet"; CSV is one file'
+                )
         for method, settings in self.settings.items():
             if method in self.__dataclass_fields__ or not isinstance(settings, Mapping):
                 raise PolicyError(
@@ -125,6 +134,8 @@ class PublishOptions:
             table["unlinked"] = list(self.unlinked)
         if self.weights:
             table["weights"] = dict(self.weights)
+        if self.rows_per_part is not None:
+            table["rows_per_part"] = self.rows_per_part
         return {**table, **{name: dict(given) for name, given in self.settings.items()}}
 
     @classmethod

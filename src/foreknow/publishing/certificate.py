@@ -21,6 +21,7 @@ from foreknow.publishing.certificate_file import (
     FORMAT,
     FORMAT_VERSION,
     checked,
+    files_of,
     parts_of,
     parts_of_sensitive,
     read_certificate,
@@ -138,6 +139,13 @@ class Certificate:
     def parts(self) -> tuple[str, ...]:
         """Names of the tables."""
         return parts_of(self.form, self.semantics, self.sensitives, self.unlinked)
+
+    def paths(self, folder: Path) -> dict[str, list[Path]]:
+        """The files of each table in a folder."""
+        return {
+            part: [folder / name for name in files_of(part, self.format, self.files)]
+            for part in self.parts
+        }
 
     @property
     def beside(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ Nothing here may reach an engine: old versions of pydantic keep what a model's f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -424,6 +424,20 @@ def parts_of_sensitive(
     return {f"sensitive{place if place > 1 else ''}": of for place, of in enumerate(blocks, 1)}
 
 
+def files_of(part: str, file_format: str, files: Collection[str]) -> list[str]:
+    """The files of a table: one, or those in a folder of its name, if there are such.
+
+    >>> files_of("people", "csv", ["people.csv", "sensitive.csv"])
+    ['people.csv']
+    >>> files_of("release", "parquet", ["release.parquet/a", "release.parquet/b"])
+    ['release.parquet/part-00000.parquet', 'release.parquet/part-00001.parquet']
+    """
+    name = f"{part}.{file_format}"
+    many = sum(file.startswith(f"{name}/") for file in files)
+    parts = [f"{name}/part-{i:05}.parquet" for i in range(many if file_format == "parquet" else 0)]
+    return parts or [name]
+
+
 def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]) -> str | None:
     """What a certificate says in two ways that do not agree."""
     release, schema = read.release, read.policy.schema_
@@ -432,7 +446,7 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     if not isinstance(unlinked, list) or not {*unlinked} <= {*schema.sensitives, *schema.other}:
         return "unlinked columns are sensitive or among other"
     parts = parts_of(release.form, release.semantics, schema.sensitives, unlinked)
-    files = {f"{part}.{release.format}" for part in parts}
+    files = {name for part in parts for name in files_of(part, release.format, release.files)}
     if release.groups != wanted:
         return f"the groups of the release are by {release.groups}, those of its policy by {wanted}"
     if release.sensitive != schema.sensitives[0]:
@@ -460,6 +474,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         )
     if release.files and set(release.files) != files:
         return f"the files of such a release are {', '.join(sorted(files))}, and no others"
+    if read.version < 6 and any("/" in name for name in release.files):
+        return "tables are certified in parts from version 6 on"
     if release.escape_formulas and release.format != "csv":
         return "formulas are escaped in CSV only"
     if read.safe != all(finding.safe for finding in read.findings):

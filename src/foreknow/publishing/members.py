@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +12,8 @@ import numpy as np
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Holdings
 from foreknow.data.engines.columns import to_python
-from foreknow.data.engines.counted import OutOfOrder
 from foreknow.data.engines.group_counts import People, group_codes
-from foreknow.data.engines.write import disarm_name, read_noted, write_parts
+from foreknow.data.engines.write import disarm_name, read_noted
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import Members
@@ -33,17 +30,6 @@ from foreknow.publishing.verification import Published, open_published
 # How the digest of a source is called: of its rows, or of how often each occurs.
 KEYED = "BLAKE2b-256 keyed with the owner's key"
 OF_COUNTS = "BLAKE2b-256 of counted rows keyed with the owner's key"
-
-
-def write_members(
-    members: Callable[..., Iterable[Any]], path: Path, files: Mapping[str, str]
-) -> None:
-    """Write who is in which group of the release of some files, by their digests."""
-    note = json.dumps(dict(files), sort_keys=True)
-    try:
-        write_parts(members(), path, note)
-    except OutOfOrder:
-        write_parts(members(in_order=True), path, note)
 
 
 def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool | None:
@@ -108,7 +94,7 @@ class OwnRelease:
         """Open both; files that do not belong together are an error."""
         path = owners_folder(folder) / MEMBERS if members is None else Path(members)
         published = open_published(folder, schema)
-        if not path.is_file():
+        if not path.exists():
             raise InputError(
                 f"{str(folder)!r} names nobody, and there is no file {str(path)!r}, which publish "
                 "wrote for the owner; name it by --members FILE (members=)"
@@ -180,6 +166,11 @@ class OwnRelease:
 
     def _holdings(self, microdata: Microdata, people: People, groups: IntArray) -> Holdings:
         """Who has what, by the table that was published."""
+        if not np.array_equal(self.rows.column(0), np.arange(1, len(self.groups) + 1)):
+            raise DataError(
+                f"{str(self.path)!r} was written by a cluster, whose rows have no order, so it is "
+                'not known who has which value; publish with engine = "memory" for that'
+            )
         self.refuse_other(microdata)
         counts, held = self.published.release.counts, microdata.holdings
         who = np.full(len(self.groups), -1, dtype=np.int64)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 import secrets
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,7 @@ from foreknow.data.engines import (
     frame_of,
     open_table,
     write_csv,
-    write_parquet,
+    write_in_parts,
 )
 from foreknow.data.generalization import KnownLabels
 from foreknow.data.labels import Label
@@ -79,10 +77,10 @@ from foreknow.publishing.certificate import (
     finding_to_dict,
 )
 from foreknow.publishing.certificate_file import parts_of_sensitive
-from foreknow.publishing.entries import Entries, Stored
+from foreknow.publishing.entries import Entries, Placed, Stored
 from foreknow.publishing.learned import certified as certified_estimates
 from foreknow.publishing.learned import gate_notes, gated, sight_of
-from foreknow.publishing.members import KEYED, OF_COUNTS, write_members
+from foreknow.publishing.members import KEYED, OF_COUNTS
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.signature import Signer
 from foreknow.publishing.tables import (
@@ -125,7 +123,7 @@ class Publication:
     tables: Mapping[str, pa.Table]
     _options: PublishOptions = field(repr=False)
     _private: Mapping[str, Any] = field(repr=False)
-    _members: Callable[..., Iterator[pa.Table]] = field(repr=False)
+    _placed: Placed = field(repr=False)
     _kept: KeptPriors | None = field(repr=False, default=None)
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
     _dividing: str = field(repr=False, default="")
@@ -222,13 +220,16 @@ class Publication:
         kept_in = owners_folder(folder) if owner is None else owner
         signer = None if key is None else Signer(key)
         with whole_folders(folder, kept_in) as (aside, own):
-            paths = {name: aside / f"{name}.{self._options.format}" for name in self.tables}
-            for name, path in paths.items():
-                self._write_table(name, path)
+            names = {name: f"{name}.{self._options.format}" for name in self.tables}
+            paths = {name: self._write_table(name, aside / file) for name, file in names.items()}
             said, kept = self.certificate, self._kept
-            digests = {path.name: digest_of(path) for path in paths.values()}
+            digests = {
+                path.relative_to(aside).as_posix(): digest_of(path)
+                for own in paths.values()
+                for path in own
+            }
             stored = self.tables if isinstance(self.tables, Stored) else None
-            if stored is None or [*digests.values()] != [*stored.digests.values()]:
+            if stored is None or [*digests.values()] != stored.digests:
                 _log.info("reading the written release back")
                 self._read_back(paths)
             _log.info("writing the report")
@@ -242,23 +243,23 @@ class Publication:
                 write_whole(own / LATTICE, page, private=True)
             write_whole(own / OWNER, as_json(dict(self._private)), private=True)
             _log.info("writing who is in which group")
-            write_members(self._members, own / MEMBERS, digests)
+            self._placed.write(own / MEMBERS, digests)
             if kept is not None:
                 write_whole(own / PRIORS, as_json(kept.to_dict()), private=True)
         return certificate
 
-    def _write_table(self, name: str, path: Path) -> None:
-        """Write a table; one that an engine counted is in a file already, which was judged."""
+    def _write_table(self, name: str, path: Path) -> list[Path]:
+        """Write a table; one that an engine counted is in files already, which were judged."""
         stored, escape = self.tables, self._options.escape_formulas
         if self._options.format == "csv":
             table = stored.parts(name) if isinstance(stored, Stored) else stored[name]
             write_csv(table, path, escape_formulas=escape)
-        elif isinstance(stored, Stored):
-            shutil.copyfile(stored.paths[name], path)
-        else:
-            write_parquet(stored[name], path)
+            return [path]
+        if isinstance(stored, Stored):
+            return stored.copy(name, path)
+        return write_in_parts([bare(stored[name])], path, self._options.rows_per_part)
 
-    def _read_back(self, paths: Mapping[str, Path]) -> None:
+    def _read_back(self, paths: Mapping[str, list[Path]]) -> None:
         """Judge what was written; anything but what was certified is a bug."""
         said, kept, required = self.certificate, self._kept, self.certificate.policy["require"]
         tables = self.tables.paths if isinstance(self.tables, Stored) else self.tables
@@ -311,9 +312,10 @@ def publish(
     options : PublishOptions, optional
         The policy's own when left out.
     engine : {"auto", "memory", "duckdb"}
-        Where equal rows are counted: in memory, or by DuckDB. Left to us, DuckDB counts a table
-        that does not fit in memory, if it can; with "duckdb" also one that does. What cannot be
-        counted is read into memory, and the log says why.
+        Where equal rows are counted: in memory, or in DuckDB or where the table lives (Spark,
+        Ibis). Left to us, a table that does not fit in memory is counted outside it if it can be,
+        and a frame of Spark always; with "duckdb" also one that fits. What cannot be counted is
+        read into memory, and the log says why.
     **changed
         What is to be otherwise in the options, such as ``form="bucketized"``.
     seed : int, optional
@@ -381,11 +383,12 @@ def publish(
     anonymizer, floors = found.settled or anonymizer, found.floors
     groups, n_groups = _people(found.of_row, microdata, type(anonymizer).__name__)
     random = np.random.default_rng(seed)
+    most = entries.rows_per_part(options)
     _log.info("writing %d groups as tables", n_groups)
     if options.form == "generalized":
         coarse = coarsened_columns(written, groups, n_groups, options.labels, floors)
         refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
-        made = generalized(microdata, groups, coarse, random, options.unlinked)
+        made = generalized(microdata, groups, coarse, random, options.unlinked, most)
         people = np.bincount(groups, microdata.times)
         ncp = {column.attribute.name: column.ncp(people) for column in coarse}
         labels = {column.attribute.name: column.known for column in coarse}
@@ -393,7 +396,7 @@ def publish(
         called = {c.attribute.name: pa.array(c.labels, pa.string()) for c in coarse}
     else:
         ids = group_ids(n_groups, random)
-        made = bucketized(microdata, groups, ids, random, options.unlinked)
+        made = bucketized(microdata, groups, ids, random, options.unlinked, most)
         columns, labels, ncp, called = (GROUP,), {}, {}, {GROUP: pa.array(ids)}
     tables, schema = entries.kept(made, policy), microdata.schema
     opened: dict[str, Table]
@@ -450,12 +453,12 @@ def publish(
     if found.lattice is not None and not found.lattice.complete:
         notes = (*certificate.notes, CUT_OFF)
         certificate = replace(certificate, notes=notes, minimal=False)
-    members = partial(entries.members, groups, called)
+    placed = Placed(entries, groups, called)
     dividing = ""
     if n_groups == 1 and not verdicts.estimates:
         dividing = _by_suppressing(anonymizer, written, policy, seed)
     return Publication(
-        release, verdicts, certificate, tables, options, private, members, kept, labels, dividing
+        release, verdicts, certificate, tables, options, private, placed, kept, labels, dividing
     )
 
 

@@ -6,7 +6,7 @@ published columns is carried over.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.engines import Column
 from foreknow.data.engines.columns import codes_of
+from foreknow.data.engines.drawn import Bag, Drawing, Run
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import COUNT
@@ -56,10 +57,12 @@ def generalized(
     columns: Sequence[Coarsened],
     random: np.random.Generator,
     unlinked: Sequence[str] = (),
-) -> dict[str, Iterable[pa.Table]]:
-    """The tables of a release with coarsened quasi-identifiers, each in parts.
+    most: int | None = None,
+) -> dict[str, Drawing | pa.Table]:
+    """The tables of a release with coarsened quasi-identifiers; rows are to be drawn.
 
-    A column that is `unlinked` is shuffled within each group by itself.
+    A column that is `unlinked` is shuffled within each group by itself. Up to `most` rows are drawn
+    at once.
     """
     one_of, rank = _ranks(columns)
     of_rank = pa.array(one_of)
@@ -72,17 +75,19 @@ def generalized(
         own = _others(microdata)
         for column in microdata.sensitives:
             own[column.name] = column.codes, _texts(column.domain)
-        return {"release": _drawn(microdata, rank[groups], by_rank, own, random, unlinked)}
+        runs_ = _runs(microdata, rank[groups], by_rank, own, random, unlinked, most)
+        return {"release": Drawing([*by_rank, *own], runs_, random)}
     for name in (*microdata.schema.quasi_identifiers, *microdata.schema.sensitives):
         if name == COUNT:
             raise SchemaError(f"a release counts its values in {COUNT!r}; rename the column")
-    people = _drawn(microdata, rank[groups], by_rank, _others(microdata), random)
-    tables: dict[str, Iterable[pa.Table]] = {"people": people}
+    own = _others(microdata)
+    people = _runs(microdata, rank[groups], by_rank, own, random, (), most)
+    tables: dict[str, Drawing | pa.Table] = {"people": Drawing([*by_rank, *own], people, random)}
     for part, columns_of in _parts(microdata, unlinked):
         of_cell, tally = _tally(microdata, rank[groups], len(one_of), columns_of)
         at = pa.array(of_cell)
         published = {name: labels.take(at) for name, labels in by_rank.items()}
-        tables[part] = [pa.table({**published, **tally})]
+        tables[part] = pa.table({**published, **tally})
     return tables
 
 
@@ -112,15 +117,16 @@ def _others(microdata: Microdata) -> dict[str, tuple[NDArray[Any], Any]]:
     return {name: codes_of(_one_zero(other.column(name))) for name in microdata.schema.other}
 
 
-def _drawn(
+def _runs(
     microdata: Microdata,
     of_entry: IntArray,
     by_rank: Mapping[str, pa.Array],
     own: dict[str, tuple[NDArray[Any], Any]],
     random: np.random.Generator,
     unlinked: Sequence[str] = (),
-) -> Iterator[pa.Table]:
-    """Rows in order of rank, at random among equals: what a rank has, and what its entries have."""
+    most: int | None = None,
+) -> Iterator[Run]:
+    """Ranks in order, some rows at a time: what a rank has, and what its entries have."""
     n_ranks = len(next(iter(by_rank.values())))
     times = np.ones(len(of_entry), np.int64) if microdata.times is None else microdata.times
     linked = [name for name in own if name not in unlinked]
@@ -136,35 +142,37 @@ def _drawn(
             own[name] = held, values
             bags[(name,)] = Bags(offsets, many, random), np.arange(len(held))
     people = np.bincount(of_entry, times, n_ranks).astype(np.int64)
-    for start, stop, n in runs(people):
-        of_row = np.repeat(np.arange(start, stop), people[start:stop] if n is None else n)
-        at = pa.array(of_row)
-        part: dict[str, Any] = {name: values.take(at) for name, values in by_rank.items()}
-        drawn: dict[str, IntArray] = {}
+    for start, stop, n in runs(people, most):
+        labels = {name: values.slice(start, stop - start) for name, values in by_rank.items()}
+        several = []
         for names, (bag, order) in bags.items():
-            drawn |= dict.fromkeys(names, order[bag.drawn(start, stop, n)])
-        for name, (codes, values) in own.items():
-            codes = pa.array(codes[drawn[name]])
-            if name in microdata.schema.sensitives:
-                part[name] = pa.DictionaryArray.from_arrays(codes, values)
-            else:
-                part[name] = values.take(codes)
-        yield pa.table(part)
+            entries, of, many = bag.held(start, stop, n)
+            columns = {}
+            for name in names:
+                codes, values = own[name]
+                own_codes = pa.array(codes[order[entries]])
+                if name in microdata.schema.sensitives:
+                    columns[name] = pa.DictionaryArray.from_arrays(own_codes, values)
+                else:
+                    columns[name] = values.take(own_codes)
+            several.append(Bag(pa.table(columns), of, many))
+        yield Run(pa.table(labels), people[start:stop] if n is None else np.array([n]), several)
 
 
-def runs(people: IntArray) -> Iterator[tuple[int, int, int | None]]:
+def runs(people: IntArray, most: int | None = None) -> Iterator[tuple[int, int, int | None]]:
     """Runs of groups of so many people, of up to a million; of a larger one, so many of them."""
+    most = min(most or _PART, _PART)
     ends = np.cumsum(people)
     start = done = 0
     while start < len(people):
-        stop = int(np.searchsorted(ends, done + _PART, side="right"))
+        stop = int(np.searchsorted(ends, done + most, side="right"))
         stop = min(stop, start + _MOST_GROUPS)
         if stop > start:
             yield start, stop, None
         else:
             stop = start + 1
-            for many in range(0, int(people[start]), _PART):
-                yield start, stop, min(_PART, int(people[start]) - many)
+            for many in range(0, int(people[start]), most):
+                yield start, stop, min(most, int(people[start]) - many)
         start, done = stop, int(ends[stop - 1])
 
 
@@ -175,10 +183,10 @@ class Bags:
         self._offsets, self._times, self._random = offsets, times, random
         self._left: tuple[int, IntArray] | None = None
 
-    def drawn(self, start: int, stop: int, n: int | None) -> IntArray:
-        """Every entry of a run of groups, as often as it is there, mixed within each group.
+    def held(self, start: int, stop: int, n: int | None) -> tuple[IntArray, Any, IntArray]:
+        """The entries of a run of groups, the group of each, and how often it is there.
 
-        Or so many of one group, of what was not drawn before.
+        Or so many of one group, at random, of what was not drawn before.
         """
         first = int(self._offsets[start])
         times = self._times[first : self._offsets[stop]]
@@ -187,13 +195,12 @@ class Bags:
             # As many of each entry as a random choice of so many people has.
             chosen = self._random.multivariate_hypergeometric(left, n, method="marginals")
             self._left = start, left - chosen
-            return self._random.permutation(np.repeat(np.arange(first, first + len(left)), chosen))
+            found = np.flatnonzero(chosen)
+            return first + found, np.zeros(len(found), np.uint16), chosen[found]
         group = np.repeat(
             np.arange(stop - start, dtype=np.uint16), np.diff(self._offsets[start : stop + 1])
         )
-        mixed = self._random.permutation(np.repeat(np.arange(len(times), dtype=np.int32), times))
-        mixed = mixed[np.argsort(group[mixed], kind="stable")]
-        return first + mixed.astype(np.int64)
+        return np.arange(first, first + len(times)), group, times
 
 
 def refuse_borrowed_priors(
@@ -257,20 +264,21 @@ def bucketized(
     ids: IntArray,
     random: np.random.Generator,
     unlinked: Sequence[str] = (),
-) -> dict[str, Iterable[pa.Table]]:
+    most: int | None = None,
+) -> dict[str, Drawing | pa.Table]:
     """Make the table ``people`` of exact quasi-identifiers, and ``sensitive``: group, value, count.
 
-    Each comes in parts. The groups are called by their `ids`, see `group_ids`. A sensitive column
-    that is `unlinked` has a table of its own, ``sensitive2`` and so on.
+    Rows of people are to be drawn, up to `most` at once. The groups are called by their `ids`, see
+    `group_ids`. A sensitive column that is `unlinked` has a table of its own, ``sensitive2`` and so
+    on.
     """
     tallies = _tallies(microdata, groups, ids, unlinked)
     own = {a.name: (a.codes, pa.array(exact_labels(a), pa.string())) for a in microdata.attributes}
     by_rank = {GROUP: pa.array(np.arange(1, len(ids) + 1))}
     order = [*own, *microdata.schema.other, GROUP]
     own |= _others(microdata)
-    parts = _drawn(microdata, ids[groups] - 1, by_rank, own, random)
-    people = (part.select(order) for part in parts)
-    return {"people": people, **{name: [tally] for name, tally in tallies.items()}}
+    people = _runs(microdata, ids[groups] - 1, by_rank, own, random, (), most)
+    return {"people": Drawing(order, people, random), **tallies}
 
 
 def _tallies(
@@ -288,13 +296,6 @@ def _tallies(
         of_cell, tally = _tally(microdata, ids[groups] - 1, len(ids), own)
         tables[part] = pa.table({GROUP: pa.array(of_cell + 1), **tally})
     return tables
-
-
-def free_name(name: str, taken: Container[str]) -> str:
-    """The name, with as many underscores after it as it takes to be no other column's."""
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _tally(

@@ -19,7 +19,7 @@ from typing import Any
 from foreknow.adversaries import registry as adversaries
 from foreknow.auditing.scope import NOT_JUDGED, Scope
 from foreknow.criteria import registry as criteria
-from foreknow.data.engines import open_table
+from foreknow.data.engines import Table, open_table
 from foreknow.data.engines.write import disarm_name
 from foreknow.data.labels import Labels
 from foreknow.data.layout import Layout, several_of
@@ -39,7 +39,7 @@ from foreknow.publishing import (
     owners_folder,
 )
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
-from foreknow.publishing.certificate_file import is_kept, parts_of_sensitive
+from foreknow.publishing.certificate_file import files_of, is_kept, parts_of_sensitive
 from foreknow.publishing.learned import TOLERANCE, in_files, same
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.signature import check_signature
@@ -232,13 +232,14 @@ def judge(
     if not release.exists():
         raise CertificateError(f"there is no file or folder {str(release)!r}")
     if release.is_file() and len(known.files) == 1:
-        folder, paths, others = release.parent, {known.parts[0]: release}, []
+        folder, paths, others = release.parent, {known.parts[0]: [release]}, []
     else:
         folder = release if release.is_dir() else release.parent
-        paths = {part: folder / f"{part}.{known.format}" for part in known.parts}
-        own = {CERTIFICATE, SIGNATURE, *(path.name for path in paths.values())}
+        paths = known.paths(folder)
+        own = {CERTIFICATE, SIGNATURE, *(name.partition("/")[0] for name in known.files)}
         others = sorted(path.name for path in folder.iterdir() if path.name not in own)
-    stamp = Stamp(list(paths.values()))  # what is digested is what is judged
+    files = [path for own in paths.values() for path in own]
+    stamp = Stamp(files)  # what is digested is what is judged
     problems = [*_uncertified(folder, others), *_changed(known, paths, release)]
     if known.report is not None and REPORT in others:
         problems += _not_as_certified(folder / REPORT, known.report)
@@ -325,7 +326,7 @@ def judge(
             raise CertificateError(f"not verified: all else is as certified, but {lacking}")
         problems.append(lacking)
     found = Verification(
-        files=tuple(path.name for path in paths.values()),
+        files=(release.name,) if files == [release] else tuple(known.files),
         people=people,
         n_groups=n_groups,
         groups=tuple(known.groups),
@@ -480,10 +481,28 @@ def _uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:
                 break
 
 
-def _changed(known: Certificate, paths: Mapping[str, Path], given: Path) -> Iterator[str]:
+def _changed(known: Certificate, paths: Mapping[str, list[Path]], given: Path) -> Iterator[str]:
     """Compare digests of files with those that are certified."""
-    for part, path in paths.items():
-        yield from _not_as_certified(path, known.files[f"{part}.{known.format}"], path is given)
+    for part, own in paths.items():
+        names = files_of(part, known.format, known.files)
+        yield from _strange_parts(own[0].parent, names)
+        for name, path in zip(names, own, strict=True):
+            yield from _not_as_certified(path, known.files[name], path is given)
+
+
+def _strange_parts(folder: Path, names: Sequence[str]) -> Iterator[str]:
+    """What is wrong with a folder of the parts of a table: readers take all that it holds."""
+    known = {name.partition("/")[2] for name in names}
+    if known == {""} or not folder.is_dir():
+        return
+    if folder.is_symlink():
+        yield f"{folder.name} is a link, and no folder of parts"
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in known)
+    if strange:
+        yield (
+            f"{folder.name}/{strange[0]} lies among the parts of a table, and is not certified: "
+            "nothing has judged it; move it elsewhere"
+        )
 
 
 def _not_as_certified(path: Path, digest: str, given: bool = False) -> Iterator[str]:
@@ -681,18 +700,20 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
     """Open what `foreknow publish` wrote."""
     folder = _folder_of(Path(path))
     known = Certificate.load(folder / CERTIFICATE)
-    if set(known.files) != {f"{part}.{known.format}" for part in known.parts}:
+    if not known.files:
         raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
     # Opened before they are digested: a table that changes afterwards cannot be read any more.
     tables = {}
-    for part in known.parts:
-        path = folder / f"{part}.{known.format}"
-        opened = open_table(path) if path.is_file() else None
-        if opened is None or digest_of(path) != known.files[path.name]:
-            raise CertificateError(
-                f"{path.name} is not the file of {str(folder)!r} that was certified; name the file "
-                "itself to audit it as it is"
-            )
+    for part, files in known.paths(folder).items():
+        place = folder / f"{part}.{known.format}"
+        opened = _opened(place, files)
+        for file in files if opened is not None else [place]:
+            name = file.relative_to(folder).as_posix()
+            if opened is None or digest_of(file) != known.files[name]:
+                raise CertificateError(
+                    f"{name} is not the file of {str(folder)!r} that was certified; name the file "
+                    "itself to audit it as it is"
+                )
         tables[part] = opened
     if schema is not None:
         refuse_other_schema(known, schema)
@@ -711,6 +732,14 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
     unlinked = written(known.unlinked)
     release = as_release(tables, known.form, schema.quasi_identifiers, schema, unlinked)
     return Published(release.rearmed() if known.escaped else release, known)
+
+
+def _opened(path: Path, files: Sequence[Path]) -> Table | None:
+    """A table, if its files are these and no others."""
+    if not all(file.is_file() for file in files):
+        return None
+    opened = open_table(path)
+    return opened if getattr(opened, "files", files) == files else None
 
 
 def as_release(

@@ -35,32 +35,48 @@ _ARMED = re.compile(r"[=+\-@\t\r]")
 
 def files_of(tables: Mapping[str, Any]) -> dict[str, File]:
     """The tables that are files, as they are now."""
-    paths = {name: table for name, table in tables.items() if isinstance(table, Path)}
+    paths = {name: paths_of(table) for name, table in tables.items()}
     return {
-        name: Stamp([path]) if path.suffix == ".parquet" else CsvFile(path, ",")
-        for name, path in paths.items()
+        name: Stamp(own) if own[0].suffix == ".parquet" else CsvFile(own[0], ",")
+        for name, own in paths.items()
+        if own
     }
+
+
+def paths_of(table: Any) -> list[Path]:
+    """The files of a table, which may be parts of it; none of one in memory."""
+    return [table] if isinstance(table, Path) else [*table] if isinstance(table, list) else []
 
 
 def open_written(connection: Any, table: Any, file: File | None) -> tuple[list[str], Any]:
     """Names of columns, and a relation of DuckDB in which they are called c0, c1, ..."""
     if isinstance(file, CsvFile):
         return file.header, file.relation(connection)
-    if isinstance(table, Path):
-        rows = connection.execute(
-            "SELECT name, type FROM parquet_schema(?) WHERE coalesce(num_children, 0) = 0",
-            [literal(table)],
-        ).fetchall()
-        header = [name for name, _ in rows]
-        if any(kind == "INT96" for _, kind in rows):  # DuckDB cuts its nanoseconds off
+    if paths := paths_of(table):
+        rows = _columns_of(connection, paths[0])
+        header = [name for name, *_ in rows]
+        if any(kind == "INT96" for _, kind, *_ in rows):  # DuckDB cuts its nanoseconds off
             raise DataError("a column is of type INT96, in which values may print alike")
-        relation = read_parquet(connection, [table])
+        for path in paths[1:]:  # or DuckDB would cast them
+            if _columns_of(connection, path) != rows:
+                raise DataError(f"{path.name} has other columns than {paths[0].name}")
+        relation = read_parquet(connection, paths)
         inner = ['"' + column.replace('"', '""') + '"' for column in relation.columns]
         return header, relation.project(", ".join(f"{c} AS c{i}" for i, c in enumerate(inner)))
     header = table.column_names
     return header, connection.from_arrow(
         table.rename_columns([f"c{i}" for i in range(len(header))])
     )
+
+
+def _columns_of(connection: Any, path: Path) -> list[tuple[Any, ...]]:
+    """Each column of a Parquet file: its name, how it is stored, and what that means."""
+    asked = (
+        "SELECT name, type, converted_type, logical_type::VARCHAR, type_length, precision, scale "
+        "FROM parquet_schema(?) WHERE coalesce(num_children, 0) = 0"
+    )
+    found: list[tuple[Any, ...]] = connection.execute(asked, [literal(path)]).fetchall()
+    return found
 
 
 def metadata_of(connection: Any, path: Path) -> list[str]:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from unicodedata import ucd_3_2_0 as old_unicode
 
@@ -38,6 +37,7 @@ from foreknow.verifier.files import (
     merge_empties,
     metadata_of,
     open_written,
+    paths_of,
     rearmed,
     rearmed_text,
 )
@@ -134,7 +134,8 @@ class Written:
     form: str  # "generalized" or "bucketized"
     groups: Sequence[str]  # the columns that make a group
     sensitive: str
-    # ``release`` if generalized with one value each, else ``people`` and ``sensitive``
+    # ``release`` if generalized with one value each, else ``people`` and ``sensitive``: a path, a
+    # list of them, or an Arrow table
     tables: Mapping[str, Any]
     escaped: bool = False  # whether an apostrophe was written before texts that look like formulas
     # "single", "set" or "multiset"; or of each of several columns that differ
@@ -840,13 +841,13 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
 
 def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
     """Refuse what a Parquet file of a certified release holds beside its columns: names, say."""
-    path = written.tables[table]
-    if written.columns is None or not isinstance(path, Path) or path.suffix != ".parquet":
-        return
-    if keys := metadata_of(connection, path):
-        raise CertificateError(
-            f"{path.name} holds metadata beside its columns: {keys[0]!r}; publish writes none"
-        )
+    for path in paths_of(written.tables[table]):
+        if written.columns is None or path.suffix != ".parquet":
+            return
+        if keys := metadata_of(connection, path):
+            raise CertificateError(
+                f"{path.name} holds metadata beside its columns: {keys[0]!r}; publish writes none"
+            )
 
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:

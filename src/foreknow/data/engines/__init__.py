@@ -4,7 +4,7 @@ from foreknow.data.engines.columns import Column, encode
 from foreknow.data.engines.group_counts import Holdings
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import Table
-from foreknow.data.engines.write import as_texts, bare, frame_of, write_csv, write_parquet
+from foreknow.data.engines.write import as_texts, bare, frame_of, write_csv, write_in_parts
 
 __all__ = [
     "Column",
@@ -16,5 +16,5 @@ __all__ = [
     "frame_of",
     "open_table",
     "write_csv",
-    "write_parquet",
+    "write_in_parts",
 ]

@@ -6,17 +6,20 @@ passes through in batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from foreknow.data.engines.drawn import Drawing
 from foreknow.data.engines.duckdb_table import DuckTable, clear_errors
 from foreknow.data.engines.parquet_table import ParquetTable
-from foreknow.data.engines.table import Snapshot, Table, sql_name
+from foreknow.data.engines.table import Snapshot, Table, free_name, sql_name
 from foreknow.data.sparse import IntArray
 from foreknow.engine import connect
 from foreknow.errors import DataError
@@ -27,6 +30,55 @@ _numbers = count(1)
 _WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER")}
 _FLOATS = {"FLOAT", "DOUBLE"}
 _KINDS = _WHOLE | _FLOATS | {"BIGINT", "UBIGINT", "BOOLEAN", "VARCHAR", "DATE", "TIMESTAMP"}
+
+
+class Source(Protocol):
+    """A table whose equal rows are counted where it lives, and whose rows can be found again.
+
+    Attributes
+    ----------
+    untyped : bool
+        Whether all columns are texts whose types are to be found.
+    in_order : bool
+        Whether its rows may be read into memory, where each has a number.
+    rows_per_part : int or None
+        How many rows a file of a release has, where nothing is said; None where it is one file.
+    """
+
+    untyped: bool
+    in_order: bool
+    rows_per_part: int | None
+
+    @property
+    def size(self) -> int | None:
+        """Rows, or of a CSV file bytes; None where it is counted, however small."""
+        ...
+
+    def is_text(self, column: str) -> bool:
+        """Whether a column is of texts."""
+        ...
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
+        """Count equal rows of some columns."""
+        ...
+
+    def names_each_row(self, person: str) -> bool:
+        """Whether a column names somebody in each row, and nobody twice."""
+        ...
+
+    def drawn(self, drawing: Drawing, path: Path, most: int | None) -> list[Path] | None:
+        """Write rows of a release as files of a folder, where many can; None where it is for us."""
+        ...
+
+
+def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str:
+    """Take a table whose equal rows can be counted, or say why it is to be read into memory."""
+    inner = getattr(table, "_table", table) if isinstance(table, Snapshot) else table
+    offered = getattr(inner, "counted", None)
+    if offered is None:
+        return Counted.of(inner, columns)
+    found: Source | str = offered(columns)
+    return found
 
 
 class Counted:
@@ -41,13 +93,16 @@ class Counted:
         Those that are looked at.
     """
 
+    in_order = True
+    rows_per_part: int | None = None
+
     def __init__(self, table: Table, duck: DuckTable, columns: Sequence[str]) -> None:
         self.table, self.duck, self._columns = table, duck, list(columns)
+        self.untyped = duck.untyped
 
     @classmethod
-    def of(cls, table: Table, columns: Sequence[str]) -> Counted | str:
+    def of(cls, inner: Table, columns: Sequence[str]) -> Counted | str:
         """Take a table, or say why it is to be read into memory."""
-        inner = getattr(table, "_table", table) if isinstance(table, Snapshot) else table
         if isinstance(inner, DuckTable):
             duck = inner
         elif isinstance(inner, ParquetTable):
@@ -56,14 +111,15 @@ class Counted:
                 return odd
             duck = DuckTable.of_parquet(inner.files, inner.name)
         else:
-            return f"{table.name} is neither CSV nor Parquet, nor a relation or file of DuckDB"
-        for name in columns:
-            if name not in duck.columns:
-                return f"column {name!r} differs from another by upper and lower case only"
-            kind = duck.kind(name)
-            if kind not in _KINDS and not kind.startswith("DECIMAL"):
-                return f"column {name!r} is of type {kind}"
-        return cls(inner, duck, columns)
+            return f"{inner.name} is neither CSV nor Parquet, nor a relation or file of DuckDB"
+        return _odd_kind(duck, columns) or cls(inner, duck, columns)
+
+    def is_text(self, column: str) -> bool:
+        """Whether a column is of texts."""
+        return self.duck.kind(column) == "VARCHAR"
+
+    def drawn(self, drawing: Drawing, path: Path, most: int | None) -> None:
+        """Nobody but us draws the release."""
 
     @property
     def size(self) -> int:
@@ -78,18 +134,12 @@ class Counted:
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
         """Count equal rows of some columns: their values as narrow codes, and how often each is."""
-        gathered, times = [_Codes() for _ in columns], []
         keys = ", ".join(map(self._value, columns))
         with clear_errors(self.duck.name):
             grouped = self.duck.relation.aggregate(f"{keys}, count(*)", keys)
-            for batch in grouped.to_arrow_reader(_BATCH):
-                for own, array in zip(gathered, batch.columns, strict=False):
-                    own.add(array)
-                times.append(np.asarray(batch.column(len(columns)), dtype=np.int64))
-        found: IntArray = np.concatenate(times) if times else np.empty(0, dtype=np.int64)
-        self._check(int(found.sum()))
-        arrays = [own.array() for own in gathered]
-        return pa.table(arrays, names=list(columns)), found
+            found, times = in_codes(grouped.to_arrow_reader(_BATCH), columns)
+        self._check(int(times.sum()))
+        return found, times
 
     def names_each_row(self, person: str) -> bool:
         """Whether a column names somebody in each row, and nobody twice."""
@@ -127,7 +177,7 @@ class Counted:
         keyed = pa.table(keys.columns, names=[f"k{i}" for i in range(keys.num_columns)])
         keyed = keyed.append_column("g", pa.array(of_key))
         with clear_errors(self.duck.name):
-            connection, rows = self._opened()
+            connection, rows = self._opened([*dict.fromkeys([*own, *self._used(keys, needed)])])
             connection.register(f"given{known}", keyed)
             # A table, since the engine looks up nothing in columns of Arrow.
             connection.execute(f"CREATE TEMP TABLE {known} AS FROM given{known}")
@@ -149,12 +199,13 @@ class Counted:
                 connection.unregister(f"given{known}")
         self._check(done)
 
-    def _opened(self) -> tuple[Any, Any]:
-        """A connection of ours, and the rows in it; those of somebody's own come as a stream."""
+    def _opened(self, columns: Sequence[str]) -> tuple[Any, Any]:
+        """A connection of ours, and rows with some columns; those of another come as a stream."""
         if self.duck.connection is not None:
             return self.duck.connection, self.duck.relation
         connection = connect()
-        stream = self.duck.relation.to_arrow_reader(_BATCH)
+        chosen = self.duck.relation.project(", ".join(dict.fromkeys(map(self._raw, columns))))
+        stream = chosen.to_arrow_reader(_BATCH)
         return connection, connection.from_arrow(stream)
 
     def _used(self, keys: pa.Table, needed: Sequence[str]) -> list[str]:
@@ -181,8 +232,80 @@ class Counted:
         return f"{value} IS NULL{nan}"
 
 
+def _odd_kind(duck: DuckTable, columns: Sequence[str]) -> str | None:
+    """Why some columns cannot be counted; None where they can."""
+    for name in columns:
+        if name not in duck.columns:
+            return f"column {name!r} differs from another by upper and lower case only"
+        kind = duck.kind(name)
+        if kind not in _KINDS and not kind.startswith("DECIMAL"):
+            return f"column {name!r} is of type {kind}"
+    return None
+
+
+class Streamed(Counted):
+    """A table of another engine, counted there; rows come only to be looked up, in batches.
+
+    Parameters
+    ----------
+    table : Table
+        What can be counted there.
+    frame : narwhals.LazyFrame
+    columns : sequence of str
+    """
+
+    def __init__(self, table: Table, frame: Any, columns: Sequence[str]) -> None:
+        self._frame, self._native = frame, frame.to_native()
+        empty = connect().from_arrow(self._native.schema().to_pyarrow().empty_table())
+        super().__init__(table, DuckTable(empty, table.name, table.columns), columns)
+
+    @classmethod
+    def of_frame(cls, table: Table, frame: Any, columns: Sequence[str]) -> Streamed | str:
+        """Take a table, or say why it is to be read into memory."""
+        found = cls(table, frame, columns)
+        return _odd_kind(found.duck, columns) or found
+
+    @property
+    def size(self) -> int:
+        """Rows."""
+        return int(self._frame.select(n=nw.len()).collect("pyarrow").item())
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
+        """Count equal rows of some columns."""
+        grouped = self._frame.group_by(*columns, drop_null_keys=False)
+        found = grouped.agg(nw.len().alias(free_name("n", columns))).collect("pyarrow").to_native()
+        return in_codes(found.to_batches(), columns)
+
+    def names_each_row(self, person: str) -> bool:
+        """Whether a column names somebody in each row, and nobody twice."""
+        native, value = self._native, self._native[person]
+        asked = native.aggregate(rows=native.count(), named=value.count(), people=value.nunique())
+        ((rows, named, people),) = zip(*asked.to_pyarrow().to_pydict().values(), strict=True)
+        return bool(rows == named == people)
+
+    def _opened(self, columns: Sequence[str]) -> tuple[Any, Any]:
+        connection, native = connect(), self._native
+        chosen = native.select(**{self.duck.inner(name): native[name] for name in columns})
+        if native.get_backend().name == "duckdb":  # whose version 2 Ibis cannot ask for batches
+            return connection, connection.from_arrow(chosen.to_pyarrow())
+        return connection, connection.from_arrow(chosen.to_pyarrow_batches(chunk_size=_BATCH))
+
+
 class OutOfOrder(DataError):
     """Rows that were looked up do not come in the order of the table."""
+
+
+def in_codes(
+    batches: Iterable[pa.RecordBatch], columns: Sequence[str]
+) -> tuple[pa.Table, IntArray]:
+    """Counted rows, whose last column says how often each is, with columns as narrow codes."""
+    gathered, times = [_Codes() for _ in columns], []
+    for batch in batches:
+        for own, array in zip(gathered, batch.columns, strict=False):
+            own.add(array)
+        times.append(np.asarray(batch.column(len(columns)), dtype=np.int64))
+    found: IntArray = np.concatenate(times) if times else np.empty(0, dtype=np.int64)
+    return pa.table([own.array() for own in gathered], names=list(columns)), found
 
 
 class _Codes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import weakref
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from foreknow.data.engines.table import check_columns, choose, sql_name
 from foreknow.data.reading import to_add
@@ -86,7 +88,9 @@ class DuckTable:
         with clear_errors(name):
             connection = connect()
             relation = read_parquet(connection, paths)
-            return cls(relation, name, relation.columns, connection=connection)
+            with pa.OSFile(os.path.realpath(paths[0])) as file:
+                names = pq.ParquetFile(file).schema_arrow.names
+            return cls(relation, name, names, connection=connection)
 
     @classmethod
     def of_database(cls, path: Path, name: str, part: str | None) -> DuckTable:

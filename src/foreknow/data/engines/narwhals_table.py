@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from narwhals.exceptions import NarwhalsError
 
-from foreknow.data.engines.table import Table, check_columns
+from foreknow.data.engines.table import Table, check_columns, free_name
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 
@@ -66,12 +67,19 @@ class NarwhalsTable:
         schema = self._frame.collect_schema()
         if any(schema[column].is_float() for column in columns):
             return None
-        name = "n"
-        while name in columns:
-            name += "_"
+        name = free_name("n", columns)
         grouped = self._frame.group_by(*columns, drop_null_keys=False).agg(nw.len().alias(name))
         found = self._arrow(grouped)
         return found.select(list(columns)), found.column(name).to_numpy()
+
+    @property
+    def counted(self) -> Any:
+        """Where its rows are counted for a release, if its backend does that."""
+        if not self._frame.implementation.is_ibis():
+            return None
+        from foreknow.data.engines.counted import Streamed
+
+        return partial(Streamed.of_frame, self, self._frame)
 
     def _arrow(self, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> pa.Table:
         try:

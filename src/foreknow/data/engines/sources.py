@@ -35,6 +35,10 @@ def open_table(source: Any, reading: Reading | None = None) -> Table:
         from foreknow.data.engines.duckdb_table import DuckTable
 
         return DuckTable.of_relation(source)
+    if type(source).__module__.startswith("pyspark.sql.") and hasattr(source, "toArrow"):
+        from foreknow.data.engines.spark_table import SparkTable
+
+        return SparkTable(source)
     from foreknow.data.engines.narwhals_table import NarwhalsTable
 
     return NarwhalsTable(source)

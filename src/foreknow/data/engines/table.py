@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -88,6 +88,13 @@ def require(table: Table, columns: Sequence[str]) -> None:
                 f"{table.name} has no column {column!r} but only {table.columns[0]!r}; if these "
                 "are several, say what stands between them, such as --delimiter :"
             )
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """The name, with as many underscores after it as it takes to be no other column's."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def sql_name(name: str) -> str:

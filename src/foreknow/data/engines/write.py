@@ -49,11 +49,6 @@ def as_texts(table: pa.Table, columns: Collection[str]) -> pa.Table:
     return table
 
 
-def write_parquet(table: pa.Table, path: Path) -> None:
-    """Write a Parquet file; nothing of the source frame but its columns is kept."""
-    pq.write_table(bare(table), path, store_schema=False)
-
-
 def write_parts(parts: Iterable[pa.Table], path: Path, note: str | None = None) -> None:
     """Write a Parquet file of parts, a row group each or more; with a note for `read_noted`.
 
@@ -72,6 +67,44 @@ def write_parts(parts: Iterable[pa.Table], path: Path, note: str | None = None) 
     finally:
         if writer is not None:
             writer.close()
+
+
+def write_in_parts(tables: Iterable[pa.Table], path: Path, most: int | None) -> list[Path]:
+    """Write a Parquet file; or, if files have so many rows at most, a folder of them."""
+    if most is None:
+        write_parts(tables, path)
+        return [path]
+    path.mkdir()
+    files: list[Path] = []
+    writer, left = None, 0
+    try:
+        for table in tables:
+            for piece in _pieces(table, left, most):
+                if not left:
+                    files.append(part_of(path, len(files)))
+                    writer = pq.ParquetWriter(files[-1], piece.schema, store_schema=False)
+                assert writer is not None
+                writer.write_table(piece)
+                left = (left or most) - len(piece)
+                if not left:
+                    writer.close()
+    finally:
+        if writer is not None:
+            writer.close()
+    return files
+
+
+def _pieces(table: pa.Table, left: int, most: int) -> Iterator[pa.Table]:
+    """The rows for which there is room in a file, and for the next ones."""
+    if left:
+        yield table.slice(0, left)
+    for start in range(left, max(table.num_rows, not left), most):
+        yield table.slice(start, most)
+
+
+def part_of(folder: Path, number: int) -> Path:
+    """A file of a table in parts, by its number from 0."""
+    return folder / f"part-{number:05}.parquet"
 
 
 def parts_of_parquet(path: Path) -> Iterator[pa.Table]:
@@ -111,10 +144,14 @@ def frame_of(table: pa.Table | list[dict[str, Any]], library: str) -> Any:
 
 
 def read_noted(path: Path) -> tuple[pa.Table, str | None]:
-    """Read a Parquet file and its note, if it has one."""
+    """Read a Parquet file, or a folder of its parts, and its note, if it has one."""
+    parts = sorted(path.iterdir()) if path.is_dir() else [path]
     try:
-        with path.open("rb") as file:
-            table = pq.read_table(file)
+        tables = []
+        for part in parts:
+            with part.open("rb") as file:
+                tables.append(pq.read_table(file))
+        table = pa.concat_tables(tables)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{str(path)!r} cannot be read as Parquet: {error}") from None
     note = (table.schema.metadata or {}).get(_NOTE)

@@ -1,0 +1,318 @@
+"""Frames of Spark: counted by its executors, which also write what is drawn from the counts.
+
+Only counts come to this process. What the executors write must lie where this process can read it:
+in the folder for what is written aside (``TMPDIR``). Where they cannot, it is written here.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial, reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foreknow.data.engines import drawn
+from foreknow.data.engines.counted import in_codes
+from foreknow.data.engines.drawn import Drawing, Run
+from foreknow.data.engines.table import check_columns
+from foreknow.data.engines.write import part_of, write_parts
+from foreknow.data.sparse import IntArray
+from foreknow.engine import new_folder
+from foreknow.errors import DataError
+
+_log = logging.getLogger(__name__)
+# Types of which equal values are one to Spark and to readers of what is published.
+_KINDS = re.compile(
+    r"string|(var)?char\(\d+\)|boolean|tinyint|smallint|int|bigint|float|double|decimal\(.*\)"
+    r"|date|timestamp|timestamp_ntz"
+)
+_CAUSE = re.compile(r"(?:: |Caused by: )?((?:[\w$]+\.)*\w*(?:Error|Exception): .*)")
+_FLOATS = {"float", "double"}
+_BROADCAST = 64 << 20  # bytes of what is joined with each row
+_ROWS_PER_PART = 4_000_000
+_TOKEN, _MEMBERS = "token", "who is in which group"
+
+
+class SparkTable:
+    """A frame of PySpark; its columns are called c0, c1, ..., since Spark reads dots and case."""
+
+    untyped = settled = False
+
+    def __init__(self, native: Any) -> None:
+        self.name = "the pyspark frame"
+        if getattr(native, "isStreaming", False):
+            raise DataError(f"{self.name} is a stream, which has no end; give a table")
+        self.columns = check_columns(list(native.columns), self.name)
+        self._kinds: list[str] = [field.dataType.simpleString() for field in native.schema.fields]
+        frame = native.toDF(*map(_inner, range(len(self.columns))))
+        # A collation may take texts for equal that readers of what is published tell apart.
+        self.frame = frame.select(
+            *(
+                frame[_inner(i)].cast("string").alias(_inner(i))
+                if " collate " in kind
+                else _inner(i)
+                for i, kind in enumerate(self._kinds)
+            )
+        )
+
+    def kind(self, column: str) -> str:
+        """The type of a column, as Spark calls it."""
+        return self._kinds[self.columns.index(column)].partition(" collate ")[0]
+
+    def inner(self, column: str) -> str:
+        """What `frame` calls a column."""
+        return _inner(self.columns.index(column))
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns."""
+        with self.clear_errors():
+            found = self.frame.select(*map(self.inner, columns)).toArrow()
+        return found.rename_columns(list(columns))
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any]:
+        """One GROUP BY; 0.0 and -0.0, which Spark takes for one, are two to readers of a file."""
+        from pyspark.sql import functions as spark
+
+        keys = list(map(self.inner, columns))
+        signed = [i for i, name in enumerate(columns) if self.kind(name) in _FLOATS]
+        minus = [
+            spark.col(keys[i]).cast("string").startswith("-").alias(f"minus{i}") for i in signed
+        ]
+        with self.clear_errors():
+            told = self.frame.select(*keys, *minus)
+            found = told.groupBy(*told.columns).count().toArrow()
+        rows = found.select(keys).rename_columns(list(columns))
+        for i in signed:
+            size = pc.abs(rows.column(i))
+            value = pc.if_else(found.column(f"minus{i}"), pc.negate(size), size)
+            rows = rows.set_column(i, columns[i], value)
+        return rows, found.column(found.num_columns - 1).to_numpy()
+
+    def counted(self, columns: Sequence[str]) -> SparkCounts | str:
+        """The same where its equal rows are counted, or why it is to be read into memory."""
+        for name in columns:
+            if not _KINDS.fullmatch(self.kind(name)):
+                return f"column {name!r} is of type {self.kind(name)}"
+        self._refuse_chance(columns)
+        return SparkCounts(self)
+
+    def _refuse_chance(self, columns: Sequence[str]) -> None:
+        """Refuse values that are others each time; Spark knows of some, and other cases are found.
+
+        A frame that is in its cache is taken as it is there.
+        """
+        asked = self.frame.select(*map(self.inner, columns))
+        if not hasattr(asked, "_jdf"):  # over the network, it does not say
+            return
+        with self.clear_errors():
+            fixed = asked._jdf.queryExecution().optimizedPlan().deterministic()
+        if not fixed:
+            raise DataError(
+                f"{self.name} has other values whenever it is read (rand(), uuid() and the like), "
+                "and a source is read once; write it to a table first, or .cache() it"
+            )
+
+    @contextmanager
+    def clear_errors(self) -> Iterator[None]:
+        """Say in one line what Spark says in a hundred."""
+        from pyspark.errors import PySparkException
+
+        try:
+            yield
+        except (PySparkException, pa.ArrowException) as error:
+            raise DataError(f"{self.name} cannot be read: {_first_line(error)}") from None
+        except AssertionError:  # all that Spark says of it
+            raise DataError(f"{self.name} cannot be read: its session has ended") from None
+        except Exception as error:
+            if not type(error).__module__.startswith("py4j"):
+                raise
+            said = _first_line(error)
+            hint = "; raise spark.driver.maxResultSize" if "maxResultSize" in str(error) else ""
+            raise DataError(f"{self.name} cannot be read: {said}{hint}") from None
+
+
+def _inner(number: int) -> str:
+    return f"c{number}"
+
+
+def _first_line(error: BaseException) -> str:
+    """The cause of an error, without the hundred lines of where it was."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    causes = [found for line in lines if (found := _CAUSE.match(line))]
+    return causes[-1][1] if causes else lines[0].strip() if lines else type(error).__name__
+
+
+class SparkCounts:
+    """A frame of Spark whose equal rows are counted there; see `foreknow.data.engines.counted`."""
+
+    untyped = in_order = False
+    size = None
+    rows_per_part: int | None = _ROWS_PER_PART
+
+    def __init__(self, table: SparkTable) -> None:
+        self._table = table
+
+    def is_text(self, column: str) -> bool:
+        """Whether a column is of texts."""
+        return self._table.kind(column).startswith(("string", "char", "varchar"))
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
+        """Count equal rows of some columns."""
+        keys = list(map(self._table.inner, columns))
+        with self._table.clear_errors():
+            found = self._table.frame.groupBy(*keys).count().toArrow()
+        _log.info("%.1f MB of counts came from Spark", found.nbytes / 1e6)
+        return in_codes(found.to_batches(), columns)
+
+    def names_each_row(self, person: str) -> bool:
+        """Whether a column names somebody in each row, and nobody twice."""
+        from pyspark.sql import functions as spark
+
+        name = self._table.inner(person)
+        asked = spark.count("*"), spark.count(name), spark.countDistinct(name)
+        with self._table.clear_errors():
+            rows, named, people = self._table.frame.agg(*asked).first()
+        return bool(rows == named == people)
+
+    def drawn(self, drawing: Drawing, path: Path, most: int | None) -> list[Path] | None:
+        """Let the executors write rows of a release as files of a folder."""
+        if most is None:
+            return None
+        path.mkdir()
+        rows, n_bags = [], 0
+        for number, runs in enumerate(_together(drawing.runs, most)):
+            plan = path / f"{number}.plan"
+            drawn.write_plan(runs, plan, drawing.random.bytes(drawn.SEED))
+            rows.append(sum(int(run.people.sum()) for run in runs))
+            n_bags = len(runs[0].bags)
+        draw = partial(drawn.draw, columns=list(drawing.columns), n_bags=n_bags)
+        frame = self._table.frame.sparkSession.range(0, len(rows), 1, len(rows))
+        told = self._written(frame, drawn.by_part(path, draw), path, "the release")
+        done = {number: (name, n_rows) for number, n_rows, name in told or ()}
+        for number, many in enumerate(rows):
+            name, n_rows = done.get(number) or draw(path / f"{number}.plan")
+            if n_rows != many:
+                raise DataError(f"{self._table.name}: the executors wrote {n_rows} rows of {many}")
+            (path / name).rename(part_of(path, number))
+        files = [part_of(path, number) for number in range(len(rows))]
+        for file in set(path.iterdir()) - set(files):
+            file.unlink()
+        return files
+
+    def write_rows(
+        self,
+        entries: pa.Table,
+        times: IntArray,
+        labels: pa.Table,
+        own: Mapping[str, str],
+        row: str,
+        path: Path,
+        note: str,
+    ) -> bool:
+        """Write some columns of each row beside what belongs to its entry.
+
+        Rows have a number each, and no order; executors write a folder of files. Whether each entry
+        was found as often as it was counted, is said by sums of random weights of 64 bits.
+        """
+        from pyspark.sql import functions as spark
+
+        table, width = self._table, entries.num_columns
+        random = np.random.default_rng()
+        weights = random.integers(-(1 << 63), (1 << 63) - 1, len(entries), endpoint=True)
+        keys = pa.table(
+            [*map(_plain, entries.columns), pa.array(weights), *map(_plain, labels.columns)],
+            names=[
+                *(f"k{i}" for i in range(width)),
+                "weight",
+                *(f"label{i}" for i in range(labels.num_columns)),
+            ],
+        )
+        with table.clear_errors():
+            known = table.frame.sparkSession.createDataFrame(keys)
+            alike = [
+                spark.col(table.inner(name)).eqNullSafe(spark.col(f"k{i}"))
+                for i, name in enumerate(entries.column_names)
+            ]
+            known = spark.broadcast(known) if keys.nbytes < _BROADCAST else known
+            joined = table.frame.join(known, reduce(lambda a, b: a & b, alike), "left").select(
+                (spark.monotonically_increasing_id() + 1).alias("row"),
+                *map(table.inner, own),
+                *keys.column_names[width + 1 :],
+                "weight",
+            )
+        folder = new_folder()
+        names = [row, *own.values(), *labels.column_names]
+        told = self._written(joined, drawn.by_row(folder, names, note), folder, _MEMBERS)
+        if told is None:
+            with table.clear_errors():
+                rows = joined.toArrow()
+            told = [(*drawn.sums(rows.column(len(names))), None)]
+            write_parts([rows.select(range(len(names))).rename_columns(names)], path, note)
+        else:
+            path.mkdir()
+            for number, name in enumerate(sorted(name for _, _, name in told if name)):
+                shutil.move(folder / name, part_of(path, number))
+        shutil.rmtree(folder)
+        wanted = int((times.astype(np.uint64) * weights.view(np.uint64)).sum())
+        found = sum(number for number, _, _ in told), sum(n for _, n, _ in told)
+        return (found[0] - wanted) % (1 << 64) == 0 and found[1] == times.sum()
+
+    def _written(
+        self, frame: Any, work: Callable[..., Any], folder: Path, what: str
+    ) -> list[tuple[int, int, Any]] | None:
+        """What the executors say of what they wrote into a folder; None if they could not.
+
+        Of each file a number, how many rows it has, and its name.
+        """
+        from pyspark import cloudpickle
+
+        cloudpickle.register_pickle_by_value(drawn)  # executors need not have Foreknow
+        token = secrets.token_hex(16)
+        (folder / _TOKEN).write_text(token)
+        try:
+            told = frame.mapInArrow(partial(work, token=token), drawn.SAID).collect()
+            there = all((folder / name).is_file() for _, _, name in told)
+            why = "" if there else "what they wrote is not there"
+        except Exception as error:  # of Spark, of a worker without Arrow, of the network ...
+            told, why = [], _first_line(error)
+        finally:
+            (folder / _TOKEN).unlink()
+        if not why:
+            return [tuple(each) for each in told]
+        _log.warning(
+            "the executors of Spark could not write %s into %s (%s); it is written here, %s. Name "
+            "a folder that they share with this process, by the environment variable TMPDIR, and "
+            "see that Python there (PYSPARK_PYTHON) has pyarrow and numpy",
+            *(what, folder, why),
+            "of rows that come from Spark" if what == _MEMBERS else "from the counts",
+        )
+        return None
+
+
+def _together(runs: Iterator[Run], most: int) -> Iterator[list[Run]]:
+    """Runs that go into one file of so many rows at most."""
+    held: list[Run] = []
+    rows = 0
+    for run in runs:
+        own = int(run.people.sum())
+        if held and rows + own > most:
+            yield held
+            held, rows = [], 0
+        held.append(run)
+        rows += own
+    if held:
+        yield held
+
+
+def _plain(column: Any) -> Any:
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
