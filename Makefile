@@ -83,7 +83,11 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks.audit_five_million
 	$(BIN)/python -m benchmarks.explorer
+	$(BIN)/python -m benchmarks.exposed
+	$(BIN)/python -m benchmarks.sights
+	$(BIN)/python -m benchmarks.windows
 	$(BIN)/python -m benchmarks.criteria
+	$(BIN)/python -m benchmarks.risk
 	$(BIN)/python -m benchmarks.skyline_check
 	$(BIN)/python -m benchmarks.many_values
 	$(BIN)/python -m benchmarks.mondrian_scale
@@ -100,7 +104,9 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.art
 	$(BIN)/python -m benchmarks.jump
 	$(BIN)/python -m benchmarks.attack
+	$(BIN)/python -m benchmarks.decoy
 	$(BIN)/python -m benchmarks.verification
+	$(BIN)/python -m benchmarks.publish_scale
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(DOCS) $(SERVICES) site demo explored dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,5 +8,5 @@ NIGHTLY = os.environ.get("FOREKNOW_NIGHTLY") == "1"
 
 
 def examples(nightly, **more):
-    """Hypothesis settings for so many cases by night, and a fifth of them by default."""
-    return settings(max_examples=nightly if NIGHTLY else max(nightly // 5, 10), **more)
+    """Hypothesis settings for so many cases by night, and a tenth of them by default."""
+    return settings(max_examples=nightly if NIGHTLY else max(nightly // 10, 8), **more)

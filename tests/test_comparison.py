@@ -11,6 +11,8 @@ import pytest
 
 import foreknow as fk
 from foreknow.output import as_json
+from foreknow.report.pages.comparison import known_text
+from foreknow.result import page_of
 
 REQUIRED = [
     {"values": ["flu", "gout"], "facts": {"l": 1, "k": 1}, "below": "1/2"},
@@ -304,3 +306,30 @@ def test_why_there_is_none_is_one_line_without_the_ways_out():
     assert none.status == "no safe release"
     assert "not even one group of all 4 people is safe" in none.why
     assert "\n" not in none.why
+
+
+def test_who_is_found_out_by_the_method_stands_in_a_column(tmp_path):
+    """The five people of docs/do/attack.md: an attack finds three out."""
+    rows = pd.DataFrame(
+        {"age": [50, 40, 50, 30, 30], "illness": ["flu", "hiv", "hiv", "flu", "flu"]}
+    )
+    rules = fk.Policy.from_dict(
+        {
+            "schema": {"quasi_identifiers": ["age"], "sensitive": "illness"},
+            "require": [{"facts": {"l": 0}, "below": 1}],
+            "publish": {"labels": {"age": "exact"}},
+        }
+    )
+    given = {"limits": 1, "processes": 0, "seed": 1}
+    found = fk.compare(rows, rules, methods=["mondrian", "decoy", "fulldomain"], **given)
+    known = [(each.method_known, each.found_out) for each in found.candidates]
+    assert known == [("not judged", 3), ("as required", None), ("not judged", None)]
+    assert found.to_dict()["candidates"][0]["found_out"] == 3
+    page = page_of(found)
+    column = list(page.table().head).index("known")
+    assert [row[column] for row in page.table().rows] == ["3 out", "holds", "open"]
+    assert "adversary who knows the method" in page.html()
+    # Facts about others are no part of what is proved of boxes.
+    rules = replace(rules, options=replace(rules.options, form="generalized"))
+    (alone,) = fk.compare(rows, rules, methods=["streamliner"], **given).candidates
+    assert alone.status != "safe" or known_text(alone) == "part"

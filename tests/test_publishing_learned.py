@@ -123,7 +123,10 @@ def test_beside_every_audit_stands_what_can_be_learned():
     assert any("Somebody who learns" in note for note in made.audit.notes)
     assert made.audit.to_dict()["learned"]["by"] == list(learnt.by)
     off = fk.audit(made, policy(FACTS), learned=False)
-    assert "What can be learned from the release itself was not measured." in off.notes
+    assert (
+        "What can be learned from the release itself was not measured here: see foreknow audit."
+        in off.notes
+    )
     # Of a generalized release, only its owner is told.
     boxes = publish(rows, policy(FACTS))
     assert any("Somebody who learns" in note for note in boxes.audit.notes)

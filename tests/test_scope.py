@@ -30,6 +30,14 @@ facts = { l = 0 }
 below = 0.9
 """
 HEADING = "What the verdicts do not cover:"
+NOT_JUDGED = (
+    "Knowledge of the method was not judged: an adversary who knows it may be surer. See foreknow "
+    "attack."
+)
+NOT_MEASURED = (
+    "What can be learned from the release itself was not measured: that takes the exact columns of "
+    "everybody (foreknow audit --people, foreknow inference)."
+)
 TOWNS, ILLS = ["Ulm", "Bonn"], ["flu", "cold", "gout", "gout", "", ""]
 
 
@@ -126,7 +134,8 @@ def test_publish_says_it_in_terminal_report_and_certificate_and_verify_again(war
     for text in (out, report):
         assert left in text
         assert "A requirement on illness assumes that nobody knows the job of anybody." in text
-        assert "Knowledge of the method was not judged: see foreknow attack." in text
+        assert NOT_JUDGED in text
+        assert "What can be learned from the release itself" in text
     assert f"The publisher notes, which is not verified: {left}" in verified
     assert f"Judged: release.csv. {HEADING} – No requirement is about: " in verified
     assert "A requirement on illness assumes that nobody knows the job of anybody." in verified
@@ -154,9 +163,10 @@ def test_nothing_is_said_of_what_is_not_there(desk):
     )
     desk.says("audit", "fine.csv", "-p", "fine.toml", "--json", "a.json")
     assert desk.json("a.json")["notes"] == [
+        NOT_JUDGED,
         "The smallest group has 6 people.",
         "Judged each by itself: cold, flu. That somebody has one of several is not: see any_of.",
-        "Knowledge of the method was not judged: see foreknow attack.",
+        NOT_MEASURED,
     ]
 
 
@@ -268,14 +278,15 @@ def test_of_counts_alone_it_says_only_what_is_known():
     found = fk.audit(counts, fk.Policy([fk.Requirement(fk.Facts(), 1)])).to_dict()
     assert (found["scope"]["left_out"], found["scope"]["beside"]) == (None, None)
     assert found["scope"]["suppressed"] is None
-    assert found["notes"][0] == "The smallest group has one person; 2 groups have only one."
+    assert found["notes"][1] == "The smallest group has one person; 2 groups have only one."
+    assert (found["notes"][0], found["notes"][-1]) == (NOT_JUDGED, NOT_MEASURED)
 
 
 def test_columns_of_which_nothing_is_published_are_named():
     rows = [{"born": "*", "town": town, "zip": "*****", "illness": "flu"} for town in (*TOWNS, "*")]
     found = judged(rows, columns=["born", "town", "zip"])
     assert found.scope.suppressed == ("born", "zip")
-    assert found.notes[-1] == "Nothing is published of born, zip: everybody has *."
+    assert found.notes[-2] == "Nothing is published of born, zip: everybody has *."
     named = fk.Release.from_groups(pa.Table.from_pylist(rows), group="zip", sensitive="illness")
     policy = fk.Policy([fk.Requirement(fk.Facts(), 1)])
     assert fk.audit(named, policy).scope.suppressed == ()  # the name of a group
@@ -291,9 +302,10 @@ HALF = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")])
     [
         (fk.Mondrian(), "generalized", "not judged"),
         (fk.FullDomain(), "generalized", "not judged"),
-        (fk.Anatomy(2), "bucketized", "frequencies"),
+        (fk.Anatomy(2), "bucketized", "as required"),
         (fk.Anatomy(2), "generalized", "at most 1/2"),
-        (fk.Streamliner(2, "rda"), "bucketized", "frequencies"),
+        (fk.Streamliner(2, "rda"), "bucketized", "as required"),
+        (fk.Streamliner(2, "gsa"), "bucketized", "as required"),
         (fk.Streamliner(2, "gda"), "bucketized", "not judged"),
         (fk.Safe(["age=*"], fk.MaxRatio("3/4", strict=True)), "generalized", "as required"),
         (fk.Safe(["age=*"], fk.MaxRatio("4/5", strict=True)), "generalized", "not judged"),
@@ -304,16 +316,19 @@ def test_what_is_proved_of_a_method_is_said_and_else_that_nothing_was(method, fo
     options = fk.PublishOptions(form=form)
     made = fk.publish(fk.Microdata(FOUR, AGE), HALF, method=method, options=options)
     assert made.audit.scope.method == said
-    (note,) = [note for note in made.audit.notes if "knowledge of the method" in note.lower()] or [
-        note for note in made.audit.notes if "adversary who knows" in note
-    ]
+    page = tmp_path / "out" / "report.html"
+    made.write(page.parent)
+    also = "also against an adversary who knows the method" in page.read_text("utf-8")
+    assert also == (said == "as required") == ("also against" in made.audit._repr_html_())
+    notes = [note for note in made.audit.notes if "adversary who knows" in note]
+    assert len(notes) == (said != "as required")
+    note = notes[0] if notes else ""
     assert ("not judged" in note) == (said == "not judged")
     if said.startswith("at most"):
         assert note.endswith("and nothing else, is never surer of a value than 1/2.")
         # and the attack, which runs the method, agrees
         found = fk.attack(fk.Microdata(FOUR, AGE), method, HALF)
         assert max(found.posterior(who, "a") for who in range(1, 5)) <= 1 / 2
-    made.write(tmp_path / "out")
     verified = fk.verify(tmp_path / "out")
     assert verified.scope.method == "not judged"  # files do not tell
     assert verified.claimed_scope.method == (None if said == "not judged" else said)

@@ -16,8 +16,7 @@ from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria import registry as criteria
-from foreknow.criteria.ledger import EachGroup
-from foreknow.criteria.protocol import Attained
+from foreknow.criteria.protocol import Attained, EachGroup
 from foreknow.methods import registry as methods
 from foreknow.methods.protocol import traits_of
 from foreknow.settings import FromOne, Settings

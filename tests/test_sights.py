@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.examples import NIGHTLY, examples
 from tests.oracle.sights import joint_worlds, worst_over_worlds
 from tests.oracle.worlds import worlds
 from typer.testing import CliRunner
@@ -172,7 +172,9 @@ def worst_by_hand(bags):
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("unlinked", [(), ("pay",), ("job",), ("ill", "pay"), ("pay", "job")])
 def test_what_is_published_holds_by_a_plain_reading_of_the_files(form, method, unlinked, tmp_path):
-    for seed, knowing in enumerate([None, [], ["job"]]):
+    sights = list(enumerate([None, [], ["job"]]))
+    here = (len(unlinked) + len(form + method)) % 3
+    for seed, knowing in sights if NIGHTLY else [sights[here]]:
         asked = policy(unlinked=unlinked, knowing=knowing)
         table = people(seed=seed)
         made = fk.publish(table, asked, method=method, form=form, seed=seed)

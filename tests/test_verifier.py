@@ -19,11 +19,11 @@ from tests.people import files
 
 import foreknow as fk
 from foreknow.errors import CertificateError, UnsupportedError
-from foreknow.verifier import counts, implications
+from foreknow.verifier import counts
 from foreknow.verifier import facts as kernel
 from foreknow.verifier import verify as verifier
 from foreknow.verifier.counts import Column
-from foreknow.verifier.implications import worst_implications
+from foreknow.verifier.facts import worst_implications
 from foreknow.verifier.verify import Finding, Written, count_people, verify
 
 AMOUNTS = st.tuples(*[st.integers(0, 3)] * 3)
@@ -172,7 +172,7 @@ def test_what_floats_rank_is_what_fractions_find_in_all_cells(bags, point, room)
     asked += [{"alpha_k": {"alpha": "1/2", "k": 2}}, {"t_closeness": {"t": "1/2"}}]
     found = verify(written("generalized", tables), asked)
     with ExitStack() as patched:
-        for place in (kernel, implications, counts):
+        for place in (kernel, counts):
             patched.enter_context(mock.patch.object(place, "NEAR", 1e9))
         patched.enter_context(mock.patch.object(counts, "_ROOM", room))
         assert verify(written("generalized", tables), asked) == found

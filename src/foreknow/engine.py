@@ -132,10 +132,7 @@ def _within_limit() -> dict[str, str]:
 
 
 def scratch() -> Path:
-    """Folder for what DuckDB writes aside, in the system's temporary directory (``TMPDIR``).
-
-    It is ours alone and removed at exit; what a killed process left there is removed first.
-    """
+    """A private folder for what DuckDB writes aside, in ``TMPDIR``, removed at exit or later."""
     global _scratch
     if _scratch is None or _scratch[0] != os.getpid() or not _scratch[1].is_dir():
         _scratch = os.getpid(), *scratch_folder(Path(tempfile.gettempdir()))
@@ -165,8 +162,8 @@ def _close() -> None:
 def literal(path: Path) -> str:
     """Name a file so that DuckDB opens this one and no other.
 
-    DuckDB reads ``* ? [ ]`` as a pattern, and a name may look like an address; an absolute path
-    with each of these characters in brackets is neither.
+    It reads ``* ? [ ]`` as a pattern, and a name as an address; an absolute path with each of these
+    characters in brackets is neither.
     """
     name = Path(os.path.realpath(path)).as_posix()  # abspath takes ".." off a link, too
     try:
@@ -230,26 +227,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class CsvFile:
-    """A CSV file of one header line.
-
-    Parameters
-    ----------
-    path : Path
-    delimiters : str
-        Of these, the delimiter is the one that makes most columns of the header.
-    name : str, optional
-        What messages call it; the name of the file when left out.
-
-    Attributes
-    ----------
-    path : Path
-    name : str
-    header : list of str
-        Names of columns, as they stand.
-    delimiter : str
-    stamp : Stamp
-        Of the file before its header was read.
-    """
+    """A CSV file of one header line, whose delimiter makes most columns of it."""
 
     def __init__(self, path: Path, delimiters: str = DELIMITERS, name: str | None = None) -> None:
         self.path = path
@@ -282,10 +260,7 @@ class CsvFile:
         raise DataError(f"{name} is empty; its first line must name the columns")
 
     def relation(self, connection: Any) -> Any:
-        """Open it in DuckDB; every column is text, called c0, c1, ...
-
-        An empty field is a null, and one in quotes is an empty text.
-        """
+        """Open it in DuckDB; all text, called c0, c1, ...; empty is null, and "" an empty text."""
         return connection.read_csv(
             literal(self.path),
             header=True,

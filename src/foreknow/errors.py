@@ -85,14 +85,7 @@ class CallError(InputError, TypeError):
 class StatementError(InputError):
     """A statement cannot be read, or names someone or something that is not in the release.
 
-    Attributes
-    ----------
-    said : str
-        The message without the caret.
-    text : str or None
-        The statement, where it was given as a text.
-    position : int or None
-        Where in the text.
+    `said` is the message without the caret, which is at `position` of the `text`, if it was one.
     """
 
     def __init__(self, said: str, text: str | None = None, position: int | None = None) -> None:
@@ -107,13 +100,7 @@ class StatementError(InputError):
 
 
 class ContradictionError(StatementError):
-    """No world agrees with the statements.
-
-    Attributes
-    ----------
-    together : tuple of int
-        Places, from 0, of statements that cannot hold together.
-    """
+    """No world agrees with the statements; those at the places `together` cannot hold together."""
 
     def __init__(self, message: str, together: tuple[int, ...] = ()) -> None:
         self.together = together

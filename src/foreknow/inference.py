@@ -54,12 +54,8 @@ _NORMAL = 1.959963984540054  # of 95%
 class Rate:
     """How many of some people something holds for, with an interval.
 
-    Attributes
-    ----------
-    right, people : int
-    low, high : float
-        Between these the share lies in 95 of 100 samples (Wilson's interval; members of one group
-        count as far as they tell of each other).
+    The share lies between `low` and `high` in 95 of 100 samples (Wilson's interval; members of one
+    group count as far as they tell of each other).
     """
 
     right: int
@@ -610,11 +606,7 @@ class _Guessed:
 def _attacker(
     case: _Case, laid: _Laid, others: IntArray, make: _Maker
 ) -> tuple[_Trained, Expected]:
-    """A classifier of a release, and what it makes of groups that it was not trained on.
-
-    Bags are spread over their members evenly, then as the classifier says, as long as this makes
-    the bags of the other groups likelier.
-    """
+    """A classifier of a release, and what it makes of groups that it was not trained on."""
     shown = case.laid(others, published=True)
     trained = make(*shown.spread(shown.layout.alone))
     found = laid.posteriors(trained.chances(laid.kinds))

@@ -17,10 +17,7 @@ from foreknow.scratch import CONTENT, create, note_beside, scratch_folder, sweep
 
 
 def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
-    """Write a text file; an existing one is replaced only by the complete new one.
-
-    A link is followed. What is no file, such as a pipe or a terminal, is written to as it is.
-    """
+    """Write a text file; an existing one is replaced only by the complete new one."""
     target = Path(path)
     with _clear_errors(target):
         target = Path(os.path.realpath(target))
@@ -61,10 +58,7 @@ def write_new(path: str | Path, text: str) -> None:
 
 @contextmanager
 def whole_folders(path: str | Path, kept: str | Path) -> Iterator[tuple[Path, Path]]:
-    """Fill two new folders aside: both get their names when the block ends well, else neither.
-
-    Only we can look into the second one.
-    """
+    """Fill two new folders aside, the second private; both get their names at the end."""
     target, own_target = Path(path), Path(kept)
     require_new(target, own_target)
     with _clear_errors(target), ExitStack() as opened:

@@ -27,10 +27,7 @@ _LONG = 60  # seconds in which a process that lives has put its lock into its fo
 
 
 def scratch_folder(parent: Path) -> tuple[Path, int]:
-    """Make a folder that nobody else can look into, for one entry called `CONTENT`, and its lock.
-
-    What dead processes left in the same parent is removed first.
-    """
+    """Make a private folder for one entry `CONTENT`, and its lock; first tidy after the dead."""
     sweep(parent)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)).absolute()

@@ -50,10 +50,7 @@ def side_by_side(
     seconds: float | None = None,
     stopped: Callable[[], bool] | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """Give the place of each job with ``work(shared, job)``, or a `Failure`, as they finish.
-
-    Closed before its end, broken into by Ctrl-C, or once `stopped` says so, it ends all processes.
-    """
+    """Give the place of each job with ``work(shared, job)``, or a `Failure`, as they finish."""
     try:
         told = _framed((work, shared))
         waiting = [(place, _framed(job)) for place, job in enumerate(jobs)]

@@ -45,7 +45,7 @@ def chances_of(priors, groups):
 
 def test_posteriors_and_weights_of_groups_equal_enumeration():
     from foreknow.adversaries.learned.expectation import Layout
-    from foreknow.adversaries.learned.kinds import Kinds
+    from foreknow.adversaries.learned.fit import Kinds
 
     random = Random(1)
     for _ in range(150 * TIMES):
@@ -185,8 +185,7 @@ def test_what_is_learned_is_where_steps_end():
 
 def test_no_step_makes_it_less_likely():
     from foreknow.adversaries.learned.expectation import Layout
-    from foreknow.adversaries.learned.fit import _Climb
-    from foreknow.adversaries.learned.kinds import Kinds
+    from foreknow.adversaries.learned.fit import Kinds, _Climb
 
     random = Random(6)
     for _ in range(20 * TIMES):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.explore.conftest import Place, View, serving
 
 from foreknow.documents import from_toml
-from foreknow.explore.document import changed, line_of
+from foreknow.explore.policy import changed, line_of
 from foreknow.explore.session import Session
 
 

@@ -53,6 +53,7 @@ def test_a_release_is_made_compared_and_written(browser, own):
     rows = {row[0]: row[1:] for row in told["grid"]["rows"]}
     assert rows["People"] == ["4,000", "4,000"]
     assert [cell["mood"] for cell in rows["Verdict"]] == ["unsafe", "safe"]
+    assert rows["Against an adversary who knows the method"] == ["not judged"] * 2
     for wrong in ("../out", "hospital.csv", ".x", "", None, "a/b", "x" * 200):
         assert browser.post("/api/publish/write", {"trial": "1", "folder": wrong}).status == 400
     written = browser.post("/api/publish/write", {"trial": "1", "folder": "made"}).json

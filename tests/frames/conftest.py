@@ -1,6 +1,7 @@
 """One fixture that runs a test with every backend."""
 
 import pytest
+from tests.cli.conftest import desk  # noqa: F401  # a fixture
 from tests.frames.backends import FILES, TYPED
 
 

@@ -42,7 +42,7 @@ def test_its_columns_may_have_other_names_and_pandas_its_own_types_and_index():
         ({"count": [-3, 1]}, "row 1 holds -3"),
         ({"count": [1.5, 2.0]}, "row 1 holds 1.5"),
         ({"count": [1, None]}, "row 2 holds None"),
-        ({"count": [True, True]}, "column 'count' must hold a number in every row, but row 1"),
+        ({"count": [True, True]}, "'count' must hold a whole number .* but row 1 holds True"),
         ({"count": pa.array([1, 2**63 + 5], pa.uint64())}, "row 2 holds 9223372036854775813"),
         ({"count": [2**53, 1]}, r"in all: more than 2\*\*53 cannot be counted"),
         ({"count": [2**62, 2**62]}, "row 1 holds 4611686018427387904"),

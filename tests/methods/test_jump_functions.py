@@ -15,7 +15,7 @@ from tests.methods.jump_instances import LETTERS, PATIENTS
 from tests.oracle import jump_worlds as oracle
 
 import foreknow as fk
-from foreknow.criteria.entropy import at_least
+from foreknow.criteria.diversity import at_least
 from foreknow.criteria.properties import (
     All,
     Distinct,

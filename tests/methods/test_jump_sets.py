@@ -23,7 +23,7 @@ from foreknow.methods.jump.estimate import shuffled
 from foreknow.methods.jump.functions import Function
 from foreknow.methods.jump.run import case_of
 
-ROUNDS = 1200 if NIGHTLY else 25
+ROUNDS = 1200 if NIGHTLY else 15
 
 
 def algorithms(functions, prop, chance):

@@ -16,7 +16,7 @@ from tests.methods.test_mondrian_suppression import LIMITS, outlying
 
 import foreknow as fk
 from foreknow.errors import UnsupportedError
-from foreknow.methods.mondrian import refinement
+from foreknow.methods.mondrian import mondrian
 from foreknow.utility.utility import utility_of
 
 CASES = 600 if NIGHTLY else 20
@@ -166,7 +166,7 @@ class Clock:
 
     def __init__(self, patch, step=0.01):
         self.now, self.step = 0.0, step
-        patch.setattr(refinement.time, "monotonic", self)
+        patch.setattr(mondrian.time, "monotonic", self)
 
     def __call__(self):
         self.now += self.step

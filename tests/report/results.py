@@ -19,7 +19,7 @@ from foreknow import (
     audit,
     sample,
 )
-from foreknow.adversaries.facts.witness import FactsWitness
+from foreknow.adversaries.facts.facts import FactsWitness
 from foreknow.inference import Rate
 
 BAGS = [

@@ -21,59 +21,33 @@ _AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """The highest posterior of each cell of a release.
+    """The highest posterior of each cell of a release; arrays of shape (cells,)."""
 
-    Attributes
-    ----------
-    case : int64 array, shape (cells,)
-        The case of the cell: groups that are alike share one. Ascending.
-    case_of : int64 array, shape (groups,), or None
-        The case of each group; None where each group is a case by itself.
-    value : int64 array, shape (cells,)
-        The code of the value.
-    kind : int64 array, shape (cells,)
-        Which people of the case: ascending within it, and numbered through all cases.
-    people, holders : int64 arrays, shape (cells,)
-        How many people these are, and how many people of the group have the value, at most.
-    chance, upper, lower : float64 arrays, shape (cells,)
-        The highest posterior of these people having the value, nearly; and floats that it is never
-        above or below.
-    exact : callable, cells (positions) -> list of Fraction or None
-        The same as fractions; None where that is out of reach.
-    prior : callable, cells (positions) -> list of Fraction, or None
-        How likely it was before the release.
-    certain : bool array, shape (cells,), or None
-        Where it is 1, exactly; None where fractions must say so.
-    have_it : bool
-        Whether the people of a cell are those who have the value; else they are people of whom
-        only the group and a kind are known.
-    overlap : bool
-        Whether one person may be in several cells of a case, since people have several values.
-    alike : int64 array, shape (cells,), or None
-        Numbers that are equal where the chances of cells are; few, as a rule.
-    """
-
-    case: IntArray
-    case_of: IntArray | None
-    value: IntArray
-    kind: IntArray
-    people: IntArray
-    holders: IntArray
-    chance: FloatArray
-    upper: FloatArray
+    case: IntArray  # groups that are alike share one; ascending
+    case_of: IntArray | None  # the case of each group; None where each group is a case by itself
+    value: IntArray  # codes
+    kind: IntArray  # which people of the case: ascending within it, and numbered through all cases
+    people: IntArray  # how many these are
+    holders: IntArray  # how many people of the group have the value, at most
+    chance: FloatArray  # the highest posterior of these people having the value, nearly
+    upper: FloatArray  # floats that it is never above or below
     lower: FloatArray
+    # the same as fractions, by positions of cells; None where that is out of reach
     exact: Callable[[IntArray], list[Fraction | None]]
+    # how likely it was before the release, by positions of cells
     prior: Callable[[IntArray], list[Fraction]] | None = None
-    certain: Mask | None = None
+    certain: Mask | None = None  # where it is 1, exactly; None where fractions must say so
+    # whether the people of a cell have the value; else only their group and a kind are known
     have_it: bool = True
+    # whether one person may be in several cells of a case, having several values
     overlap: bool = False
+    # numbers that are equal where the chances of cells are; few, as a rule
     alike: IntArray | None = None
 
     def reaching(self, limit: Fraction, cells: IntArray, inclusive: bool = False) -> Mask:
-        """Which of some cells reach a limit, settled by fractions where floats are near it.
+        """Which of some cells reach a limit (or exceed it), by fractions where floats are near it.
 
-        What is out of reach of fractions counts as reaching it. Where the limit is `inclusive` it
-        may be reached, and only what is above it counts.
+        What is out of reach of fractions counts as reaching it.
         """
         bound = float(limit)
         found: Mask = self.lower[cells] > bound

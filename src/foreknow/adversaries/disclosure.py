@@ -17,7 +17,6 @@ class Witness(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)

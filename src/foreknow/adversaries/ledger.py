@@ -32,26 +32,14 @@ _SETTLED = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells of some groups in ascending order of key, and their ratios.
+    """Cells of some groups in ascending order of key, and their ratios."""
 
-    Attributes
-    ----------
-    key : int64 array, shape (cells,)
-        What the minima are kept apart by, such as a sensitive value.
-    group : int64 array, shape (cells,)
-    ratios : float64 array, shape (ratios, cells)
-    detail : object, optional
-        What the cells are, for fractions: it has `take`, `join` and `content`,
-        which is the same for what no fraction tells apart.
-    refused : bool array, shape (cells,), optional
-        Cells that by themselves are surely unsafe, as can be told without all ratios.
-    """
-
-    key: IntArray
+    key: IntArray  # what the minima are kept apart by, such as a sensitive value
     group: IntArray
-    ratios: FloatArray
+    ratios: FloatArray  # shape (ratios, cells)
+    # for fractions: has `take`, `join` and `content`, equal where no fraction tells apart
     detail: Any = None
-    refused: Mask | None = None
+    refused: Mask | None = None  # surely unsafe by themselves, as can be told without all ratios
 
     def take(self, index: NDArray[Any]) -> Cells:
         """Only some, in their order."""
@@ -72,12 +60,10 @@ class Measure(Protocol):
     @property
     def has_fractions(self) -> bool:
         """Whether its cells have a detail by which fractions decide."""
-        ...
 
     @property
     def nowhere(self) -> FloatArray:
         """The ratios of a group without the key, shape (ratios, 1)."""
-        ...
 
     @property
     def by_values(self) -> ByValues | None:
@@ -86,27 +72,21 @@ class Measure(Protocol):
 
     def bind(self, n_values: int) -> int:
         """Note how many sensitive values there are; return how many keys."""
-        ...
 
     def cells(self, counts: GroupCounts) -> Cells:
         """The cells of some groups, perhaps without their ratios."""
-        ...
 
     def rated(self, cells: Cells) -> Cells:
         """The same with their ratios."""
-        ...
 
     def odds(self, minima: FloatArray) -> FloatArray:
         """Odds against a breach, of minima of shape (ratios, ...)."""
-        ...
 
     def attaining(self, cells: Cells) -> Cells:
         """The cells that may attain a minimum; only asked for where it has fractions."""
-        ...
 
     def exact(self, detail: Any) -> Fraction:
         """The breach probability over the cells of one key, by their detail."""
-        ...
 
 
 class ByValues(Protocol):
@@ -114,11 +94,9 @@ class ByValues(Protocol):
 
     def worst(self, counts: GroupCounts) -> Cells:
         """The worst cell of each group by itself, rated; groups without any are left out."""
-        ...
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
         """How many people must leave each group at least, all or until it is safe."""
-        ...
 
 
 @dataclass(eq=False)
@@ -472,10 +450,7 @@ class MinEvaluation:
         return True
 
     def risk_ratio(self) -> FloatArray:
-        """Worst breach probability with each proposal by itself, as a share of the threshold.
-
-        Where fractions decide and nothing mends: 0 for what is safe, infinity for what is not.
-        """
+        """The worst as a share of the threshold; 0 or infinity where fractions decide."""
         if self.ledger.exact:
             return np.where(self.safe_each(), 0.0, np.inf)
         if self.ledger.falling:

@@ -28,7 +28,6 @@ class HasCounts(Protocol):
     @property
     def counts(self) -> Any:
         """The `GroupCounts` (of a release)."""
-        ...
 
 
 class Evaluation(Protocol):
@@ -39,15 +38,12 @@ class Evaluation(Protocol):
 
     def safe_each(self) -> Mask:
         """Whether the release stays safe with each proposal by itself, shape (proposals,)."""
-        ...
 
     def safe_jointly(self, chosen: Mask) -> bool:
         """Whether the release stays safe with all the chosen proposals."""
-        ...
 
     def commit(self, chosen: Mask) -> None:
         """Note that the chosen proposals were carried out."""
-        ...
 
     def risk_ratio(self) -> FloatArray:
         """Worst breach probability with each proposal by itself, as a share of the threshold.
@@ -55,7 +51,6 @@ class Evaluation(Protocol):
         Only asked for by a search among releases that are not safe yet, which is where merging
         can hurt.
         """
-        ...
 
 
 class Ledger(Protocol):
@@ -66,11 +61,9 @@ class Ledger(Protocol):
 
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
         """Whether the release stays safe when some groups are replaced by others."""
-        ...
 
     def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
         """Note the replacement."""
-        ...
 
     def evaluate(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
@@ -81,7 +74,6 @@ class Ledger(Protocol):
         adversary is monotone: there the minima over all groups that ever were are those over the
         groups that are.
         """
-        ...
 
 
 @runtime_checkable
@@ -94,19 +86,15 @@ class Adversary(Protocol):
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Return the highest posterior of a value, or over all values."""
-        ...
 
     def disclosures(self, release: HasCounts) -> Mapping[Label, Disclosure]:
         """Return the highest posterior of every value."""
-        ...
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises a disclosure."""
-        ...
 
     def to_dict(self) -> dict[str, Any]:
         """The table that stands for it in a policy file."""
-        ...
 
 
 @runtime_checkable
@@ -117,7 +105,6 @@ class Searchable(Adversary, Protocol):
         self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
     ) -> Ledger:
         """Start a ledger for a search, for some codes of values or all."""
-        ...
 
 
 @runtime_checkable
@@ -126,16 +113,13 @@ class Near(Adversary, Protocol):
 
     def near(self, windows: Windows) -> Disclosure:
         """Return the highest posterior of a window, over all windows."""
-        ...
 
     def near_ledger(self, threshold: Number, windows: Windows) -> Ledger:
         """Start a ledger for a search; `windows` are those of the whole table."""
-        ...
 
     @property
     def near_is_exact(self) -> bool:
         """Whether such a ledger refuses nothing that is safe."""
-        ...
 
 
 @runtime_checkable
@@ -146,7 +130,6 @@ class Gaining(Adversary, Protocol):
 
     def gains(self, release: HasCounts) -> Mapping[Label, Disclosure]:
         """Return every value's posterior that is the highest relative to its prior."""
-        ...
 
 
 @runtime_checkable
@@ -163,7 +146,6 @@ class Summing(Adversary, Protocol):
 
         `name` is what these are called; `relative` is to their prior, where there is one.
         """
-        ...
 
 
 class Kind(Protocol):
@@ -180,7 +162,6 @@ class Kind(Protocol):
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Adversary:
         """Make one of a checked table; relative paths start at `folder`."""
-        ...
 
 
 def counts_of(release: HasCounts) -> GroupCounts:

@@ -23,14 +23,7 @@ from foreknow.data.labels import Label
 from foreknow.data.layout import Layout
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight, seen_with
-from foreknow.errors import (
-    DataError,
-    InputError,
-    PolicyError,
-    UnsupportedError,
-    hinted,
-    memory_for,
-)
+from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, hinted, memory_for
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
 from foreknow.policy.policy import Policy
@@ -89,16 +82,8 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        about = self.requirement.values
         return {
-            "requirement": self.requirement.name,
-            "values": None if about is None else [str(v) for v in about],
-            "except": [str(v) for v in self.requirement.excluded],
-            **(written(self.requirement, None) if self.requirement.about_sets else {}),
-            **({"within": w.given} if (w := self.requirement.within) is not None else {}),
-            **_sight_of(self.requirement, self.known),
-            "adversary": self.point.adversary.to_dict(),
-            self.point.key: str(self.point.below),
+            **_asked(self.requirement, self.point, self.known),
             **({"limit": str(self.limit)} if self.point.relative else {}),
             "safe": self.safe,
             "worst": self.disclosure.to_dict(),
@@ -116,6 +101,21 @@ class Verdict:
         )
 
 
+def _asked(requirement: Requirement, point: Point, known: Sequence[str]) -> dict[str, Any]:
+    """What a requirement asks at one of its points, for JSON."""
+    about, within = requirement.values, requirement.within
+    return {
+        "requirement": requirement.name,
+        "values": None if about is None else [str(v) for v in about],
+        "except": [str(v) for v in requirement.excluded],
+        **(written(requirement, None) if requirement.about_sets else {}),
+        **({} if within is None else {"within": within.given}),
+        **_sight_of(requirement, known),
+        "adversary": point.adversary.to_dict(),
+        point.key: str(point.below),
+    }
+
+
 def _sight_of(requirement: Requirement, known: Sequence[str]) -> dict[str, Any]:
     """Of which column it is, and what is known beside, where that was said or matters."""
     sensitive, knowing = requirement.sensitive, requirement.knowing
@@ -131,22 +131,12 @@ def _neither(what: str) -> InputError:
 
 @dataclass(frozen=True)
 class CriterionVerdict:
-    """What came of a requirement that is a criterion.
-
-    Attributes
-    ----------
-    requirement : Requirement
-    attained : Attained
-        What the release attains, and where.
-    safe : bool
-        Whether it holds, by all that the criterion says.
-    known : tuple of str
-        Columns that divide the groups it is about, beyond the quasi-identifiers.
-    """
+    """What came of a requirement that is a criterion."""
 
     requirement: Requirement
-    attained: Attained
-    safe: bool
+    attained: Attained  # what the release attains, and where
+    safe: bool  # whether it holds, by all that the criterion says
+    # columns that divide the groups it is about, beyond the quasi-identifiers
     known: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -164,31 +154,15 @@ class CriterionVerdict:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What came of a requirement whose adversary learns: an estimate, and no verdict.
-
-    Attributes
-    ----------
-    requirement : Requirement
-    point : Point
-        The adversary, and its limit.
-    disclosure : Disclosure
-        The highest that was estimated; relative to what statistics alone say if the limit is.
-    within : bool
-        Whether it keeps the limit. That is not proven: another adversary may learn more.
-    others : tuple of Disclosure
-        The other values of the requirement, highest first.
-    details : mapping
-        How it was learned, and how many people are guessed right.
-    known : tuple of str
-        Columns that the adversary knows of everybody, beyond the quasi-identifiers.
-    """
+    """What came of a requirement whose adversary learns: an estimate, and no verdict."""
 
     requirement: Requirement
-    point: Point
-    disclosure: Disclosure
-    within: bool
-    others: tuple[Disclosure, ...]
-    details: Mapping[str, Any]
+    point: Point  # the adversary, and its limit
+    disclosure: Disclosure  # the highest; relative to what statistics alone say if the limit is
+    within: bool  # whether it keeps the limit; not proven: another adversary may learn more
+    others: tuple[Disclosure, ...]  # the other values of the requirement, highest first
+    details: Mapping[str, Any]  # how it was learned, and how many people are guessed right
+    # columns that the adversary knows of everybody, beyond the quasi-identifiers
     known: tuple[str, ...] = ()
 
     @property
@@ -198,15 +172,8 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        about = self.requirement.values
         return {
-            "requirement": self.requirement.name,
-            "values": None if about is None else [str(v) for v in about],
-            "except": [str(v) for v in self.requirement.excluded],
-            **(written(self.requirement, None) if self.requirement.about_sets else {}),
-            **_sight_of(self.requirement, self.known),
-            "adversary": self.point.adversary.to_dict(),
-            self.point.key: str(self.point.below),
+            **_asked(self.requirement, self.point, self.known),
             **({"limit": float(self.limit)} if self.point.relative else {}),
             "estimate": True,
             "within": self.within,

@@ -33,25 +33,14 @@ _NEAR = 1e-6
 
 @dataclass(frozen=True)
 class Tally:
-    """How many people something is so of.
+    """How many people something is so of."""
 
-    Attributes
-    ----------
-    people : int
-        Who have the value, and could be found out.
-    groups : int
-        In how many groups.
-    suspected : int
-        Of whom somebody could be as sure, whether they have the value or not.
-    at_most : bool
-        Whether `people` is only an upper bound: where one person may have several values (and
-        `groups` then is, too, under ``multiset``), or where a release does not say who of the
-        people with a prior has the value.
-    """
-
-    people: int
-    groups: int
-    suspected: int
+    people: int  # who have the value, and could be found out
+    groups: int  # in how many groups
+    suspected: int  # of whom somebody could be as sure, whether they have the value or not
+    # whether `people` is only an upper bound: where one person may have several values (and
+    # `groups` then is, too, under ``multiset``), or where a release does not say who of the people
+    # with a prior has the value
     at_most: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,57 +50,33 @@ class Tally:
 
 @dataclass(frozen=True)
 class ExposedGroup:
-    """A group in which the limit is reached; for the owner only.
-
-    Attributes
-    ----------
-    label : label
-    size : int
-        Its people.
-    people : int
-        How many of them could be found out, at most; all of them where a criterion fails.
-    certain : int or None
-        How many of these with certainty.
-    disclosure : Disclosure or None
-        The value of which somebody could be surest, and how sure; None for a criterion.
-    """
+    """A group in which the limit is reached; for the owner only."""
 
     label: Label
-    size: int
-    people: int
-    certain: int | None
+    size: int  # its people
+    people: int  # how many could be found out, at most; all of them where a criterion fails
+    certain: int | None  # how many of these with certainty
+    # the value of which somebody could be surest; None for a criterion
     disclosure: Disclosure | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exposed:
-    """How many people are over the limit of one requirement, at one of its points.
-
-    Attributes
-    ----------
-    requirement : Requirement
-    point : Point or None
-        The adversary and its limit; None for a criterion.
-    over : Tally or None
-        People over the limit, or of groups that fail the criterion; None where the adversary (or
-        the criterion) does not say it of each group.
-    certain : Tally or None
-        People of whom somebody could be certain; None for a criterion, too.
-    by_chance : tuple of int
-        How many people somebody could be less than 10% sure of, from 10%, from 20%, ... from 90% to
-        less than 100%, and certain of: eleven numbers, or none. Within 1e-9 of a step people count
-        as above it.
-    about : {"people", "values", "suspected"}
-        Who `by_chance` counts: people, by a value that they have; their values, where one person
-        may have several; or all people, by the value of which somebody could be surest, where a
-        release does not say who of the people with a prior has it.
-    """
+    """How many people are over the limit of one requirement, at one of its points."""
 
     requirement: Requirement
-    point: Point | None
+    point: Point | None  # the adversary and its limit; None for a criterion
+    # people over the limit, or of groups that fail the criterion; None where the adversary (or the
+    # criterion) does not say it of each group
     over: Tally | None = None
+    # people of whom somebody could be certain; None for a criterion, too
     certain: Tally | None = None
+    # people somebody could be less than 10% sure of, from 10%, ... from 90% to less than 100%, and
+    # certain of: eleven numbers, or none; within 1e-9 of a step they count as above it
     by_chance: tuple[int, ...] = ()
+    # who `by_chance` counts: people, by a value that they have; their values, where one person may
+    # have several; or all people, by the value of which somebody could be surest, where a release
+    # does not say who of the people with a prior has it
     about: Literal["people", "values", "suspected"] = "people"
     _found: _OfCells | _OfGroups | _OfSecrets | None = field(default=None, repr=False)
 
@@ -147,10 +112,7 @@ class Exposed:
 def exposed_by(
     requirement: Requirement, judged: Sequence[tuple[Requirement, HasCounts]]
 ) -> list[Exposed]:
-    """Count who is exposed by each point of a requirement, or by its criterion.
-
-    `judged` are its secrets, each with what was counted for it.
-    """
+    """Count who is exposed by each point of a requirement, or by its criterion."""
     if requirement.criterion is not None:
         return [_failing(requirement, counts_of(judged[0][1]))]
     if requirement.about_sets and any(isinstance(p.adversary, Gaining) for p in requirement.points):

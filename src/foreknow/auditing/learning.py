@@ -28,19 +28,10 @@ SAMPLE, COLUMNS, LEAST_GROUPS = 4000, 10, 50
 
 @dataclass(frozen=True)
 class Lesson:
-    """What somebody learns by some columns, and becomes.
-
-    Attributes
-    ----------
-    adversary : Learned
-    probability : float
-        How sure of somebody at most; an estimate.
-    guesses : Guesses
-    learning : Learning
-    """
+    """What somebody learns by some columns, and becomes."""
 
     adversary: Learned
-    probability: float
+    probability: float  # how sure of somebody at most; an estimate
     guesses: Guesses
     learning: Learning
 
@@ -169,26 +160,13 @@ def learned_report(
 
 @dataclass(frozen=True)
 class Learnt:
-    """What was found beside an audit: the columns that tell most.
-
-    Attributes
-    ----------
-    by : tuple of str
-    probability : float
-        An estimate.
-    guesses : Guesses
-    people : int
-        Of how many the groups were looked at.
-    whole : bool
-        Whether these are all.
-    tried : tuple of tuple of str
-    """
+    """What was found beside an audit: the columns that tell most."""
 
     by: tuple[str, ...]
-    probability: float
+    probability: float  # an estimate
     guesses: Guesses
-    people: int
-    whole: bool
+    people: int  # of how many the groups were looked at
+    whole: bool  # whether these are all
     tried: tuple[tuple[str, ...], ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -210,9 +188,7 @@ def learnt_beside(
     """Estimate what each column, and the two that tell most, teach; on a sample of large releases.
 
     How sure somebody becomes is said of the values in `about`, or of all; guesses are of all.
-
-    None where nothing is known of people beside their groups, or the groups are too few to learn
-    from.
+    None where nothing is known of people beside their groups, or the groups are too few.
     """
     counts = counts_of(release)
     if counts.semantics != "single" or counts.n_groups < LEAST_GROUPS:

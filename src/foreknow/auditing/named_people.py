@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts.witness import FactsWitness
+from foreknow.adversaries.facts.facts import FactsWitness
 from foreknow.adversaries.statements.formulas import quoted
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
@@ -190,12 +190,7 @@ class _Crowd:
         self._free = np.ones(len(self._members), dtype=bool)
 
     def choose(
-        self,
-        group: int | None,
-        many: int,
-        *,
-        has: Label | None = None,
-        lacks: Label | None = None,
+        self, group: int | None, many: int, *, has: Label | None = None, lacks: Label | None = None
     ) -> list[Label]:
         """At most so many members of a group, the first ones first."""
         if group is None or not many:

@@ -15,10 +15,7 @@ from foreknow.policy.policy import Policy
 
 
 def release_of(given: Any, policy: Policy | None = None, group: str | None = None) -> HasCounts:
-    """A release or counts as they are; what `publish` made or wrote; a table, by a schema.
-
-    `group` is the column with the group of each row, in place of the schema's.
-    """
+    """A release or counts as they are; what `publish` made or wrote; a table, by a schema."""
     if isinstance(getattr(given, "release", None), Release):
         given = given.release
     if isinstance(given, (Release, GroupCounts)):
@@ -48,10 +45,7 @@ def release_of(given: Any, policy: Policy | None = None, group: str | None = Non
 
 
 def seen_by(given: HasCounts, sensitive: str | None, knowing: Sequence[str] | None) -> HasCounts:
-    """A release as somebody sees it who knows the columns published beside, or just some of them.
-
-    One that is such a sight already stays as it is, and so do counts, which have no columns.
-    """
+    """A release as somebody sees it who knows all columns published beside, or just some."""
     if not isinstance(given, Release):
         if knowing:
             raise SchemaError(

@@ -38,29 +38,16 @@ ASSUMED: dict[Model, str] = {
 
 @dataclass(frozen=True)
 class UniquesEstimate:
-    """What one model says of a population; an estimate, never a verdict.
+    """What one model says of a population; an estimate, never a verdict."""
 
-    Attributes
-    ----------
-    model : {"pitman", "zayatz", "snb"}
-    uniques : float or None
-        How many people of the population are unique in it; None where the model gives no answer.
-    share : float or None
-        The same as a share of the population.
-    in_table : float or None
-        How many people of the table are expected to be unique in the population, too.
-    parameters : mapping of str to float
-        What was fitted.
-    reason : str or None
-        Why there is no answer.
-    """
-
-    model: Model
+    model: Model  # "pitman", "zayatz" or "snb"
+    # people of the population who are unique in it; None where the model has no answer
     uniques: float | None
-    share: float | None
+    share: float | None  # the same as a share of the population
+    # how many people of the table are expected to be unique in the population, too
     in_table: float | None
-    parameters: Mapping[str, float] = field(default_factory=dict)
-    reason: str | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)  # what was fitted
+    reason: str | None = None  # why there is no answer
 
     @property
     def assumption(self) -> str:
@@ -124,12 +111,7 @@ def estimates(sample: Histogram) -> tuple[UniquesEstimate, ...]:
 
 
 def chosen(found: tuple[UniquesEstimate, ...], fraction: Fraction) -> UniquesEstimate | None:
-    """The estimate that the published rule takes.
-
-    Pitman's model up to a sampling fraction of a tenth; above it the lower of Zayatz' and the
-    negative binomial one. Where the model that is wanted gives no answer, Zayatz' stands in, as
-    it does in ARX.
-    """
+    """The estimate that the published rule takes; Zayatz' where the wanted model has no answer."""
     by_model = {each.model: each for each in found}
     zayatz, wanted = by_model["zayatz"], by_model["pitman" if fraction <= SMALL else "snb"]
     if wanted.uniques is None or zayatz.uniques is None:
@@ -184,10 +166,7 @@ def _drawn_once(sizes: IntArray, n_people: int, population: int) -> FloatArray:
 
 
 def _pitman(sample: Histogram) -> tuple[float, dict[str, float]]:
-    """The likeliest parameters, then the expected number of uniques among the population.
-
-    For a large population it is Γ(θ + 1) / Γ(θ + α) N^α, which is how the model is often written.
-    """
+    """The likeliest parameters, then the expected number of uniques among the population."""
     n_people, n_classes = sample.people, sample.n_classes
     if n_classes == n_people:
         raise _NoAnswer("everybody in the table is unique, so its parameters have no likeliest")

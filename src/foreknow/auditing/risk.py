@@ -50,27 +50,16 @@ _LISTED = 10  # people of the highest SUDA scores, in JSON and on pages
 class Risk:
     """How likely an adversary finds the right person, over the people of the table.
 
-    Attributes
-    ----------
-    highest, lowest, average : Fraction or float
-        Fractions are exact, and floats are estimates, or averages of very many fractions.
-    at_highest : int
-        People with the highest risk.
-    above : int
-        People whose risk is above the threshold.
-    share_above : Fraction
-        The same as a share of all people of the table.
-    estimate : bool
-        Whether it rests on a model of the population.
+    Fractions are exact, and floats are estimates, or averages of very many fractions.
     """
 
     highest: Fraction | float
     lowest: Fraction | float
     average: Fraction | float
-    at_highest: int
-    above: int
-    share_above: Fraction
-    estimate: bool = False
+    at_highest: int  # people with the highest risk
+    above: int  # people whose risk is above the threshold
+    share_above: Fraction  # the same as a share of all people of the table
+    estimate: bool = False  # whether it rests on a model of the population
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; fractions as floats."""
@@ -82,21 +71,12 @@ class Risk:
 
 @dataclass(frozen=True)
 class Marketer:
-    """How many people are found again by someone who links the whole table.
+    """How many people are found again by someone who links the whole table."""
 
-    Attributes
-    ----------
-    share : Fraction or float
-        Of the people of the table, on average.
-    people : float
-        The same as a number.
-    against : {"table", "population", "model"}
-        With what the table is linked: a register of exactly its people, which is the worst; the
-        population table; a population of which the table is a sample, by a model.
-    """
-
-    share: Fraction | float
-    people: float
+    share: Fraction | float  # of the people of the table, on average
+    people: float  # the same as a number
+    # with what it is linked: a register of exactly its people ("table"), the worst; the
+    # "population"; or a "model" of one
     against: str
 
     @property
@@ -107,29 +87,15 @@ class Marketer:
 
 @dataclass(frozen=True)
 class PopulationRisk:
-    """Who is unique among all people that the table could be about.
+    """Who is unique among all people that the table could be about."""
 
-    Attributes
-    ----------
-    people : int
-        Of the population.
-    fraction : Fraction
-        Of them, how many are in the table.
-    uniques, in_table : int or None
-        People who are unique in the population, all and those of the table; exact where there is
-        a population table, else None.
-    estimates : tuple of UniquesEstimate
-        What models say; none where `uniques` is exact.
-    chosen : UniquesEstimate or None
-        That of the published rule.
-    """
-
-    people: int
-    fraction: Fraction
+    people: int  # of the population
+    fraction: Fraction  # of them, how many are in the table
+    # exact where there is a population table, else None; all, and those of the table
     uniques: int | None
     in_table: int | None
-    estimates: tuple[UniquesEstimate, ...] = ()
-    chosen: UniquesEstimate | None = None
+    estimates: tuple[UniquesEstimate, ...] = ()  # what models say; none where `uniques` is exact
+    chosen: UniquesEstimate | None = None  # that of the published rule
 
     @property
     def exact(self) -> bool:
@@ -151,47 +117,23 @@ class PopulationRisk:
 
 @dataclass(frozen=True)
 class ColumnSet:
-    """How well some columns tell people apart.
-
-    Attributes
-    ----------
-    columns : tuple of str
-    classes : int
-        Combinations of their values that occur.
-    distinction : Fraction
-        Classes for each person: 1 if the columns are a key.
-    separation : Fraction
-        Of all pairs of people, those that differ in some of the columns; 1 where there are none.
-    uniques : int
-        People who are unique by these columns alone.
-    """
+    """How well some columns tell people apart."""
 
     columns: tuple[str, ...]
-    classes: int
-    distinction: Fraction
-    separation: Fraction
-    uniques: int
+    classes: int  # combinations of their values that occur
+    distinction: Fraction  # classes for each person: 1 if the columns are a key
+    separation: Fraction  # of all pairs of people, those that differ; 1 where there are none
+    uniques: int  # people who are unique by these columns alone
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one or two columns add to the unique people of the table.
-
-    Attributes
-    ----------
-    columns : tuple of str
-    without : int
-        People who are unique by all other columns.
-    added : int
-        How many more are unique with these columns.
-    share : Fraction
-        The same as a share of all unique people; 0 where there are none.
-    """
+    """What one or two columns add to the unique people of the table."""
 
     columns: tuple[str, ...]
-    without: int
-    added: int
-    share: Fraction
+    without: int  # people who are unique by all other columns
+    added: int  # how many more are unique with these columns
+    share: Fraction  # the same as a share of all unique people; 0 where there are none
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -518,10 +460,7 @@ def _counted(population: Any, table: _Classes, reading: Reading | None) -> Combi
 
 
 def _against(
-    found: Combinations,
-    everybody: Combinations | None,
-    fraction: Fraction | None,
-    limit: Fraction,
+    found: Combinations, everybody: Combinations | None, fraction: Fraction | None, limit: Fraction
 ) -> tuple[Risk | None, Marketer, PopulationRisk | None]:
     """What comes of comparing the table with a population, counted or modelled."""
     n_people = found.n_people

@@ -80,6 +80,8 @@ class Scope:
         Columns of the table that name people, as a policy says.
     people_suppressed : int
         People whom the method put into one group that keeps nothing of their quasi-identifiers.
+    tallied : bool
+        Whether others counted the table, so that nobody knows what else it has.
     """
 
     left_out: int | None = None
@@ -104,6 +106,7 @@ class Scope:
     people_suppressed: int = 0
     lacking: Mapping[str, int] = field(default_factory=dict)
     without: Mapping[str, int] = field(default_factory=dict)
+    tallied: bool = False
 
     def __post_init__(self) -> None:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))
@@ -172,6 +175,7 @@ class Scope:
             identifiers=tuple(names),
             alike=tuple(sorted(look_alike)),
             crowded=crowded,
+            tallied=table is not None and table.tallied,
             **({} if policy is None or several else _single_values(counts, policy.requirements)),
         )
 
@@ -180,7 +184,7 @@ class Scope:
         some = (
             *("linked", "values_and_people", "alike", "apart", "more_apart"),
             *(lists := ("unrequired", "shuffled", "known", "identifiers")),
-            *("assumed", "people_suppressed", "lacking", "crowded", "without"),
+            *("assumed", "people_suppressed", "lacking", "crowded", "tallied", "without"),
         )
         plain = {key: given for key, given in vars(self).items() if key not in some}
         for key in lists:
@@ -196,8 +200,7 @@ class Scope:
         for key in ("beside", "suppressed"):
             plain[key] = None if plain[key] is None else list(plain[key])
         plain["unprotected"] = dict(self.unprotected)
-        if self.linked:
-            plain["linked"] = True
+        plain |= {key: True for key in ("linked", "tallied") if getattr(self, key)}
         if self.values_and_people is not None:
             plain["values_and_people"] = list(self.values_and_people)
         if self.crowded:

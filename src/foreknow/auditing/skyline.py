@@ -39,19 +39,11 @@ Point: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Corner:
-    """A point of a skyline: so much is withstood, and one fact more of any kind is not.
+    """A point of a skyline: so much is withstood, and one fact more of any kind is not."""
 
-    Attributes
-    ----------
-    point : (l, k, m)
-    found : Disclosure
-        What such an adversary reaches; below the confidence.
-    beyond : tuple of (Disclosure or None)
-        What one more of l, of k and of m would reach; None for l where there is no further value.
-    """
-
-    point: Point
-    found: Disclosure
+    point: Point  # (l, k, m)
+    found: Disclosure  # what such an adversary reaches; below the confidence
+    # with one more of l, of k and of m; None for l where there is no further value
     beyond: tuple[Disclosure | None, Disclosure | None, Disclosure | None]
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,7 +103,7 @@ class SkylineReport(Result):
     def corners(self, value: Label) -> tuple[Corner, ...]:
         """The points of a value with what is reached there, and with one fact more of each kind."""
         points = self.points(value)
-        beyond = [((l + 1, k, m), (l, k + 1, m), (l, k, m + 1)) for l, k, m in points]  # noqa: E741
+        beyond = [((l + 1, k, m), (l, k + 1, m), (l, k, m + 1)) for l, k, m in points]
         found = self._disclosures(value, [*points, *chain.from_iterable(beyond)])
         return tuple(
             Corner(
@@ -119,7 +111,7 @@ class SkylineReport(Result):
                 found[point],
                 (found[l] if point[0] < self._most_l else None, found[k], found[m]),
             )
-            for point, (l, k, m) in zip(points, beyond, strict=True)  # noqa: E741
+            for point, (l, k, m) in zip(points, beyond, strict=True)
         )
 
     def least_beyond(self, value: Label) -> Point:
@@ -129,7 +121,7 @@ class SkylineReport(Result):
         """
         points = np.array([(-1, -1, -1), *self.points(value)], dtype=np.int64)
         options = []
-        for l in sorted({0, *(points[:, 0] + 1).tolist()}):  # noqa: E741
+        for l in sorted({0, *(points[:, 0] + 1).tolist()}):
             if l > self._most_l:
                 break
             above = points[points[:, 0] >= l]
@@ -196,7 +188,7 @@ class SkylineReport(Result):
             return {point: self.disclosure(value, point) for point in set(points)}
         found: dict[Point, Disclosure] = {}
         code = self.counts.code(value)
-        for l in sorted({point[0] for point in points}):  # noqa: E741
+        for l in sorted({point[0] for point in points}):
             here = sorted({point for point in points if point[0] == l})
             cells = front(self.counts, l, code)
             many, (_, ks, ms) = len(cells), np.array(here, dtype=np.int64).T
@@ -329,5 +321,5 @@ def counted_as_one(
 def _three(point: Any) -> Point:
     if isinstance(point, str) or not isinstance(point, Sequence) or len(point) != 3:
         raise InputError(f"a point is three amounts (l, k, m), not {point!r}")
-    l, k, m = point  # noqa: E741
+    l, k, m = point
     return l, k, m

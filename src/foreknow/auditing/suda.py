@@ -28,56 +28,28 @@ INTERVALS = tuple(Fraction(tenth, 10) for tenth in range(1, 8))
 
 @dataclass(frozen=True)
 class SpecialUnique:
-    """Somebody whom few values single out.
+    """Somebody whom few values single out."""
 
-    Attributes
-    ----------
-    values : tuple
-        Of each column.
-    score : int
-    dis : float or None
-        The DIS score; None where no sampling fraction is known.
-    minimal : tuple of tuples of str
-        The columns of each minimal unique, the fewest first.
-    """
-
-    values: tuple[Any, ...]
+    values: tuple[Any, ...]  # of each column
     score: int
-    dis: float | None
-    minimal: tuple[tuple[str, ...], ...]
+    dis: float | None  # the DIS score; None where no sampling fraction is known
+    minimal: tuple[tuple[str, ...], ...]  # the columns of each minimal unique, the fewest first
 
 
 @dataclass(frozen=True, eq=False)
 class SpecialUniques:
-    """Everybody whom up to `size` values single out, and what columns add to it.
+    """Everybody whom up to `size` values single out, and what columns add to it."""
 
-    Attributes
-    ----------
-    size : int
-        The most columns of a minimal unique that was sought.
-    minimal : tuple of int
-        How many minimal uniques have 1, 2, ... columns.
-    people : tuple of int
-        How many people have a smallest one of 1, 2, ... columns.
-    contributions : dict of str to Fraction
-        Which share of all scores is of minimal uniques with a column; a minimal unique of several
-        columns counts for each, so they add up to more than 1.
-    scores : int array
-        Of everybody who has one, the highest first.
-    dis : float or None
-        How likely a unique match with somebody of the table is right (Skinner and Elliot, 2002);
-        None where no sampling fraction is known.
-    dis_scores : float64 array or None
-        Of everybody who has one, in the order of `scores`.
-    """
-
-    size: int
-    minimal: tuple[int, ...]
-    people: tuple[int, ...]
+    size: int  # the most columns of a minimal unique that was sought
+    minimal: tuple[int, ...]  # how many minimal uniques have 1, 2, ... columns
+    people: tuple[int, ...]  # how many people have a smallest one of 1, 2, ... columns
+    # the share of all scores that is of minimal uniques with a column; of several columns one
+    # counts for each, so they add up to more than 1
     contributions: dict[str, Fraction]
-    scores: NDArray[Any]
+    scores: NDArray[Any]  # of everybody who has one, the highest first
+    # how likely a unique match is right (Skinner and Elliot, 2002); None without a fraction
     dis: float | None
-    dis_scores: FloatArray | None
+    dis_scores: FloatArray | None  # of everybody who has one, in the order of `scores`
     _rows: IntArray
     _table: Combinations
 

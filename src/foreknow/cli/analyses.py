@@ -1,4 +1,4 @@
-"""The commands that ask of a release: audit, skyline, curves, survey and utility."""
+"""The commands that ask of a release: audit, skyline, curves, risk, learned, utility, ..."""
 
 from __future__ import annotations
 
@@ -9,46 +9,40 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from foreknow.cli.inputs import (
+    ANY,
     Columns,
     is_published,
+    load_policy,
     named_set,
     open_by,
     open_own,
     open_raw,
     open_release,
-    open_table_by,
+    open_tally,
     open_whole,
+    refuse_published,
+    require_published,
     say_index,
     say_scope,
-    schema_of,
     value_named,
 )
 from foreknow.cli.options import (
+    TERMINAL,
     UNSAFE,
     AnyOf,
     Group,
-    Html,
-    Json,
-    Knowing,
     Members,
     Memory,
-    Person,
+    Only,
+    Output,
     PolicyPath,
-    QuasiIdentifiers,
-    Quiet,
     Raw,
-    SemanticsOption,
-    Sensitive,
     SomePolicy,
     Verbose,
     console,
     is_whole,
-    progress,
-    read_by,
-    reads,
-    refuse_inputs,
     say_readings,
-    show_result,
+    with_options,
 )
 from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import InputError, SchemaError
@@ -62,13 +56,25 @@ _Release = Annotated[
 ]
 
 
-@reads
+@with_options
 def audit(
     release: _Release,
     policy: PolicyPath,
     group: Annotated[
         str | None,
         typer.Option("--group", "-g", help="The column with the group of each row, if any."),
+    ] = None,
+    counts: Annotated[
+        bool,
+        typer.Option("--counts", help="RELEASE is a tally, such as foreknow sql counts."),
+    ] = False,
+    sensitive: Annotated[
+        str | None,
+        typer.Option("--sensitive", "-s", help="Of a tally, if the policy has no [schema]."),
+    ] = None,
+    count: Annotated[
+        str | None,
+        typer.Option("--count", "-n", help="Of a tally: the column of counts (default: count)."),
     ] = None,
     people: Annotated[
         Path | None,
@@ -83,36 +89,40 @@ def audit(
         Path | None,
         typer.Option("--exposed", help="Write the groups with people over a limit, as CSV."),
     ] = None,
-    html: Html = None,
-    json: Json = None,
+    output: Output = TERMINAL,
     memory: Memory = None,
     verbose: Verbose = False,
-    quiet: Quiet = False,
     reading: Reading = NOTHING,
 ) -> None:
     """Judge a release by what adversaries who already know something could find out.
 
     RELEASE is a table with a group column (--group, or group = "..." in the policy's schema), a
     table whose rows with equal quasi-identifiers form a group, or a folder that "foreknow publish"
-    wrote.
+    wrote. With --counts, it says how many people share each combination of values.
     """
     from foreknow.auditing import audit as auditing
     from foreknow.data.microdata import Microdata
     from foreknow.engine import limit_memory
-    from foreknow.policy.policy import Policy
 
     limit_memory(memory)
-    rules = read_by(Policy.load(policy), reading)
-    refuse_inputs(html, json, (release, policy, people), exposed)
-    with progress("Counting the release", quiet):
-        judged = open_release(release, rules, group)
-        known = None if people is None else Microdata(people, schema_of(rules))
+    rules = load_policy(policy, reading)
+    output.refuse(release, policy, people, csv=exposed)
+    if not counts and (sensitive is not None or count is not None):
+        option = "--count" if sensitive is None else "--sensitive"
+        raise InputError(f"{option} is for a tally, which --counts says; the policy has the rest")
+    with output.progress("Counting the release"):
+        if counts:
+            columns = Columns(group, sensitive=sensitive)
+            judged = open_tally(release, rules, columns, count, reading)
+        else:
+            judged = open_release(release, rules, group)
+        known = None if people is None else Microdata(people, rules.needed_schema)
         found = auditing.audit(judged, rules, people=known, learned=learned)
     if exposed is not None:
-        with progress("Listing the groups over a limit", quiet):
+        with output.progress("Listing the groups over a limit"):
             found.exposed_to_csv(exposed)
-    show_result(found, html, json, quiet)
-    if not quiet:
+    output.show(found)
+    if not output.quiet:
         say_index(judged)
         say_readings(judged, verbose)
     raise typer.Exit(0 if found.safe else UNSAFE)
@@ -121,7 +131,7 @@ def audit(
 # ---- skyline --------------------------------------------------------------------------------
 
 
-@reads
+@with_options
 def skyline(
     release: _Release,
     confidence: Annotated[
@@ -152,15 +162,8 @@ def skyline(
     ] = None,
     members: Members = None,
     policy: SomePolicy = None,
-    group: Group = None,
-    quasi_identifiers: QuasiIdentifiers = None,
-    sensitive: Sensitive = None,
-    knowing: Knowing = None,
-    person: Person = None,
-    semantics: SemanticsOption = None,
-    html: Html = None,
-    json: Json = None,
-    quiet: Quiet = False,
+    columns: Columns = ANY,
+    output: Output = TERMINAL,
     reading: Reading = NOTHING,
 ) -> None:
     """Show how much adversaries may know before they can become too sure.
@@ -175,12 +178,7 @@ def skyline(
         raise InputError("give one of --value, --any-of and --within: each is a secret of its own")
     if (name_people and not value) or (above is not None and not (value or any_of or within)):
         raise InputError("--above and --name-people are about values; add --value")
-    if value and any_of:
-        raise InputError("--any-of is one secret; give it or --value, not both")
-    if name_people and any_of:
-        raise InputError("--name-people is about single values; give --value in place of --any-of")
-    columns = Columns(group, quasi_identifiers, sensitive, person, semantics, knowing)
-    refuse_inputs(html, json, (release, policy, table, members))
+    output.refuse(release, policy, table, members)
     own = name_people and is_published(release)
     if own and table is None:
         raise InputError(
@@ -190,7 +188,7 @@ def skyline(
     if not own and (table or members):
         raise InputError("--table and --members are for --name-people of a published folder")
     point = None if above is None else _amounts(above)
-    with progress("Counting the release", quiet):
+    with output.progress("Counting the release"):
         if own:
             opened = open_own(release, policy, columns, members, reading, table)
         else:
@@ -212,8 +210,9 @@ def skyline(
         )
         wanted = wanted or (None if one is None else list(report.values))
     by_itself = bool(wanted) or point is not None
-    show_result(report, html, json, quiet or by_itself)
-    if not quiet:
+    shown = replace(output, quiet=True) if by_itself else output
+    shown.show(report)
+    if not output.quiet:
         if by_itself:
             _print_each(report, opened, point, name_people)
         say_scope(opened)
@@ -254,14 +253,14 @@ def _amounts(text: str) -> Point:
         raise InputError(
             f"--above takes three whole numbers l,k,m from 0, such as 1,2,3, not {text!r}"
         )
-    l, k, m = map(int, parts)  # noqa: E741
+    l, k, m = map(int, parts)
     return l, k, m
 
 
 # ---- curves and survey ----------------------------------------------------------------------
 
 
-@reads
+@with_options
 def curves(
     release: _Release,
     levels: Annotated[
@@ -274,18 +273,12 @@ def curves(
     ] = None,
     upto: Annotated[int, typer.Option("--upto", help="The most pieces of knowledge.")] = 12,
     value: Annotated[
-        str | None,
-        typer.Option("--value", "-v", help="A sensitive value; default: any."),
+        str | None, typer.Option("--value", "-v", help="A sensitive value; default: any.")
     ] = None,
     any_of: AnyOf = None,
     policy: SomePolicy = None,
-    group: Group = None,
-    quasi_identifiers: QuasiIdentifiers = None,
-    sensitive: Sensitive = None,
-    knowing: Knowing = None,
-    html: Html = None,
-    json: Json = None,
-    quiet: Quiet = False,
+    columns: Annotated[Columns, Only(("group", "quasi_identifiers", "sensitive", "knowing"))] = ANY,
+    output: Output = TERMINAL,
     reading: Reading = NOTHING,
 ) -> None:
     """Show how sure an adversary can become who knows so many implications, or negations.
@@ -300,13 +293,12 @@ def curves(
     from foreknow.methods.fulldomain.rollup import counts_at
     from foreknow.policy.policy import Policy
 
-    columns = Columns(group, quasi_identifiers, sensitive, knowing=knowing)
-    refuse_inputs(html, json, (release, policy))
+    output.refuse(release, policy)
     wanted = None if levels is None else _levels(levels)
-    if wanted is not None and group is not None:
+    if wanted is not None and columns.group is not None:
         raise SchemaError("--levels makes the groups of a raw table; leave out --group")
     opened = None
-    with progress("Counting the release", quiet):
+    with output.progress("Counting the release"):
         if wanted is None:
             opened = open_by(release, policy, columns, reading)
             counts, name, column = opened.counts, opened.name, opened.sensitive
@@ -324,8 +316,8 @@ def curves(
         found = disclosure_curves(counts, upto, about, name=name, sensitive=column)
         if opened is not None:
             found = replace(found, scope=Scope.of(opened))
-    show_result(found, html, json, quiet)
-    if opened is not None and not quiet:
+    output.show(found)
+    if opened is not None and not output.quiet:
         say_scope(opened)
 
 
@@ -345,20 +337,16 @@ def _levels(text: str) -> dict[str, int | str]:
     return levels
 
 
-@reads
+@with_options
 def survey(
     table: Raw,
     knowledge: Annotated[
-        str,
-        typer.Option("--knowledge", "-k", help="Pieces of knowledge, with commas between."),
+        str, typer.Option("--knowledge", "-k", help="Pieces of knowledge, with commas between.")
     ] = "1,3,5,7,9,11",
     negations: Annotated[bool, typer.Option("--negations", help="Use negations.")] = False,
     policy: SomePolicy = None,
-    quasi_identifiers: QuasiIdentifiers = None,
-    sensitive: Sensitive = None,
-    html: Html = None,
-    json: Json = None,
-    quiet: Quiet = False,
+    columns: Annotated[Columns, Only(("quasi_identifiers", "sensitive"))] = ANY,
+    output: Output = TERMINAL,
     reading: Reading = NOTHING,
 ) -> None:
     """Judge every generalization of a raw table: how even its groups are, what it discloses.
@@ -368,24 +356,23 @@ def survey(
     """
     from foreknow.auditing import survey as surveying
 
-    columns = Columns(quasi_identifiers=quasi_identifiers, sensitive=sensitive)
-    refuse_inputs(html, json, (table, policy))
+    output.refuse(table, policy)
     parts = [part.strip() for part in knowledge.split(",")]
     if not all(is_whole(part) for part in parts):
         raise InputError(f"--knowledge takes whole numbers such as 1,3,5, not {knowledge!r}")
-    with progress("Judging every generalization", quiet):
+    with output.progress("Judging every generalization"):
         raw = open_raw(table, policy, columns, reading)
         kind: surveying.Kind = "negations" if negations else "implications"
         found = surveying.survey(raw, map(int, parts), kind=kind)
-    show_result(found, html, json, quiet)
-    if not quiet:
+    output.show(found)
+    if not output.quiet:
         say_readings(raw)
 
 
 # ---- risk -----------------------------------------------------------------------------------
 
 
-@reads
+@with_options
 def risk(
     table: _Release,
     population: Annotated[
@@ -405,15 +392,11 @@ def risk(
         int, typer.Option("--subsets", help="Measure sets of up to so many columns.")
     ] = 2,
     suda: Annotated[
-        int,
-        typer.Option("--suda", help="Seek minimal uniques of up to so many columns; 0: none."),
+        int, typer.Option("--suda", help="Seek minimal uniques of up to so many columns; 0: none.")
     ] = 3,
     policy: SomePolicy = None,
-    group: Group = None,
-    quasi_identifiers: QuasiIdentifiers = None,
-    html: Html = None,
-    json: Json = None,
-    quiet: Quiet = False,
+    columns: Annotated[Columns, Only(("group", "quasi_identifiers"))] = ANY,
+    output: Output = TERMINAL,
     reading: Reading = NOTHING,
 ) -> None:
     """Measure how easily people are found again, and which columns make them unique.
@@ -423,19 +406,19 @@ def risk(
     """
     from foreknow.auditing.risk import risk_report
 
-    refuse_inputs(html, json, (table, policy, population))
+    output.refuse(table, policy, population)
     opened: Release | None = None
     names: list[str] | None = None
     if policy is None and not is_published(table):
-        if quasi_identifiers is None or group is not None:
+        if columns.quasi_identifiers is None or columns.group is not None:
             raise SchemaError(
                 "say which columns others may know: --quasi-identifiers COLUMN,COLUMN; or "
                 "--policy FILE, beside which --group COLUMN may name groups"
             )
-        names = [name.strip() for name in quasi_identifiers.split(",")]
-    with progress("Counting the table", quiet):
+        names = [name.strip() for name in columns.quasi_identifiers.split(",")]
+    with output.progress("Counting the table"):
         if names is None:
-            opened = open_whole(table, policy, Columns(group, quasi_identifiers), reading)
+            opened = open_whole(table, policy, columns, reading)
         found = risk_report(
             table if opened is None else opened,
             population,
@@ -446,15 +429,15 @@ def risk(
             suda=suda,
             reading=reading,
         )
-    show_result(found, html, json, quiet)
-    if opened is not None and not quiet:
+    output.show(found)
+    if opened is not None and not output.quiet:
         say_index(opened)
 
 
 # ---- utility --------------------------------------------------------------------------------
 
 
-@reads
+@with_options
 def utility(
     release: Annotated[
         Path, typer.Argument(help="What foreknow publish wrote, or a CSV or Parquet file.")
@@ -477,9 +460,7 @@ def utility(
     ] = 0.005,
     seed: Annotated[int, typer.Option("--seed", help="Random seed for the queries.")] = 0,
     group: Group = None,
-    html: Html = None,
-    json: Json = None,
-    quiet: Quiet = False,
+    output: Output = TERMINAL,
     reading: Reading = NOTHING,
 ) -> None:
     """Measure what a release is still worth: its groups, its labels, and answers to queries.
@@ -488,22 +469,23 @@ def utility(
     compared. What is printed says more of TABLE than the release does: it is for the owner.
     """
     from foreknow.data.microdata import Microdata
-    from foreknow.policy.policy import Policy
+    from foreknow.data.release import Release
     from foreknow.publishing.verification import open_published
     from foreknow.utility.report import utility_report
 
-    refuse_inputs(html, json, (release, table, policy))
-    rules = read_by(Policy.load(policy), reading)
-    schema, written = schema_of(rules), is_published(release)
-    if is_published(table):
-        raise SchemaError(f"{str(table)!r} is published already; give the raw table")
+    output.refuse(release, table, policy)
+    rules = load_policy(policy, reading)
+    schema, written = rules.needed_schema, is_published(release)
+    refuse_published(table)
     if written and group is not None:
         raise SchemaError(
             f"the columns of {str(release)!r} are in its certificate; leave out --group"
         )
-    with progress("Asking queries", quiet):
+    with output.progress("Asking queries"):
         found = utility_report(
-            open_published(release, schema) if written else open_table_by(release, schema, group),
+            open_published(release, schema)
+            if written
+            else Release.from_schema(release, schema, group),
             Microdata(table, schema),
             queries=queries,
             predicates=predicates,
@@ -511,4 +493,112 @@ def utility(
             labels=None if written else rules.options.labels,
             seed=seed,
         )
-    show_result(found, html, json, quiet)
+    output.show(found)
+
+
+@with_options
+def learned(
+    release: Annotated[
+        Path, typer.Argument(help="A folder of foreknow publish, CSV, Parquet, .xlsx, ...")
+    ],
+    by: Annotated[str, typer.Option("--by", help="Columns known of people, with commas between.")],
+    bandwidths: Annotated[
+        str | None,
+        typer.Option(
+            "--bandwidths",
+            help='Smooth numbers over neighbours this near, as shares of the range: "0.5,0.1".',
+        ),
+    ] = None,
+    below: Annotated[
+        str | None, typer.Option("--below", help="A limit to compare with, such as 0.5 or 1/3.")
+    ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            "--people", help="The exact quasi-identifiers of everybody, if they are generalized."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A CSV file for what is learned, as priors.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed of the estimate.")] = 0,
+    policy: SomePolicy = None,
+    roles: Annotated[Columns, Only(("group", "quasi_identifiers", "sensitive"))] = ANY,
+    output: Output = TERMINAL,
+    reading: Reading = NOTHING,
+) -> None:
+    """Estimate what somebody can learn from a release itself who knows nothing beforehand.
+
+    They learn from all groups together how sensitive values go with columns, and then weigh what
+    the members of each group may have. RELEASE is what "foreknow audit" takes.
+    """
+    from foreknow.auditing.learning import learned_report
+    from foreknow.data.microdata import Microdata
+
+    output.refuse(release, policy, people)
+    Output(json=out).refuse(release, policy, people)
+    columns = [name.strip() for name in by.split(",")]
+    wide = [part.strip() for part in bandwidths.split(",")] if bandwidths else []
+    if out is not None and len(wide) > 1:
+        raise InputError("--out takes what is learned with one bandwidth; give one, or none")
+    with output.progress("Learning from the release"):
+        opened = open_by(release, policy, roles, reading)
+        known: Path | Microdata | None = people
+        if people is not None and policy is not None:
+            known = Microdata(people, load_policy(policy, reading).needed_schema)
+        found = learned_report(
+            opened, columns, bandwidths=wide, people=known, below=below, seed=seed
+        )
+        if out is not None:
+            found.lessons[0].learning.table().to_csv(out)
+    output.show(found)
+
+
+@with_options
+def inference(
+    folder: Annotated[Path, typer.Argument(help="What foreknow publish wrote.")],
+    table: Annotated[Path, typer.Argument(help="The raw table that it was made of.")],
+    control: Annotated[
+        Path | None,
+        typer.Option("--control", help="People who are not in it, with the same columns."),
+    ] = None,
+    sensitive: Annotated[
+        str | None,
+        typer.Option("--sensitive", "-s", help="Of several, the column that is guessed."),
+    ] = None,
+    threshold: Annotated[
+        str,
+        typer.Option("--threshold", help="At risk: so far on the way to certainty, from 0 to 1."),
+    ] = "0.3",
+    seed: Annotated[int, typer.Option("--seed", help="Random seed of the estimate.")] = 0,
+    policy: SomePolicy = None,
+    members: Members = None,
+    output: Output = TERMINAL,
+    reading: Reading = NOTHING,
+) -> None:
+    """Train a classifier on a release, and count how many people of its table it guesses right.
+
+    A second opinion beside "foreknow learned", for a report: attribute inference as Anonymeter and
+    RAPID measure it, against a classifier that never saw the release. Needs foreknow[learn].
+    """
+    from foreknow.inference import inference_attack
+
+    output.refuse(folder, table, control, policy, members)
+    require_published(folder)
+    refuse_published(table)
+    refuse_published(control)
+    if policy is None and reading != NOTHING:
+        raise SchemaError("how a file is read goes with a policy here; add --policy FILE")
+    rules = None if policy is None else load_policy(policy, reading)
+    with output.progress("Training classifiers"):
+        found = inference_attack(
+            folder,
+            table,
+            control,
+            policy=rules,
+            members=members,
+            sensitive=sensitive,
+            threshold=threshold,
+            seed=seed,
+        )
+    output.show(found)

@@ -7,30 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foreknow.cli.inputs import (
-    Columns,
-    is_published,
-    open_own,
-    open_table_by,
-    schema_of,
-)
+from foreknow.cli.inputs import ANY, Columns, is_published, load_policy, open_own
 from foreknow.cli.options import (
+    TERMINAL,
     AnyOf,
-    Group,
-    Json,
-    Knowing,
     Members,
-    Person,
-    QuasiIdentifiers,
-    Quiet,
-    SemanticsOption,
-    Sensitive,
+    Only,
+    Output,
     SomePolicy,
     console,
-    progress,
-    read_by,
-    reads,
-    refuse_inputs,
+    with_options,
 )
 from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import DataError, InputError, StatementError
@@ -48,7 +34,7 @@ FORMAT, FORMAT_VERSION = "foreknow answers", 1
 _MOST_BYTES = 16 << 20
 
 
-@reads
+@with_options
 def ask(
     release: Annotated[
         Path, typer.Argument(help="CSV or Parquet with the names of people; or what you published.")
@@ -74,12 +60,7 @@ def ask(
     ] = None,
     members: Members = None,
     policy: SomePolicy = None,
-    group: Group = None,
-    quasi_identifiers: QuasiIdentifiers = None,
-    sensitive: Sensitive = None,
-    knowing: Knowing = None,
-    person: Person = None,
-    semantics: SemanticsOption = None,
+    columns: Columns = ANY,
     budget: Annotated[
         int | None,
         typer.Option(
@@ -87,8 +68,7 @@ def ask(
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Random seed for estimates.")] = 0,
-    json: Json = None,
-    quiet: Quiet = False,
+    output: Annotated[Output, Only(("json", "quiet"))] = TERMINAL,
     reading: Reading = NOTHING,
 ) -> None:
     """Say how likely people have values, before and after some statements are known.
@@ -102,8 +82,7 @@ def ask(
 
     if not about:
         raise InputError("say whom to ask about, such as --about Tom")
-    refuse_inputs(None, json, (release, statements, prior, policy, members))
-    columns = Columns(group, quasi_identifiers, sensitive, person, semantics, knowing)
+    output.refuse(release, statements, prior, policy, members)
     said = [*([] if statements is None else _read_statements(statements)), *(statement or [])]
     known = Statements(
         *said,
@@ -111,16 +90,16 @@ def ask(
         budget=BUDGET if budget is None else budget,
         seed=seed,
     )
-    with progress("Working out the answers", quiet):
+    with output.progress("Working out the answers"):
         opened = _open(release, policy, columns, members, reading)
         opened = columns.seen(opened)
         rows = known.posteriors(opened, people=about, values=value, any_of=any_of or None)
         answers = [row[each] for row in rows.values() for each in row]
         for answer in answers:
             _ = answer.before  # may take as long
-    if json is not None:
-        _write(json, opened, known, answers)
-    if not quiet:
+    if output.json is not None:
+        _write(output.json, opened, known, answers)
+    if not output.quiet:
         console().print(_shown(opened, known, answers))
 
 
@@ -131,7 +110,7 @@ def _open(
     path: Path, policy: Path | None, columns: Columns, members: Path | None, reading: Reading
 ) -> Release:
     """Open a release whose people have names: by the policy's person or only identifier."""
-    from foreknow.policy.policy import Policy
+    from foreknow.data.release import Release
 
     if is_published(path):
         return open_own(path, policy, columns, members, reading)
@@ -140,8 +119,8 @@ def _open(
     if policy is None:
         return columns.open(path, reading, named=True)
     columns.refuse_beside_policy()
-    schema = schema_of(read_by(Policy.load(policy), reading))
-    return open_table_by(path, schema.naming(columns.person), columns.group)
+    schema = load_policy(policy, reading).needed_schema
+    return Release.from_schema(path, schema.naming(columns.person), columns.group)
 
 
 def _read_statements(path: Path) -> list[str]:

@@ -9,27 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from foreknow.cli.inputs import method_from, names_file, schema_of
+from foreknow.cli.inputs import load_policy, method_from, names_file
 from foreknow.cli.options import (
+    TERMINAL,
     UNDECIDED,
     UNSAFE,
-    Html,
-    Json,
     Members,
+    Output,
     Person,
     PolicyPath,
-    Quiet,
     Raw,
     ReleaseForm,
     Settings,
     chosen,
     is_whole,
     known_methods,
-    progress,
-    read_by,
-    reads,
-    refuse_inputs,
-    show_result,
+    with_options,
 )
 from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import InputError
@@ -42,7 +37,7 @@ if TYPE_CHECKING:
 _MOST_SEEDS = 10_000
 
 
-@reads
+@with_options
 def attack(
     table: Raw,
     policy: PolicyPath,
@@ -77,8 +72,7 @@ def attack(
         typer.Option("--symmetric", help="The method treats rows alike, whatever their order."),
     ] = False,
     groups: Annotated[
-        str | None,
-        typer.Option("--groups", help="The column with the groups that were published."),
+        str | None, typer.Option("--groups", help="The column with the groups that were published.")
     ] = None,
     nothing: Annotated[
         bool, typer.Option("--nothing", help="Analyse a refusal to publish TABLE.")
@@ -92,9 +86,7 @@ def attack(
         bool, typer.Option("--name-people", help="Print people by name, not by row.")
     ] = False,
     person: Person = None,
-    html: Html = None,
-    json: Json = None,
-    quiet: Quiet = False,
+    output: Output = TERMINAL,
     reading: Reading = NOTHING,
 ) -> None:
     """Attack your own release as an adversary who knows the method, its settings and policy.
@@ -105,29 +97,28 @@ def attack(
     """
     from foreknow.adversaries.algorithm import attack as run
     from foreknow.data.microdata import Microdata
-    from foreknow.policy.policy import Policy
     from foreknow.publishing.members import OwnRelease
 
     start = time.monotonic()
-    refuse_inputs(html, json, (table, policy, release, members))
+    output.refuse(table, policy, release, members)
     own = method_from(method) if method is not None and names_file(method) else None
     if own is not None and settings:
         raise InputError("--set is for methods by name; set those of your own in their file")
     named = None if own is not None else method
-    rules, published = read_by(Policy.load(policy), reading), None
+    rules, published = load_policy(policy, reading), None
     if release is not None:
         if groups is not None or nothing or form is not None:
             raise InputError("--release says it all: leave out --groups, --nothing and --form")
-        published = OwnRelease.open(release, members, schema_of(rules))
+        published = OwnRelease.open(release, members, rules.needed_schema)
         rules = _as_published(published, rules, said=bool(method or settings))
     elif members is not None:
         raise InputError("--members goes with --release FOLDER")
     rules = chosen(rules, settings, method=named, form=form)
-    schema = schema_of(rules)
+    schema = rules.needed_schema
     used = _method_of(rules) if own is None else own
     if published is not None and own is None:
         _refuse_other_method(published, used)
-    with progress("Attacking", quiet):
+    with output.progress("Attacking"):
         microdata = Microdata(table, schema)
         names = _names(microdata, person) if name_people else None
         found = run(
@@ -146,7 +137,7 @@ def attack(
         code = UNSAFE if found.found else UNDECIDED if found.undecided else 0  # works it all out
     from foreknow.report.pages.attack import AttackPage
 
-    show_result(found, html, json, quiet, AttackPage(found, names))
+    output.show(found, AttackPage(found, names))
     raise typer.Exit(code)
 
 

@@ -11,19 +11,24 @@ from typing import Annotated
 import typer
 
 from foreknow._version import __version__
-from foreknow.cli.analyses import audit, curves, risk, skyline, survey, utility
+from foreknow.cli.analyses import (
+    audit,
+    curves,
+    inference,
+    learned,
+    risk,
+    skyline,
+    survey,
+    utility,
+)
 from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
-from foreknow.cli.compare import compare
-from foreknow.cli.evidence import evidence
 from foreknow.cli.explore import explore
-from foreknow.cli.inference import inference
-from foreknow.cli.init import init
-from foreknow.cli.learned import learned
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
-from foreknow.cli.priors import priors
+from foreknow.cli.prepare import compare, init, priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
-from foreknow.cli.publish import demo, publish, verify
+from foreknow.cli.publish import demo, evidence, publish, verify
+from foreknow.cli.sql import sql
 from foreknow.errors import (
     ForeknowError,
     InputError,
@@ -69,6 +74,7 @@ _COMMANDS = (
     publish,
     verify,
     evidence,
+    sql,
     demo,
 )
 for command in _COMMANDS:

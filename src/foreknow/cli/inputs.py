@@ -9,13 +9,22 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from foreknow.cli.options import print_plain, read_by
-from foreknow.errors import InputError, SchemaError, did_you_mean
+from foreknow.cli.options import (
+    Group,
+    Knowing,
+    Person,
+    QuasiIdentifiers,
+    SemanticsOption,
+    Sensitive,
+    print_plain,
+)
+from foreknow.errors import InputError, SchemaError, UnsupportedError, did_you_mean
 
 if TYPE_CHECKING:
     from foreknow.data.counts import GroupCounts
+    from foreknow.data.engines.columns import Missing
     from foreknow.data.labels import Label
     from foreknow.data.microdata import Microdata
     from foreknow.data.reading import Reading
@@ -31,19 +40,18 @@ _ROW_NUMBERS = re.compile(r"Unnamed: \d+|__index_level_\d+__|column0+")
 class Columns:
     """What the options of a command say of the columns of a release."""
 
-    group: str | None = None
-    quasi_identifiers: str | None = None
-    sensitive: str | None = None
-    person: str | None = None
-    semantics: str | None = None
-    knowing: str | None = None
+    group: Group = None
+    quasi_identifiers: QuasiIdentifiers = None
+    sensitive: Sensitive = None
+    knowing: Knowing = None
+    person: Person = None
+    semantics: SemanticsOption = None
 
     def seen(self, release: Release) -> Release:
         """The release as an adversary sees it who asks for `sensitive` and knows `knowing`."""
         if self.sensitive is None and len(release.sensitives) > 1:
             raise SchemaError(_which_column(release.sensitives))
-        names = None if self.knowing is None else self.knowing.split(",")
-        known = None if names is None else [name.strip() for name in names if name.strip()]
+        known = None if self.knowing is None else listed(self.knowing)
         return release.seen(self.sensitive, known)
 
     def of_one(self, schema: Schema) -> Schema:
@@ -100,6 +108,39 @@ def _which_column(known: Sequence[str]) -> str:
     return f"say which column it is about: --sensitive {' or '.join(map(shlex.quote, known))}"
 
 
+ANY = Columns()
+
+
+def load_policy(path: Path, reading: Reading) -> Policy:
+    """A policy, which reads files as the options say."""
+    from foreknow.policy.policy import Policy
+
+    rules = Policy.load(path)
+    if rules.schema is None:
+        return rules
+    known = cast("Reading", rules.schema.reading)
+    return replace(rules, schema=replace(rules.schema, reading=reading.over(known)))
+
+
+def listed(text: str) -> list[str]:
+    """What stands between commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def refuse_published(table: Path | None) -> None:
+    """Raise `SchemaError` where a raw table is asked for and a published folder given."""
+    if table is not None and is_published(table):
+        raise SchemaError(f"{str(table)!r} is published already; give the raw table")
+
+
+def require_published(folder: Path) -> None:
+    """Raise `InputError` for what `foreknow publish` did not write."""
+    if not is_published(folder):
+        raise InputError(
+            f"{str(folder)!r} is not a folder that foreknow publish wrote: it has no certificate"
+        )
+
+
 def open_by(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Release:
     """Open a release as a policy, the options, or the certificate in its folder describe it."""
     return columns.seen(open_whole(path, policy, columns, reading))
@@ -107,15 +148,13 @@ def open_by(path: Path, policy: Path | None, columns: Columns, reading: Reading)
 
 def open_whole(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Release:
     """The same with all its sensitive columns, as if nobody knew the columns beside."""
-    from foreknow.policy.policy import Policy
-
     if policy is None and not is_published(path):
         return columns.open(path, reading)
     if policy is None:
         columns.refuse_beside_certificate(path)
         return open_published(path, None)
     columns.refuse_beside_policy()
-    rules = read_by(Policy.load(policy), reading)
+    rules = load_policy(policy, reading)
     return open_release(path, rules, columns.group, columns.person)
 
 
@@ -129,11 +168,10 @@ def open_own(
 ) -> Release:
     """Open what its owner published with the names of its people; with TABLE, who has what."""
     from foreknow.data.microdata import Microdata
-    from foreknow.policy.policy import Policy
     from foreknow.publishing.members import OwnRelease
 
     replace(columns, person=None).refuse_beside_certificate(path)
-    schema = None if policy is None else schema_of(read_by(Policy.load(policy), reading))
+    schema = None if policy is None else load_policy(policy, reading).needed_schema
     own = OwnRelease.open(path, members, schema)
     if table is None:
         return own.named(columns.person)
@@ -150,10 +188,71 @@ def open_release(
         if person is not None:
             raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
         return open_published(path, rules.schema)
-    schema = schema_of(rules)
+    from foreknow.data.release import Release
+
+    schema = rules.needed_schema
     if person is not None:
         schema = replace(schema, person=person)
-    return open_table_by(path, schema, group)
+    return Release.from_schema(path, schema, group)
+
+
+def open_tally(
+    path: Path, rules: Policy, columns: Columns, count: str | None, reading: Reading
+) -> Release:
+    """Open a table of counts as a policy with a schema says, or options beside one without."""
+    from foreknow.data.engines import open_table
+    from foreknow.data.release import COUNT, Release
+
+    if is_published(path):
+        raise SchemaError(
+            f"the columns of {str(path)!r} are in its certificate; leave out --counts"
+        )
+    schema, group = rules.schema, columns.group
+    sensitive = None if columns.sensitive is None else listed(columns.sensitive)
+    table = open_table(path, reading if schema is None else cast("Reading", schema.reading))
+    several = group is not None and group not in table.columns and "," in group
+    by = listed(group) if group is not None and several else group
+    if schema is None:
+        if sensitive is None or by is None:
+            raise SchemaError(
+                "say what the columns are: --group COLUMN and --sensitive COLUMN, or [schema] in "
+                "the policy"
+            )
+        return Release.from_tally(table, group=by, sensitive=sensitive, count=count or COUNT)
+    tally_of(rules)
+    if sensitive not in (None, [*schema.sensitives]):
+        raise SchemaError(
+            f"--sensitive {columns.sensitive} contradicts the policy, which says "
+            f"{', '.join(schema.sensitives)}; leave it out"
+        )
+    lacking = [name for name in schema.other if name not in table.columns]
+    if lacking:
+        raise SchemaError(
+            f"{table.name} has no column {lacking[0]!r}, which the policy says is published beside "
+            "(other): count by it, too, as foreknow sql does, or take it out of other"
+        )
+    return Release.from_tally(
+        table,
+        group=by or schema.group or list(schema.quasi_identifiers),
+        sensitive=list(schema.sensitives),
+        count=count or COUNT,
+        other=schema.other,
+        missing=cast("Missing", schema.missing),
+    )
+
+
+def tally_of(rules: Policy) -> list[str]:
+    """The columns by which a release is to be counted, for a policy that needs no more."""
+    schema = rules.needed_schema
+    if schema.several:
+        raise UnsupportedError(
+            f"a person may have several values of {' and '.join(schema.several)}, and a tally "
+            "does not tell which are of one person: audit the release itself"
+        )
+    groups = schema.quasi_identifiers if schema.group is None else [schema.group]
+    by = [name for point in rules.points for name in getattr(point.adversary, "by", ())]
+    every = [*groups, *schema.sensitives, *schema.other, *by, *sorted(rules.attributes)]
+    return list(dict.fromkeys(every))
 
 
 def open_raw(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Microdata:
@@ -162,11 +261,10 @@ def open_raw(path: Path, policy: Path | None, columns: Columns, reading: Reading
     from foreknow.data.schema import Schema
     from foreknow.policy.policy import Policy
 
-    if is_published(path):
-        raise SchemaError(f"{str(path)!r} is published already; give the raw table")
+    refuse_published(path)
     if policy is not None:
         columns.refuse_beside_policy()
-        return Microdata(path, columns.of_one(schema_of(Policy.load(policy))), reading)
+        return Microdata(path, columns.of_one(Policy.load(policy).needed_schema), reading)
     if columns.sensitive is None or columns.quasi_identifiers is None:
         raise SchemaError(
             "say what the columns are: --policy FILE, which may give them hierarchies; or "
@@ -182,18 +280,6 @@ def is_published(path: Path) -> bool:
     from foreknow.publishing import CERTIFICATE
 
     return path.is_dir() and (path / CERTIFICATE).is_file()
-
-
-def schema_of(rules: Policy) -> Schema:
-    """The schema of a policy, which must have one."""
-    return rules.needed_schema
-
-
-def open_table_by(path: Path, schema: Schema, group: str | None) -> Release:
-    """Open a table by a schema; the option `--group` goes before the schema's group."""
-    from foreknow.data.release import Release
-
-    return Release.from_schema(path, schema, group)
 
 
 def open_published(folder: Path, schema: Schema | None) -> Release:

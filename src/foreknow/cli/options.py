@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 from rich.console import Console
@@ -71,8 +71,7 @@ Memory = Annotated[
     typer.Option("--memory", help="How much DuckDB may hold, such as 4GB; the rest is spilled."),
 ]
 PublicKey = Annotated[
-    Path | None,
-    typer.Option("--key", help="The public Ed25519 key of who must have signed it."),
+    Path | None, typer.Option("--key", help="The public Ed25519 key of who must have signed it.")
 ]
 Population = Annotated[
     list[Path] | None,
@@ -157,6 +156,7 @@ ReleaseForm = Annotated[
     ),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print what each column was taken for.")]
+_PART = typer.Option("--table", help="The table of a database, or the sheet of a workbook.")
 _READING: dict[str, Any] = {
     "encoding": typer.Option(
         "--encoding", help="Of a CSV file that is not UTF-8: latin-1, cp1252, utf-16, ..."
@@ -167,24 +167,39 @@ _READING: dict[str, Any] = {
     "decimal": typer.Option("--decimal", help="Before decimals: a point or a comma."),
     "date_format": typer.Option("--date-format", help="Of dates, such as dd.mm.yyyy."),
 }
-_PART = typer.Option("--table", help="The table of a database, or the sheet of a workbook.")
 
 
-def reads(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command, for its last parameter `reading`, the options that say how a file is read.
+class Only(tuple[str, ...]):
+    """Which options of a bundle a command has."""
 
-    Unless it has an option of that name, also which table of a source is meant.
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of each bundle among its parameters, in place of it.
+
+    A bundle is a dataclass whose fields are options, such as `Output`; or a `Reading`, with which
+    comes the table of a source that is meant, unless there is an option of that name.
     """
-    signature = inspect.signature(command, eval_str=True)
-    *own, _ = signature.parameters.values()
-    kind = inspect.Parameter.KEYWORD_ONLY
-    options = _READING | ({} if _has_table(own) else {"part": _PART})
-    added = [
-        inspect.Parameter(name, kind, default=None, annotation=Annotated[str | None, option])
-        for name, option in options.items()
-    ]
-
-    source = next((each.name for each in own if each.name == "table"), own[0].name)
+    signature, bundles = inspect.signature(command, eval_str=True), {}
+    options: dict[str, tuple[Any, Any]] = {}
+    for each in signature.parameters.values():
+        kind, *more = get_args(each.annotation) or (each.annotation,)
+        if not is_dataclass(kind):
+            options[each.name] = each.annotation, each.default
+            continue
+        own: dict[str, tuple[Any, Any]]
+        own = {name: (Annotated[str | None, x], None) for name, x in _READING.items()}
+        if kind is not Reading:
+            hints = get_type_hints(kind, include_extras=True)
+            own = {field.name: (hints[field.name], field.default) for field in fields(kind)}
+        named = next((only for only in more if isinstance(only, Only)), tuple(own))
+        options |= {name: own[name] for name in named}
+        bundles[each.name] = kind, named
+    opens = "reading" in bundles and not _has_table(
+        annotation for annotation, _ in options.values()
+    )
+    if opens:
+        options["part"] = Annotated[str | None, _PART], None
+    source = "table" if "table" in options else next(iter(options))
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
@@ -193,25 +208,27 @@ def reads(command: Callable[..., None]) -> Callable[..., None]:
             if given[source] is None:
                 raise InputError("--table says which table of a source is meant; name the source")
             given[source] = with_part(given[source], part)
-        command(reading=Reading(**{name: given.pop(name) for name in _READING}), **given)
+        made = {
+            bundle: kind(**{name: given.pop(name) for name in named})
+            for bundle, (kind, named) in bundles.items()
+        }
+        command(**given, **made)
 
-    called.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
-    called.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    called.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[
+            inspect.Parameter(name, keyword, default=default, annotation=annotation)
+            for name, (annotation, default) in options.items()
+        ]
+    )
+    called.__annotations__ = {name: annotation for name, (annotation, _) in options.items()}
     return called
 
 
-def _has_table(own: Sequence[inspect.Parameter]) -> bool:
-    said = [info for each in own for info in getattr(each.annotation, "__metadata__", ())]
+def _has_table(annotations: Iterable[Any]) -> bool:
+    said = [info for each in annotations for info in getattr(each, "__metadata__", ())]
     # In an annotation the first name of an option is where its default would be.
     return any("--table" in (info.default, *(info.param_decls or ())) for info in said)
-
-
-def read_by(rules: Policy, reading: Reading) -> Policy:
-    """The policy, which reads files as the options say."""
-    if rules.schema is None:
-        return rules
-    known = cast("Reading", rules.schema.reading)
-    return replace(rules, schema=replace(rules.schema, reading=reading.over(known)))
 
 
 def say_readings(opened: Any, verbose: bool = False) -> None:
@@ -243,58 +260,65 @@ def progress(message: str, quiet: bool) -> AbstractContextManager[Any]:
     return shown(message)
 
 
-def show_result(
-    found: Result, html: Path | None, json: Path | None, quiet: bool, shown: Any = None
-) -> None:
-    """Write the files of a result that are asked for, then print it, or what is shown of it."""
-    if html is not None:
-        with progress("Writing the page", quiet):
-            found.to_html(html)
-    if json is not None:
-        found.to_json(json)
-    if not quiet:
-        console().print(found if shown is None else shown)
-
-
 def print_plain(text: str, **options: Any) -> None:
     """Print a text in which nothing is markup."""
     console().print(text, markup=False, highlight=False, **options)
 
 
-def refuse_inputs(
-    html: Path | None,
-    json: Path | None,
-    inputs: Sequence[Path | None],
-    csv: Path | None = None,
-) -> None:
-    """No output may replace what is read, nor another output, nor lie in what is published."""
-    from foreknow.publishing import CERTIFICATE, owners_folder
+@dataclass(frozen=True)
+class Output:
+    """Where what a command finds goes: a page, a file, and the terminal."""
 
-    targets = [target for target in (html, json, csv) if target is not None]
-    for target in targets:
-        place = target.resolve()
-        for source in (named_part(path)[0].resolve() for path in inputs if path is not None):
-            inside = source.is_dir() and source in place.parents and place.exists()
-            if place == source or inside:
-                raise OutputError(f"{str(target)!r} is an input; name another file to write to")
-        if (place.parent / CERTIFICATE).is_file():
+    html: Html = None
+    json: Json = None
+    quiet: Quiet = False
+
+    def refuse(self, *inputs: Path | None, csv: Path | None = None) -> None:
+        """No output may replace what is read, nor another output, nor lie in what is published."""
+        from foreknow.publishing import CERTIFICATE, owners_folder
+
+        targets = [target for target in (self.html, self.json, csv) if target is not None]
+        for target in targets:
+            place = target.resolve()
+            for source in (named_part(path)[0].resolve() for path in inputs if path is not None):
+                inside = source.is_dir() and source in place.parents and place.exists()
+                if place == source or inside:
+                    raise OutputError(f"{str(target)!r} is an input; name another file to write to")
+            if (place.parent / CERTIFICATE).is_file():
+                raise OutputError(
+                    f"{str(target)!r} would lie in a folder that is to be published, and is for "
+                    f"you only; write it into {str(owners_folder(target.parent))!r}"
+                )
+        if self.html is not None and self.html.suffix.lower() not in ("", ".htm", ".html"):
             raise OutputError(
-                f"{str(target)!r} would lie in a folder that is to be published, and is for you "
-                f"only; write it into {str(owners_folder(target.parent))!r}"
+                f"--html writes a web page: name it {str(self.html.with_suffix('.html'))!r}, not "
+                f"{self.html.suffix}; a browser opens it, and can print it to a PDF file"
             )
-    if html is not None and html.suffix.lower() not in ("", ".htm", ".html"):
-        raise OutputError(
-            f"--html writes a web page: name it {str(html.with_suffix('.html'))!r}, not "
-            f"{html.suffix}; a browser opens it, and can print it to a PDF file"
-        )
-    if csv is not None and csv.suffix.lower() not in ("", ".csv"):
-        raise OutputError(
-            f"--exposed writes a CSV file: name it {str(csv.with_suffix('.csv'))!r}, not "
-            f"{csv.suffix}"
-        )
-    if len({target.resolve() for target in targets}) < len(targets):
-        named = "--html and --json" if csv is None else "--html, --json and --exposed: two"
-        raise OutputError(f"{named} name the same file")
+        if csv is not None and csv.suffix.lower() not in ("", ".csv"):
+            raise OutputError(
+                f"--exposed writes a CSV file: name it {str(csv.with_suffix('.csv'))!r}, not "
+                f"{csv.suffix}"
+            )
+        if len({target.resolve() for target in targets}) < len(targets):
+            named = "--html and --json" if csv is None else "--html, --json and --exposed: two"
+            raise OutputError(f"{named} name the same file")
+
+    def progress(self, message: str) -> AbstractContextManager[Any]:
+        """Show on stderr what takes long, unless asked to be quiet."""
+        return progress(message, self.quiet)
+
+    def show(self, found: Result, shown: Any = None) -> None:
+        """Write the files of a result that are asked for, then print it, or what is shown of it."""
+        if self.html is not None:
+            with self.progress("Writing the page"):
+                found.to_html(self.html)
+        if self.json is not None:
+            found.to_json(self.json)
+        if not self.quiet:
+            console().print(found if shown is None else shown)
+
+
+TERMINAL = Output()
 
 
 def chosen(rules: Policy, settings: list[str] | None, **given: str | None) -> Policy:

@@ -30,10 +30,7 @@ _ARENA_MAX = -8  # of malloc.h
 
 
 class Interrupts:
-    """Whether a signal came, and the code to exit with: 128 and the number of the signal.
-
-    Imports and engines make errors of their own of it.
-    """
+    """Whether a signal came, of which imports make other errors; and the code to exit with."""
 
     def __init__(self) -> None:
         self.came = False
@@ -185,10 +182,7 @@ def _open_closed() -> None:
 
 
 def prepare_memory() -> None:
-    """Keep the libraries from reserving what a limit on the address space does not allow.
-
-    Raise `NotEnoughMemory` if it is so low that they would end the process while they load.
-    """
+    """Keep libraries within a limit on the address space; refuse one too low to load them."""
     limit = address_space()
     if limit is None:
         return

@@ -1,4 +1,4 @@
-"""The commands `publish`, `verify` and `demo`: make a release, and judge what was written."""
+"""The commands `publish`, `verify`, `evidence` and `demo`: make a release, and judge it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from foreknow.cli.inputs import schema_of
+from foreknow.cli.inputs import load_policy, refuse_published, require_published
 from foreknow.cli.options import (
+    TERMINAL,
     UNSAFE,
     KeptPriorsPath,
     Memory,
     Method,
+    Only,
+    Output,
     PolicyPath,
     Population,
     PublicKey,
@@ -23,17 +26,18 @@ from foreknow.cli.options import (
     ReleaseForm,
     Settings,
     SigningKey,
+    SomePolicy,
     Verbose,
     among,
     chosen,
     console,
+    print_plain,
     progress,
-    read_by,
-    reads,
     say_readings,
+    with_options,
 )
 from foreknow.data.reading import NOTHING, Reading
-from foreknow.errors import InputError
+from foreknow.errors import InputError, OutputError
 from foreknow.text import encodable, one_line, visible
 
 if TYPE_CHECKING:
@@ -41,7 +45,7 @@ if TYPE_CHECKING:
     from foreknow.publishing.verification import Verification
 
 
-@reads
+@with_options
 def publish(
     table: Raw,
     policy: PolicyPath,
@@ -85,10 +89,9 @@ def publish(
     and what a method says of the table beside its release.
     """
     from foreknow.engine import limit_memory
-    from foreknow.policy.policy import Policy
 
     limit_memory(memory)
-    rules = read_by(Policy.load(policy), reading)
+    rules = load_policy(policy, reading)
     rules = chosen(rules, settings, method=method, form=form, format=file_format)
     _publish(table, rules, out, owner, seed, quiet, verbose, key, engine)
 
@@ -145,6 +148,60 @@ def verify(
     raise typer.Exit(UNSAFE if problems else 0)
 
 
+@with_options
+def evidence(
+    folder: Annotated[Path, typer.Argument(help="What foreknow publish wrote.")],
+    table: Annotated[
+        Path | None, typer.Argument(help="The raw table that it was made of, for before and after.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The page to write (default FOLDER.evidence.html)."),
+    ] = None,
+    policy: SomePolicy = None,
+    priors: KeptPriorsPath = None,
+    population: Population = None,
+    key: SigningKey = None,
+    queries: Annotated[
+        int, typer.Option("--queries", help="Random queries for each number of predicates.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed for the queries.")] = 0,
+    output: Annotated[Output, Only(("json", "quiet"))] = TERMINAL,
+    reading: Reading = NOTHING,
+) -> None:
+    """Write what is known of a release onto one page, for somebody who must accept it.
+
+    The release is verified afresh. The page says what was published, to whom it is safe and under
+    which assumptions, what was so before, and answers the questions of WP216, HIPAA and NIST SP
+    800-188, as far as they can be measured; the rest is marked to be filled in. A browser prints it
+    to PDF. It draws no legal conclusion.
+    """
+    from foreknow.evidence import evidence_report
+    from foreknow.publishing.signature import Signer, signature_of
+
+    require_published(folder)
+    refuse_published(table)
+    place = folder if folder.is_dir() else folder.parent
+    page = place.with_name(f"{place.resolve().name}.evidence.html") if out is None else out
+    Output(page, output.json).refuse(folder, table, policy)
+    if page.resolve().is_relative_to(place.resolve()):
+        raise OutputError(f"{str(page)!r} would lie in what is published; write it elsewhere")
+    signer = None if key is None else Signer(key)
+    rules = None if policy is None else load_policy(policy, reading)
+    with output.progress("Judging the release afresh"):
+        known: dict[str, Any] = {"priors": priors, "population": population or None}
+        found = evidence_report(folder, table, rules, **known, queries=queries, seed=seed)
+    with output.progress("Writing the page"):
+        found.to_html(page)
+        signed = None if signer is None else signer.sign_file(page)
+    output.show(found)
+    if output.quiet:
+        return
+    print_plain(f"\nWritten to {page}; a browser prints it to PDF.", soft_wrap=True)
+    if signed is not None:
+        print_plain(f"Signed in {signature_of(page)}.", soft_wrap=True)
+
+
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where to write; must not exist.")] = Path(
         "foreknow-demo"
@@ -182,7 +239,7 @@ def _publish(
     from foreknow.publishing.publish import publish as make
     from foreknow.publishing.signature import Signer
 
-    schema = schema_of(rules)
+    schema = rules.needed_schema
     owner = publishing.owners_folder(out) if owner is None else owner
     require_new(out, owner)
     if key is not None:

@@ -9,21 +9,21 @@ Privacy Beyond k-Anonymity"; Wong and others, "(alpha, k)-Anonymity").
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from foreknow import numbers
-from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask, counts_of
-from foreknow.criteria.entropy import at_least, effective_number
-from foreknow.criteria.ledger import EachGroup
-from foreknow.criteria.protocol import Attained
+from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask
+from foreknow.criteria.protocol import Attained, EachGroup, OfGroups, groups_of
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.sparse import IntArray
-from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
+from foreknow.errors import InputError, UnsupportedError, did_you_mean
 from foreknow.numbers import CLOSE, Number, as_fraction, whole_number
 from foreknow.settings import Settings
 from foreknow.text import people_text
@@ -31,14 +31,10 @@ from foreknow.text import people_text
 DiversityKind = Literal["distinct", "entropy", "recursive"]
 
 
-class _OfValues:
+class _OfValues(OfGroups):
     """A criterion of the values of each group: how a release and a search are judged by it."""
 
     counts_values: ClassVar[bool] = True
-
-    def attained(self, release: HasCounts) -> Attained:
-        """What the worst group of a release attains."""
-        raise NotImplementedError
 
     def _fails(self, counts: GroupCounts) -> Mask:
         raise NotImplementedError
@@ -46,18 +42,6 @@ class _OfValues:
     def _leaving(self, counts: GroupCounts) -> IntArray:
         """How many people must leave each group at least, all or until it holds."""
         return np.zeros(counts.n_groups, dtype=np.int64)
-
-    def measure(self, release: HasCounts) -> int | Fraction | float:
-        """What the worst group of a release attains; infinity where nothing is left to compare."""
-        return self.attained(release).amount
-
-    def holds(self, release: HasCounts) -> bool:
-        """Whether every group of a release is diverse enough."""
-        return self.attained(release).holds
-
-    def monotone(self, semantics: Semantics = "single") -> bool:
-        """Always: what both parts of a group hold, the whole holds."""
-        return True
 
     def ledger(self, semantics: Semantics = "single") -> EachGroup:
         """Start a ledger for a search."""
@@ -76,17 +60,15 @@ def require_single(criterion: Any, semantics: Semantics) -> None:
 
 def counted(criterion: Any, release: HasCounts) -> GroupCounts:
     """The counts of a release that such a criterion can be about."""
-    counts = counts_of(release)
+    counts = groups_of(release)
     require_single(criterion, counts.semantics)
-    if not counts.n_groups:
-        raise DataError("the release has no groups")
     return counts
 
 
 class LDiversitySettings(Settings):
     """``l_diversity`` in a policy file."""
 
-    l: Any  # noqa: E741
+    l: Any
     kind: DiversityKind = "distinct"
     c: Any = None
 
@@ -124,7 +106,7 @@ class LDiversity(_OfValues):
     Fraction(2, 1)
     """  # noqa: E501
 
-    l: Number  # noqa: E741
+    l: Number
     kind: DiversityKind = "distinct"
     c: Number | None = None
     key: ClassVar[str] = "l_diversity"
@@ -148,11 +130,6 @@ class LDiversity(_OfValues):
             object.__setattr__(self, "c", as_fraction(self.c))
             if self.c <= 0:  # type: ignore[operator]
                 raise InputError(f"LDiversity: c must be above 0, not {self.c}")
-
-    @classmethod
-    def from_settings(cls, read: LDiversitySettings, folder: Path) -> LDiversity:
-        """Make it of ``l_diversity = { l = 3, kind = "recursive", c = 2 }`` in a policy file."""
-        return cls(read.l, read.kind, read.c)
 
     @property
     def others(self) -> Any:
@@ -178,7 +155,7 @@ class LDiversity(_OfValues):
 
     def to_dict(self) -> dict[str, Any]:
         """``{"l_diversity": {...}}``, as in a policy file."""
-        l = self.l if isinstance(self.l, int) else plain(as_fraction(self.l))  # noqa: E741
+        l = self.l if isinstance(self.l, int) else plain(as_fraction(self.l))
         table: dict[str, Any] = {"l": l, "kind": self.kind}
         return {self.key: table if self.c is None else {**table, "c": plain(as_fraction(self.c))}}
 
@@ -273,11 +250,6 @@ class AlphaK(_OfValues):
             raise InputError(f"AlphaK: alpha must be above 0 and at most 1, not {self.alpha}")
         whole_number(self.k, "AlphaK: k", 1)
 
-    @classmethod
-    def from_settings(cls, read: AlphaKSettings, folder: Path) -> AlphaK:
-        """Make it of ``alpha_k = { alpha = 0.5, k = 5 }`` in a policy file."""
-        return cls(read.alpha, read.k)
-
     def attained(self, release: HasCounts) -> Attained:
         """The largest share of a value in a group of a release."""
         counts = counted(self, release)
@@ -364,3 +336,92 @@ def beside(amount: numbers.Number | float, limit: numbers.Number) -> tuple[str, 
 def _digits(number: Fraction, digits: int) -> str:
     many = number >= 10**15
     return f"{float(number):.{digits}g}" if many else numbers.significant(number, digits)
+
+
+# ---- entropy, exactly ---------------------------------------------------------------------------
+
+
+def at_least(counts: Sequence[int], l: Fraction) -> bool:
+    """Whether the entropy of positive counts is at least log(l).
+
+    >>> at_least([1, 1, 1], Fraction(3)), at_least([2, 1, 1], Fraction(3))
+    (True, False)
+    >>> at_least([10**30, 10**30 + 1], Fraction(2))
+    False
+    """
+    common = math.gcd(*counts)
+    counts = [count // common for count in counts]
+    total = sum(counts)
+    shares = [float(Fraction(count, total)) for count in counts]
+    gap = -math.fsum(share * math.log(share) for share in shares if share)
+    gap -= math.log(l.numerator) - math.log(l.denominator)
+    if abs(gap) > CLOSE:
+        return gap > 0
+    # total^total * den^total against num^total * product of count^count
+    powers = Counter({total: total})
+    powers[l.denominator] += total
+    powers[l.numerator] -= total
+    for count in counts:
+        powers[count] -= count
+    return _sign(powers) >= 0
+
+
+def effective_number(counts: Sequence[int]) -> Fraction:
+    """How many equally frequent values have the entropy of these counts; six decimals, down.
+
+    >>> effective_number([2, 2, 2]), float(effective_number([2, 1]))
+    (Fraction(3, 1), 1.889881)
+    """
+    context, total = Context(prec=60), sum(counts)
+    gap = Decimal(0)
+    for count, times in Counter(counts).items():
+        gap = context.add(gap, context.multiply(Decimal(count * times), context.ln(Decimal(count))))
+    entropy = context.subtract(context.ln(Decimal(total)), context.divide(gap, Decimal(total)))
+    # What is a whole number is not lost to the last digit.
+    number = context.add(context.exp(entropy), Decimal("1e-30"))
+    return Fraction(int(number.scaleb(6)), 10**6)
+
+
+def _sign(powers: Counter[int]) -> int:
+    """Sign of the sum of exponent * log(base)."""
+    if _is_one(powers):
+        return 0
+    digits = 50
+    while True:
+        context = Context(prec=digits)
+        terms = [
+            context.multiply(Decimal(power), context.ln(Decimal(base)))
+            for base, power in powers.items()
+            if base > 1 and power
+        ]
+        gap = Decimal(0)
+        for term in terms:
+            gap = context.add(gap, term)
+        size = sum(map(abs, terms), Decimal(0))
+        if abs(gap) > size * (len(terms) + 4) * Decimal(10) ** (2 - digits):
+            return 1 if gap > 0 else -1
+        digits *= 2
+
+
+def _is_one(powers: Counter[int]) -> bool:
+    """Whether the product of base^exponent is 1, by splitting bases until they are coprime."""
+    left = {base: power for base, power in powers.items() if base > 1 and power}
+    while left:
+        base = max(left)
+        power = left.pop(base)
+        for other in left:
+            common = math.gcd(base, other)
+            if common > 1:
+                other_power = left.pop(other)
+                for part, exponent in (
+                    (common, power + other_power),
+                    (base // common, power),
+                    (other // common, other_power),
+                ):
+                    if part > 1:
+                        left[part] = left.get(part, 0) + exponent
+                left = {part: exponent for part, exponent in left.items() if exponent}
+                break
+        else:
+            return False  # coprime to all others, with an exponent
+    return True

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -18,8 +17,7 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask
 from foreknow.criteria.diversity import beside, counted, plain, require_single
-from foreknow.criteria.ledger import EachGroup
-from foreknow.criteria.protocol import Attained
+from foreknow.criteria.protocol import Attained, EachGroup, OfGroups
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.hierarchy import Tree
 from foreknow.data.labels import Label
@@ -34,7 +32,7 @@ Distance = Literal["equal", "ordered", "hierarchical"]
 _AT_ONCE = 1 << 20
 
 
-class _OfTable:
+class _OfTable(OfGroups):
     """A criterion that compares each group with the whole table."""
 
     compares_table: ClassVar[bool] = True
@@ -71,18 +69,6 @@ class _OfTable:
         group = counts.group_label(near[amounts.index(amount)])
         holds = not self._fails(counts, whole).any()
         return Attained(amount, holds, self._words(amount), group)
-
-    def measure(self, release: HasCounts) -> int | Fraction | float:
-        """How far the farthest group of a release is from all of it; exact."""
-        return self.attained(release).amount
-
-    def holds(self, release: HasCounts) -> bool:
-        """Whether every group of a release is near enough."""
-        return self.attained(release).holds
-
-    def monotone(self, semantics: Semantics = "single") -> bool:
-        """Always: a merged group is no farther than the farther of its parts."""
-        return True
 
     def ledger(self, semantics: Semantics = "single", whole: IntArray | None = None) -> EachGroup:
         """Start a ledger for a search; `whole` has how many people of the table have each value."""
@@ -192,11 +178,6 @@ class TCloseness(_OfTable):
             tree = self.tree if isinstance(self.tree, Tree) else Tree(self.tree)
             object.__setattr__(self, "tree", tuple(sorted(set(tree.rows))))
 
-    @classmethod
-    def from_settings(cls, read: TClosenessSettings, folder: Path) -> TCloseness:
-        """Make it of ``t_closeness = { t = 0.2, distance = "ordered" }`` in a policy file."""
-        return cls(read.t, read.distance, read.order, tree=read.tree)
-
     def under(self, schema: Schema, sensitive: str | None = None) -> TCloseness:
         """The same with the tree of a schema's sensitive column, where it has none of its own."""
         sensitive = sensitive or schema.sensitive
@@ -291,11 +272,7 @@ class TCloseness(_OfTable):
         return Fraction(work, people * everybody * steps)
 
     def _far_in_tree(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
-        """Half the differences of shares at all nodes but the root, as a share of the levels.
-
-        The way between two values goes up and down the tree; of the edge above each node so much is
-        carried as the shares below it differ.
-        """
+        """Half the differences of shares at all nodes but the root, as a share of the levels."""
         levels = self._levels(counts)
         leaves = np.empty(counts.n_values, dtype=np.int64)
         leaves[np.lexsort(levels)] = np.arange(counts.n_values)
@@ -394,11 +371,6 @@ class BetaLikeness(_OfTable):
         if not isinstance(self.enhanced, bool):
             raise InputError(f"BetaLikeness: enhanced is True or False, not {self.enhanced!r}")
 
-    @classmethod
-    def from_settings(cls, read: BetaLikenessSettings, folder: Path) -> BetaLikeness:
-        """Make it of ``beta_likeness = { beta = 1, enhanced = true }`` in a policy file."""
-        return cls(read.beta, read.enhanced)
-
     def to_dict(self) -> dict[str, Any]:
         """``{"beta_likeness": {...}}``, as in a policy file."""
         return {self.key: {"beta": plain(as_fraction(self.beta)), "enhanced": self.enhanced}}
@@ -479,11 +451,6 @@ class DeltaDisclosure(_OfTable):
         object.__setattr__(self, "delta", as_fraction(self.delta))
         if not 0 < self.delta <= 500:  # type: ignore[operator]
             raise InputError(f"DeltaDisclosure: delta must be above 0, at most 500: {self.delta}")
-
-    @classmethod
-    def from_settings(cls, read: DeltaDisclosureSettings, folder: Path) -> DeltaDisclosure:
-        """Make it of ``delta_disclosure = { delta = 1 }`` in a policy file."""
-        return cls(read.delta)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"delta_disclosure": {...}}``, as in a policy file."""

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.criteria.diversity import plain
-from foreknow.criteria.ledger import EachGroup, EachGroupEvaluation
-from foreknow.criteria.protocol import Attained
+from foreknow.criteria.protocol import Attained, EachGroup, EachGroupEvaluation, OfGroups, groups_of
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.hierarchy import Mask as Masked
 from foreknow.data.hierarchy import Ordered, Tree
@@ -52,15 +51,7 @@ class _Points(NamedTuple):
 
 
 class Population:
-    """A table of everybody whom a release could be about; read when it is needed.
-
-    Parameters
-    ----------
-    source : path or frame
-        With the quasi-identifiers of the release, as exact as they are known.
-    folder : Path
-        Where a relative path starts.
-    """
+    """A table of everybody whom a release could be about; read when it is needed."""
 
     def __init__(self, source: Any, folder: Path = Path()) -> None:
         self.source = source
@@ -245,33 +236,23 @@ def labels_of(counts: GroupCounts) -> GroupLabels:
     return counts.groups
 
 
-class _OfPopulation:
+class _OfPopulation(OfGroups):
     """What both criteria share."""
 
     population: Any
     by_labels: ClassVar[bool] = True
     of_people: ClassVar[bool] = True
 
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> Any:
+        """Make it of its table in a policy file, or of what a certificate states."""
+        own = {k: given for k, given in read if k not in PopulationSettings.model_fields}
+        return cls(**own, population=_stated(read, folder))  # type: ignore[call-arg]
+
     def under(self, schema: Schema, sensitive: str | None = None) -> Any:
         """The same with the hierarchies of a schema."""
         own: Any = self
         return replace(own, population=self.population.under(schema))
-
-    def monotone(self, semantics: Semantics = "single") -> bool:
-        """Always, as far as a search by merging or dividing goes: see the module."""
-        return True
-
-    def measure(self, release: HasCounts) -> int | Fraction | float:
-        """What the release attains; exact."""
-        return self.attained(release).amount
-
-    def holds(self, release: HasCounts) -> bool:
-        """Whether a release attains what is required."""
-        return self.attained(release).holds
-
-    def attained(self, release: HasCounts) -> Attained:
-        """What the release attains, where, and in words."""
-        raise NotImplementedError
 
     def _own(self) -> dict[str, Any]:
         raise NotImplementedError
@@ -307,14 +288,19 @@ def _stated(read: Any, folder: Path) -> Population:
     return made
 
 
-class KMapSettings(Settings):
-    """``k_map`` in a policy file; the last three are a certificate's."""
+class PopulationSettings(Settings):
+    """A population in a policy file; the last three are a certificate's."""
 
-    k: int
     population: str
     digest: str | None = None
     trees: dict[str, list[list[str]]] | None = None
     orders: dict[str, list[str]] | None = None
+
+
+class KMapSettings(PopulationSettings):
+    """``k_map`` in a policy file."""
+
+    k: int
 
 
 @dataclass(frozen=True)
@@ -354,16 +340,9 @@ class KMap(_OfPopulation):
         object.__setattr__(self, "k", whole_number(k, "KMap: k", 1))
         object.__setattr__(self, "population", _population(population))
 
-    @classmethod
-    def from_settings(cls, read: KMapSettings, folder: Path) -> KMap:
-        """Make it of ``k_map = { k = 5, population = "people.csv" }`` in a policy file."""
-        return cls(read.k, _stated(read, folder))
-
     def attained(self, release: HasCounts) -> Attained:
         """The group that looks like the fewest people of the population."""
-        counts = counts_of(release)
-        if not counts.n_groups:
-            raise DataError("the release has no groups")
+        counts = groups_of(release)
         many, _ = self.population.match(counts)
         group, least = int(np.argmin(many)), int(many.min())
         words = (
@@ -380,15 +359,11 @@ class KMap(_OfPopulation):
         return {"k": self.k}
 
 
-class DeltaPresenceSettings(Settings):
-    """``delta_presence`` in a policy file; the last three are a certificate's."""
+class DeltaPresenceSettings(PopulationSettings):
+    """``delta_presence`` in a policy file."""
 
     lowest: Any
     highest: Any
-    population: str
-    digest: str | None = None
-    trees: dict[str, list[list[str]]] | None = None
-    orders: dict[str, list[str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -442,11 +417,6 @@ class DeltaPresence(_OfPopulation):
             )
         object.__setattr__(self, "population", _population(population))
 
-    @classmethod
-    def from_settings(cls, read: DeltaPresenceSettings, folder: Path) -> DeltaPresence:
-        """Make it of ``delta_presence = { lowest = 0, highest = 0.5, population = ... }``."""
-        return cls(read.lowest, read.highest, _stated(read, folder))
-
     def presence(self, release: HasCounts) -> tuple[Fraction, Fraction]:
         """The lowest and the highest probability that somebody of the population is in the table.
 
@@ -455,11 +425,11 @@ class DeltaPresence(_OfPopulation):
         DataError
             If fewer of the population fall in a group than it has people.
         """
-        return self._found(counts_of(release))[:2]
+        return self._found(groups_of(release))[:2]
 
     def attained(self, release: HasCounts) -> Attained:
         """The group whose people are most surely in the table."""
-        counts = counts_of(release)
+        counts = groups_of(release)
         lowest, highest, group, words = self._found(counts)
         holds = as_fraction(self.lowest) <= lowest and highest <= as_fraction(self.highest)
         words = (
@@ -469,8 +439,6 @@ class DeltaPresence(_OfPopulation):
         return Attained(highest, holds, words, counts.group_label(group))
 
     def _found(self, counts: GroupCounts) -> tuple[Fraction, Fraction, int, str]:
-        if not counts.n_groups:
-            raise DataError("the release has no groups")
         many, union = self.population.match(counts)
         short = np.flatnonzero(many < counts.sizes)
         if len(short):
@@ -523,10 +491,7 @@ class DeltaPresence(_OfPopulation):
 
 @dataclass(eq=False)
 class PresenceLedger(EachGroup):
-    """Safe while no group fails, none overlap and, if a presence is required, nobody is left out.
-
-    Groups that replace one cover no more than it did, so only they can overlap each other.
-    """
+    """Safe while no group fails, none overlap and, where required, nobody is left out."""
 
     population: Any = field(kw_only=True)
     lowest: Any = field(kw_only=True)

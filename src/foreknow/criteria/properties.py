@@ -18,11 +18,10 @@ import numpy as np
 
 from foreknow import numbers
 from foreknow.adversaries.protocol import HasCounts, counts_of, whole_amount
-from foreknow.criteria.entropy import at_least
-from foreknow.criteria.ledger import EachGroup
-from foreknow.criteria.protocol import Attained
+from foreknow.criteria.diversity import at_least
+from foreknow.criteria.protocol import Attained, EachGroup, OfGroups, groups_of
 from foreknow.data.counts import Semantics
-from foreknow.errors import DataError, InputError, hints
+from foreknow.errors import InputError, hints
 from foreknow.settings import FromOne
 
 # (colour, number of tables in which a person has that value), for values that are possible
@@ -185,7 +184,7 @@ class Distinct(_Symmetric):
     True
     """
 
-    l: int  # noqa: E741
+    l: int
 
     def __post_init__(self) -> None:
         numbers.whole_number(self.l, "Distinct", 1)
@@ -210,9 +209,9 @@ class Entropy(_Symmetric):
     (True, False)
     """
 
-    l: Fraction  # noqa: E741
+    l: Fraction
 
-    def __init__(self, l: Any) -> None:  # noqa: E741
+    def __init__(self, l: Any) -> None:
         number = numbers.as_fraction(l)
         if number < 1:
             raise InputError(f"Entropy: l must be at least 1, not {l}")
@@ -239,9 +238,9 @@ class Recursive(_Symmetric):
     """
 
     c: Fraction
-    l: int  # noqa: E741
+    l: int
 
-    def __init__(self, c: Any, l: int) -> None:  # noqa: E741
+    def __init__(self, c: Any, l: int) -> None:
         times = numbers.as_fraction(c)
         if times <= 0:
             raise InputError(f"Recursive: c must be above 0, not {c}")
@@ -260,7 +259,7 @@ class Recursive(_Symmetric):
 
 @hints()
 @dataclass(frozen=True)
-class KAnonymity:
+class KAnonymity(OfGroups):
     """Everybody's group has at least k people; the same for a set of tables and its subsets.
 
     Parameters
@@ -306,26 +305,12 @@ class KAnonymity:
 
     def attained(self, release: HasCounts) -> Attained:
         """The smallest group of a release."""
-        counts = counts_of(release)
-        if not counts.n_groups:
-            raise DataError("the release has no groups")
+        counts = groups_of(release)
         group = int(np.argmin(counts.sizes))
         size = int(counts.sizes[group])
         people = "person" if size == 1 else "people"
         words = f"the smallest group has {size} {people}, the least is {self.k}"
         return Attained(size, size >= self.k, words, counts.group_label(group))
-
-    def measure(self, release: HasCounts) -> int:
-        """How many people the smallest group of a release has."""
-        return int(self.attained(release).amount)
-
-    def holds(self, release: HasCounts) -> bool:
-        """Whether every group of a release has at least k people."""
-        return self.attained(release).holds
-
-    def monotone(self, semantics: Semantics = "single") -> bool:
-        """Always: merging makes groups larger."""
-        return True
 
     def ledger(self, semantics: Semantics = "single") -> EachGroup:
         """Start a ledger for a search."""
@@ -358,7 +343,7 @@ class RuledOut(_About):
     """
 
     below: Fraction
-    l: int  # noqa: E741
+    l: int
     values: tuple[Hashable, ...] | None
     excluded: tuple[Hashable, ...]
     complete: ClassVar[bool] = False
@@ -366,7 +351,7 @@ class RuledOut(_About):
     def __init__(
         self,
         limit: Any,
-        l: int,  # noqa: E741
+        l: int,
         values: Iterable[Hashable] | None = None,
         excluded: Iterable[Hashable] = (),
     ) -> None:
@@ -574,7 +559,7 @@ def k_anonymity(release: HasCounts) -> int:
     return int(sizes.min()) if len(sizes) else 0
 
 
-def is_recursively_diverse(release: HasCounts, c: numbers.Number, l: int) -> bool:  # noqa: E741
+def is_recursively_diverse(release: HasCounts, c: numbers.Number, l: int) -> bool:
     """Whether every group is recursively (c, l)-diverse, in the strict form.
 
     The most frequent value of each group occurs strictly less than c times as often as all values

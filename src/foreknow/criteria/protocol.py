@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-from foreknow.adversaries.protocol import HasCounts, Ledger
-from foreknow.data.counts import Semantics
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.adversaries.protocol import FloatArray, HasCounts, Ledger, Mask, counts_of
+from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
+from foreknow.errors import DataError
 
 
 @dataclass(frozen=True)
 class Attained:
-    """What a release attains of a criterion.
+    """What a release attains of a criterion."""
 
-    Attributes
-    ----------
-    amount : int, Fraction or infinity
-        Exact, unless the criterion says otherwise.
-    holds : bool
-    words : str
-        The same for people: "the smallest group has 3 people, 5 are required".
-    group : label or None
-        Where it is attained.
-    """
-
-    amount: int | Fraction | float
+    amount: int | Fraction | float  # exact, unless the criterion says otherwise
     holds: bool
-    words: str
-    group: Label = None
+    words: str  # for people: "the smallest group has 3 people, 5 are required"
+    group: Label = None  # where it is attained
 
     def __str__(self) -> str:
         return self.words
@@ -58,23 +52,18 @@ class Criterion(Protocol):
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Criterion:
         """Make one of what a policy file says."""
-        ...
 
     def attained(self, release: HasCounts) -> Attained:
         """What a release attains, where, and in words."""
-        ...
 
     def measure(self, release: HasCounts) -> int | Fraction | float:
         """What a release attains."""
-        ...
 
     def holds(self, release: HasCounts) -> bool:
         """Whether a release attains what is required."""
-        ...
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups can never make a release fail it."""
-        ...
 
     def ledger(self, semantics: Semantics = "single") -> Ledger:
         """Start a ledger for a search.
@@ -82,8 +71,113 @@ class Criterion(Protocol):
         One that declares ``compares_table = True`` takes ``whole``, too: an int64 array, how many
         people of the whole table have each value.
         """
-        ...
 
     def to_dict(self) -> dict[str, Any]:
         """What stands for it in a policy file."""
-        ...
+
+
+class OfGroups:
+    """What the criteria share that say what is `attained`, and are kept by merging."""
+
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> Self:
+        """Make it of its table in a policy file."""
+        return cls(**dict(read))
+
+    def attained(self, release: HasCounts) -> Attained:
+        """What a release attains, where, and in words."""
+        raise NotImplementedError
+
+    def measure(self, release: HasCounts) -> int | Fraction | float:
+        """What a release attains."""
+        return self.attained(release).amount
+
+    def holds(self, release: HasCounts) -> bool:
+        """Whether a release attains what is required."""
+        return self.attained(release).holds
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Always: what the parts of a group hold, the whole holds (see the module)."""
+        return True
+
+
+def groups_of(release: HasCounts) -> GroupCounts:
+    """The counts of a release, which must have groups."""
+    counts = counts_of(release)
+    if not counts.n_groups:
+        raise DataError("the release has no groups")
+    return counts
+
+
+# ---- the ledger of criteria ---------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class EachGroup:
+    """Safe while no group `fails`; `leaving`: how many people must leave each at least."""
+
+    fails: Callable[[GroupCounts], Mask]
+    leaving: Callable[[GroupCounts], NDArray[np.int64]] | None = None
+    exact: ClassVar[bool] = True
+    failing: int = field(default=0, init=False)
+
+    def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
+        """Whether no group fails when `added` replaces `removed`."""
+        return self.failing == self._many(removed) and not self._many(added)
+
+    def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
+        """Note that `added` replaced `removed`."""
+        self.failing += self._many(added) - self._many(removed)
+
+    def evaluate(
+        self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
+    ) -> EachGroupEvaluation:
+        """Measure many proposals; see `Ledger.evaluate`."""
+        n_proposals = int(owner.max(initial=-1)) + 1
+        entering = np.bincount(owner[self.fails(added)], minlength=n_proposals)
+        leaving = np.zeros(n_proposals, dtype=np.int64)
+        if removed is not None:
+            at = np.arange(removed.n_groups) if removed.origin is None else removed.origin
+            leaving += np.bincount(at[self.fails(removed)], minlength=n_proposals)
+        return EachGroupEvaluation(self, entering, leaving)
+
+    def fewest_leaving(self, counts: GroupCounts) -> NDArray[np.int64]:
+        """How many people must leave each group at least; see `PolicyLedger`."""
+        if self.leaving is None:
+            return np.zeros(counts.n_groups, dtype=np.int64)
+        return self.leaving(counts)
+
+    def alone(self, counts: GroupCounts) -> Mask:
+        """Whether each group holds by itself."""
+        holds: Mask = ~self.fails(counts)
+        return holds
+
+    def _many(self, counts: GroupCounts | None) -> int:
+        return 0 if counts is None else int(self.fails(counts).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class EachGroupEvaluation:
+    """How many failing groups each proposal brings, and how many it takes away."""
+
+    ledger: EachGroup
+    entering: NDArray[np.int64]
+    leaving: NDArray[np.int64]
+
+    def safe_each(self) -> Mask:
+        """Whether no group fails with each proposal by itself."""
+        alone: Mask = (self.entering == 0) & (self.leaving == self.ledger.failing)
+        return alone
+
+    def safe_jointly(self, chosen: Mask) -> bool:
+        """Whether no group fails with all the chosen proposals."""
+        left = self.ledger.failing - self.leaving[chosen].sum()
+        return not left and not self.entering[chosen].any()
+
+    def risk_ratio(self) -> FloatArray:
+        """0 for what holds, infinity for what does not."""
+        return np.where(self.safe_each(), 0.0, np.inf)
+
+    def commit(self, chosen: Mask) -> None:
+        """Note that the chosen proposals were carried out."""
+        self.ledger.failing += int((self.entering[chosen] - self.leaving[chosen]).sum())

@@ -105,11 +105,7 @@ class Coarsened:
 
     @cached_property
     def widths(self) -> NDArray[np.float64]:
-        """The NCP of each group along the attribute: how much of its domain the label covers.
-
-        For ranges the width; for sets the number of values less one; for hierarchies the leaves
-        below the node less one; each divided by the same of the domain.
-        """
+        """The NCP of each group along the attribute: how much of its domain the label covers."""
         attribute, places = self.attribute, self.places
         size = len(attribute.domain)
         if self.style == "range":
@@ -224,10 +220,7 @@ def exact_labels(attribute: Attribute) -> list[str | None]:
 
 
 class Wording:
-    """The labels of an attribute in one style: what a meaning is written as, and what a text means.
-
-    Each meaning has a label of its own.
-    """
+    """The labels of an attribute in one style, one for each meaning; and what a text means."""
 
     def __init__(self, attribute: Attribute, style: Style) -> None:
         self.exact = exact_labels(attribute)

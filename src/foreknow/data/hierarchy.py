@@ -72,10 +72,7 @@ class Hierarchy(Protocol):
     """Anything that lays out a column and can be written to a policy file."""
 
     def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
-        """Lay out the distinct values of a column.
-
-        The number of levels depends on the hierarchy alone, not on the values.
-        """
+        """Lay out the distinct values of a column; they do not decide how many levels there are."""
 
     def to_dict(self) -> dict[str, Any]:
         """The table that stands for this hierarchy in a policy file; see `hierarchy_from`."""
@@ -541,9 +538,7 @@ class Tree(_Kind):
 def read_rows(path: Path) -> tuple[list[list[str]], list[int]]:
     """Read the cells of a hierarchy file, and the line that each row starts in.
 
-    The delimiter (``;``, tab or ``,``: the first of them that the first line has outside quotes)
-    is found, not asked for. Cells may be quoted, spaces around them do not count, and blank lines
-    are skipped.
+    The delimiter is the first of ``;``, tab and ``,`` that the first line has outside quotes.
     """
     name = f"hierarchy file {str(path)!r}"
     text = read_text(path, _MOST_BYTES, HierarchyError, name)

@@ -8,21 +8,12 @@ from typing import Any, NamedTuple
 
 
 class Seen(NamedTuple):
-    """What stands beside one sensitive column, as one adversary sees it.
+    """What stands beside one sensitive column, as one adversary sees it."""
 
-    Attributes
-    ----------
-    secret : str
-        The column that must stay hidden.
-    known : tuple of str
-        Columns whose values the adversary knows of everybody: they divide groups.
-    assumed : tuple of str
-        The others: that nobody knows them of anybody is assumed.
-    """
-
-    secret: str
+    secret: str  # the column that must stay hidden
+    # columns whose values the adversary knows of everybody: they divide groups
     known: tuple[str, ...] = ()
-    assumed: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()  # the others: that nobody knows them of anybody is assumed
 
     def with_priors(self, by: Collection[str]) -> Seen:
         """The same for somebody who has priors by some columns."""
@@ -41,21 +32,12 @@ def several_of(semantics: Any, sensitives: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which sensitive and other columns of a release stand beside each other in its rows.
+    """Which sensitive and other columns of a release stand beside each other in its rows."""
 
-    Attributes
-    ----------
-    main : str
-        The sensitive column that is meant where none is named.
-    linked, apart : tuple of str
-        Columns in one row with each other; those that are shuffled, or in tables of their own.
-    of_people : bool
-        Whether each row is about a person, so that any column of it may be said to be known.
-    """
-
-    main: str = ""
-    linked: tuple[str, ...] = ()
-    apart: tuple[str, ...] = ()
+    main: str = ""  # the sensitive column that is meant where none is named
+    linked: tuple[str, ...] = ()  # columns in one row with each other
+    apart: tuple[str, ...] = ()  # those that are shuffled, or in tables of their own
+    # whether each row is a person, of whom any column may be said to be known
     of_people: bool = False
 
     def __post_init__(self) -> None:

@@ -73,23 +73,12 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of a grid that values of an attribute are in.
-
-    Attributes
-    ----------
-    grid : Intervals or DateLevels
-    values : Attribute
-        The same with the values as they are; cells are its first level.
-    texts : tuple of pairs of str
-        How each cell begins and ends in labels.
-    ends : float64 array
-        Where each cell ends, as `Attribute.positions` are where it begins.
-    """
+    """The cells of a grid that values of an attribute are in."""
 
     grid: Grid
-    values: Attribute
-    texts: tuple[tuple[str, str], ...]
-    ends: NDArray[np.float64]
+    values: Attribute  # the same with the values as they are; cells are its first level
+    texts: tuple[tuple[str, str], ...]  # how each cell begins and ends in labels
+    ends: NDArray[np.float64]  # where each cell ends, as `Attribute.positions` are where it begins
 
 
 @dataclass(frozen=True, eq=False)
@@ -639,10 +628,7 @@ def grids_of(attributes: Iterable[Attribute]) -> dict[str, str]:
 
 
 def _in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = None) -> Attribute:
-    """Put the values of an attribute in the cells of a grid, of the finest that serves by default.
-
-    An attribute that needs none, or only has nulls, stays as it is.
-    """
+    """Put the values of an attribute in the cells of a grid, or of the finest that serves."""
     domain, codes = attribute.domain, attribute.codes
     first = int(domain[0] is None)
     own = grid is not None

@@ -24,6 +24,7 @@ from foreknow.data.engines.group_counts import (
 )
 from foreknow.data.engines.person_rows import PersonRows
 from foreknow.data.engines.table import require, settled
+from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.write import disarm_name, rearmed
 from foreknow.data.labels import Label, Labels, in_order
 from foreknow.data.layout import Layout, several_of
@@ -265,6 +266,72 @@ class Release:
         return cls(tables, sensitives=sensitives, beside=beside)
 
     @classmethod
+    @hinted
+    def from_tally(
+        cls,
+        frame: Any,
+        *,
+        group: str | Sequence[str],
+        sensitive: str | Sequence[str],
+        count: str = COUNT,
+        other: Sequence[str] = (),
+        missing: Missing | Mapping[str, str] = "error",
+        reading: Reading | None = None,
+    ) -> Release:
+        """Take what a warehouse counted: how many people share each combination of values.
+
+        It is judged as the table would be that was counted, of which each row is one person with
+        one value in each sensitive column. All columns are counted in one tally, so that each
+        requirement sees what stands beside its secret. What the tally has beyond them is not
+        judged; `foreknow sql` prints the query that makes one.
+
+        Parameters
+        ----------
+        frame : path or frame
+            A row for each combination that occurs. Two rows may not be alike in all columns but
+            the count.
+        group : str or sequence of str
+            As in `from_bucketized`.
+        sensitive : str or sequence of str
+            The column of sensitive values, or several.
+        count : str
+            How many people: whole numbers from 1.
+        other, missing, reading
+            As in `from_groups`.
+
+        Raises
+        ------
+        DataError
+            If a column is not there, a count is no whole number from 1, or a combination repeats.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> tally = pa.table(
+        ...     {
+        ...         "age": ["30 to 39"] * 3,
+        ...         "job": ["cook", "cook", "nurse"],
+        ...         "disease": ["Flu", "AIDS", "Flu"],
+        ...         "count": [12, 3, 7],
+        ...     }
+        ... )
+        >>> release = Release.from_tally(tally, group=["age"], sensitive="disease", other=["job"])
+        >>> release.counts, release.seen().counts.sizes
+        (GroupCounts(1 groups, 22 people, 2 values, single), array([15,  7]))
+        """
+        table, columns = open_table(frame, reading), [group] if isinstance(group, str) else group
+        if not columns:
+            raise SchemaError("group must be a column, or a list of at least one")
+        if isinstance(other, str):
+            raise SchemaError(f"other must be a list of columns, such as [{other!r}]")
+        roles = [*columns, *_sensitives(sensitive), *other, count]
+        require(table, roles)
+        _check_roles(roles)
+        counted, how = Tally(table, count, roles[:-1]), (None, "single", missing)
+        by_id = isinstance(group, str)
+        return cls._of(counted, columns, sensitive, *how, other, (), null_groups=not by_id)
+
+    @classmethod
     def from_schema(
         cls,
         frame: Any,
@@ -289,16 +356,15 @@ class Release:
         if not schema.several and person not in table.columns:
             person = None  # a release need not have it any more
         names = list(schema.quasi_identifiers) if group is None else [group]
-        if COUNT not in (roles := {*names, schema.sensitive}) and {*roles, COUNT} == {
-            *table.columns
-        }:
+        other = [name for name in schema.other if name in table.columns]
+        roles = {*names, *schema.sensitives, *other}
+        if COUNT not in roles and {*roles, COUNT} == {*table.columns}:
             raise SchemaError(
                 f"{table.name!r} says in {COUNT!r} how often each value occurs, so its rows are "
-                "not people; name the folder with its certificate.json, or in Python see "
-                f"Release.from_bucketized; if {COUNT!r} means something else, rename it"
+                "not people; name the folder with its certificate.json, or say --counts, in Python "
+                f"Release.from_tally; if {COUNT!r} means something else, rename it"
             )
         how = schema.sensitives, person, schema.semantics, schema.missing
-        other = [name for name in schema.other if name in table.columns]
         return cls._of(table, names, *how, other, unlinked, null_groups=group is None)
 
     @classmethod
@@ -575,6 +641,11 @@ class Release:
     def by_values(self) -> bool:
         """Whether a group is everybody with equal `group_columns`, not one that a column names."""
         return self._tables.null_groups
+
+    @property
+    def tallied(self) -> bool:
+        """Whether others counted the table, so that nobody in it can be told from the others."""
+        return isinstance(self._tables.table, Tally)
 
     @property
     def groups(self) -> dict[Label, int]:

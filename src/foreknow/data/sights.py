@@ -69,10 +69,7 @@ class Sight:
         return self
 
     def seen(self, sensitive: str | None = None, knowing: Sequence[str] | None = None) -> Sight:
-        """The same for one of several sensitive columns, and divided by columns that are known.
-
-        See `Release.seen`. Of groups that are not written yet there is nothing else to see.
-        """
+        """The same for one of several sensitive columns, and divided by columns that are known."""
         if self._release is None:
             return self
         shown = self._release.seen(sensitive, knowing)

@@ -137,37 +137,18 @@ class Width:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """The numbers or dates among sensitive values, ascending.
-
-    Attributes
-    ----------
-    kind : "number", "day" or "moment"
-    units : sequence of int
-        Each distinct one, ascending: in units of a decimal place, in days, or in millionths of a
-        second.
-    places : int
-        How many decimal places a unit is.
-    place : int64 array
-        For each label, which of these it is.
-    labels : Labels
-        The first label of each.
-    """
+    """The numbers or dates among sensitive values, ascending."""
 
     kind: Kind
+    # each distinct one: in units of a decimal place, in days, or in millionths of a second
     units: Sequence[int]
-    places: int
-    place: IntArray
-    labels: Labels
+    places: int  # how many decimal places a unit is
+    place: IntArray  # for each label, which of these it is
+    labels: Labels  # the first label of each
 
     @classmethod
     def of(cls, values: Labels) -> Line:
-        """Find them in the labels of a table, once.
-
-        Raises
-        ------
-        UnsupportedError
-            If some are no numbers or dates, or there are both.
-        """
+        """Find them in the labels of a table, once; refuse others, and both kinds together."""
         if "line" not in values.memory:
             values.memory["line"] = cls._of(values)
         found: Line = values.memory["line"]

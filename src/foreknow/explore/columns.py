@@ -14,7 +14,7 @@ from foreknow.data.hierarchy import hierarchy_from
 from foreknow.data.reading import Reading
 from foreknow.documents import from_toml
 from foreknow.errors import HierarchyError, InputError, SchemaError
-from foreknow.explore.document import changed
+from foreknow.explore.policy import changed
 from foreknow.explore.session import Draft, Session
 from foreknow.explore.shown import grid_values
 from foreknow.report.page import Grid

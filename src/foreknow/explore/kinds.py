@@ -27,28 +27,16 @@ from foreknow.policy.requirement import Point
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """The kinds of cells at one l, and groups that have one of each.
+    """The kinds of cells at one l, and groups that have one of each."""
 
-    Attributes
-    ----------
-    counts, some : GroupCounts
-        All groups, and so many that they have every kind.
-    kind : int32 array
-        Of each cell of `counts`.
-    of_some : int64 array
-        Of each cell of `some`.
-    many : int64 array
-        How many groups have each kind.
-    """
-
-    counts: GroupCounts
-    some: GroupCounts
-    kind: Any
+    counts: GroupCounts  # all groups
+    some: GroupCounts  # so many that they have every kind
+    kind: Any  # of each cell of `counts`
     of_some: IntArray
-    many: IntArray
+    many: IntArray  # how many groups have each kind
 
     @classmethod
-    def of(cls, counts: GroupCounts, l: int) -> Kinds:  # noqa: E741
+    def of(cls, counts: GroupCounts, l: int) -> Kinds:
         """Look at all cells once."""
         own = profiles(counts, min(l, counts.n_values))
         first, kind = own.alike()

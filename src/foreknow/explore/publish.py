@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.auditing.audit import Audit
+from foreknow.auditing.scope import AS_REQUIRED, FREQUENCIES
 from foreknow.data.microdata import Microdata
 from foreknow.documents import from_toml
 from foreknow.errors import InputError, NoSafeRelease, OutputError, did_you_mean
@@ -104,6 +105,9 @@ def _publish(order: _Order, job: str) -> Made:
     )
 
 
+_OF_METHOD = {AS_REQUIRED: "holds, by a proof", FREQUENCIES: "holds if they know nothing else"}
+
+
 def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
     """What is compared of a release: verdicts, people over each limit, what it is worth."""
     page = page_of(audit)
@@ -116,6 +120,8 @@ def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
         yield str(each.requirement.criterion), Cell(visible(each.attained), mood)
     for title, people, *_ in exposed_grid(titled_exposed(audit)).rows:
         yield f"People over the limit of {title}", people
+    known = audit.scope.method or "not judged"
+    yield "Against an adversary who knows the method", _OF_METHOD.get(known, known)
     worth = audit.utility
     yield "People", number(worth.people)
     yield "Groups", number(worth.groups)

@@ -37,14 +37,8 @@ from foreknow.report.pages.audit import (
     values_phrase,
     verdict_sentence,
 )
-from foreknow.report.pages.skyline import (
-    adversary as adversary_words,
-)
-from foreknow.report.pages.skyline import (
-    least_sentence,
-    skyline_values,
-    terms_of,
-)
+from foreknow.report.pages.skyline import adversary as adversary_words
+from foreknow.report.pages.skyline import least_sentence, skyline_values, terms_of
 from foreknow.report.words import (
     chance_text,
     group_text,

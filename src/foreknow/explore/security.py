@@ -207,13 +207,7 @@ async def _say(
 
 
 def inside(folder: Path, name: str) -> Path:
-    """The path of a name in a folder; links are followed, and may not lead out of it.
-
-    Raises
-    ------
-    InputError
-        If it lies elsewhere, is hidden, or is not there.
-    """
+    """The path of a visible name in a folder; links are followed, and may not lead out of it."""
     said = f"there is no {name!r} in the folder that foreknow explore was started in"
     if not name or "\0" in name:
         raise InputError(said)

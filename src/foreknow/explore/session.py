@@ -138,7 +138,7 @@ class Secret:
         within = self.requirement.within
         return None if within is None else Windows.of(self.counts, within)
 
-    def kinds(self, l: int) -> Kinds:  # noqa: E741
+    def kinds(self, l: int) -> Kinds:
         """Its kinds at one l; those of a few l are kept."""
         with self._lock:
             if l not in self._kinds:
@@ -209,7 +209,7 @@ class Looked:
         """Look at all cells for the amounts that are asked for next, beside what is asked."""
         for dial in self.dials[:2]:
             first = dial.start.adversary.l  # type: ignore[attr-defined]
-            for l in dict.fromkeys((first, *range(5))):  # noqa: E741
+            for l in dict.fromkeys((first, *range(5))):
                 for secret in dial.secrets[:1]:
                     if secret.windows is None:
                         secret.kinds(l)

@@ -23,7 +23,14 @@ from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import UnsupportedError, hints
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
-from foreknow.methods.protocol import Grouping, Traits, note_of_boxes, notes_of_seed
+from foreknow.methods.protocol import (
+    BY_VALUES_ALONE,
+    Grouper,
+    Grouping,
+    Traits,
+    note_of_boxes,
+    notes_of_seed,
+)
 from foreknow.methods.random import generator
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
@@ -33,7 +40,7 @@ from foreknow.settings import Settings
 _BLOCK = 1 << 20
 
 
-def rounds_of(counts: IntArray, l: int) -> IntArray:  # noqa: E741
+def rounds_of(counts: IntArray, l: int) -> IntArray:
     """The round in which everybody is taken, if each takes one of each of the l largest buckets.
 
     A bucket holds the people of one value; everybody stands bucket by bucket, in the order in which
@@ -115,7 +122,7 @@ def _turns(
 _Joined: TypeAlias = tuple[Bag, Bag]
 
 
-def chance_of_anatomy(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:  # noqa: E741
+def chance_of_anatomy(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:
     """How probable groups with these bags of values are, whatever they are called.
 
     Values a, a, b, b, c with l = 2: the last one joins either group with probability 1/2.
@@ -123,12 +130,20 @@ def chance_of_anatomy(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:
     >>> chance_of_anatomy(Counter({(0, 1): 1, (0, 1, 2): 1}), np.array([2, 2, 1]), 2)
     Fraction(1, 4)
     """
+    joinings, ways = _ways_to_join(found, sizes, l)
+    if not joinings:
+        return Fraction(0)
+    # Of one bag each: people get places of groups that are known by who joined them.
+    return Fraction(joinings, ways) * dealt_chance(found, found)
+
+
+def _ways_to_join(found: Counter[Bag], sizes: IntArray, l: int) -> tuple[int, int]:
+    """In how many ways those who are left over join groups so that these are made, and of all."""
     planned, left = _planned(rounds_of(sizes, l), sizes)
     n_groups = planned.total()
     if found.total() != n_groups or any(len(bag) < l for bag in found):
-        return Fraction(0)
+        return 0, 1
     without = {v: n_groups - sum(m for bag, m in planned.items() if v in bag) for v in left}
-    each = Fraction(1, prod(without.values()))
     larger = sorted(bag for bag, m in found.items() if len(bag) > l for _ in range(m))
     plain = Counter({bag: m for bag, m in found.items() if len(bag) == l})
     joinings = 0
@@ -136,10 +151,7 @@ def chance_of_anatomy(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:
         before = Counter(bag for _, bag in joined)
         if plain + before == planned:
             joinings += prod(perm(planned[bag], m) for bag, m in before.items())
-    if not joinings:
-        return Fraction(0)
-    # Of one bag each: people get places of groups that are known by who joined them.
-    return joinings * each * dealt_chance(found, found)
+    return joinings, prod(without.values())
 
 
 def _planned(rounds: IntArray, sizes: IntArray) -> tuple[Counter[Bag], list[int]]:
@@ -152,7 +164,7 @@ def _planned(rounds: IntArray, sizes: IntArray) -> tuple[Counter[Bag], list[int]
     return Counter(tuple(own) for own in members.values()), left
 
 
-def _joinings(larger: list[Bag], left: frozenset[int], l: int) -> Iterator[tuple[_Joined, ...]]:  # noqa: E741
+def _joinings(larger: list[Bag], left: frozenset[int], l: int) -> Iterator[tuple[_Joined, ...]]:
     """Every way to say who of those left over joined which of the larger groups."""
     if not larger:
         if not left:
@@ -173,12 +185,12 @@ _log = logging.getLogger(__name__)
 class AnatomySettings(Settings):
     """``[publish.anatomy]`` in a policy file."""
 
-    l: Annotated[int, Field(ge=2)] | None = None  # noqa: E741
+    l: Annotated[int, Field(ge=2)] | None = None
 
 
 @hints()
 @dataclass(frozen=True)
-class Anatomy:
+class Anatomy(Grouper):
     """The best-known bucketization: groups of l people with different values, drawn at random.
 
     While there are l different values left, one person each is drawn at random from those of the
@@ -211,44 +223,13 @@ class Anatomy:
     1
     """
 
-    l: int | None = None  # noqa: E741
+    l: int | None = None
     key: ClassVar[str] = "anatomy"
     settings: ClassVar[type[Settings]] = AnatomySettings
 
     def __post_init__(self) -> None:
         if self.l is not None:
             object.__setattr__(self, "l", whole_number(self.l, "Anatomy: l", 2))
-
-    def partition(
-        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
-    ) -> IntArray:
-        """Group the rows of a table.
-
-        Parameters
-        ----------
-        microdata : Microdata
-        policy : Policy, optional
-            Asked for l where none is given, else ignored.
-        seed : int, optional
-            From the system's entropy when left out.
-
-        Returns
-        -------
-        int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; -1 for a row that is left out
-            because its sensitive value is missing.
-
-        Raises
-        ------
-        NoSafeRelease
-            If a value is more frequent than one in l, or there are fewer than l people; or no l
-            holds the policy.
-        UnsupportedError
-            If a person may have several values.
-        InputError
-            If the seed is no whole number from 0; or there is neither l nor a policy.
-        """
-        return self.grouping(microdata, policy, seed).of_row
 
     def grouping(
         self,
@@ -296,7 +277,10 @@ class Anatomy:
             one_column=True,
             symmetric=True,
             likelihood=self.chance,
+            could_make=self.could_make,
+            proof=BY_VALUES_ALONE,
             frequencies=True,
+            uniform=True,
             least=self.l or 2,
             highest=Fraction(1, self.l or 2),
             equal=self.l,
@@ -337,12 +321,24 @@ class Anatomy:
         >>> Anatomy(l=2).chance(microdata, None, [0, 1, 0, 1])
         Fraction(1, 2)
         """
+        found = self._found(microdata, policy, groups)
+        return Fraction(0) if found is None else chance_of_anatomy(*found)
+
+    def could_make(self, microdata: Microdata, policy: Policy | None, groups: Any) -> bool:
+        """Whether these groups may be made of a table; the size of the chance takes longer."""
+        found = self._found(microdata, policy, groups)
+        return found is not None and bool(_ways_to_join(*found)[0])
+
+    def _found(
+        self, microdata: Microdata, policy: Policy | None, groups: Any
+    ) -> tuple[Counter[Bag], IntArray, int] | None:
+        """The bags of groups, how often each value occurs, and l; None where nothing is made."""
         codes, counts = _codes(microdata)
-        own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l  # noqa: E741
+        own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l
         assert l is not None
         if own is None or int(counts.max()) > len(codes) // l:
-            return Fraction(0)
-        return chance_of_anatomy(bags_of(codes, own), counts, l)
+            return None
+        return bags_of(codes, own), counts, l
 
 
 def _codes(microdata: Microdata) -> tuple[Codes, IntArray]:

@@ -27,7 +27,7 @@ _NAMED = 3
 ADVICE = "a larger l may help; where l is left out, it is chosen from the policy"
 
 
-def require_eligible(name: str, l: int, microdata: Microdata, sizes: IntArray) -> None:  # noqa: E741
+def require_eligible(name: str, l: int, microdata: Microdata, sizes: IntArray) -> None:
     """Refuse a table in which a value is more frequent than one in l."""
     people = int(sizes.sum())
     if l > people:
@@ -58,10 +58,7 @@ def settled_l(
     *,
     smallest: bool = True,
 ) -> tuple[Any, IntArray]:
-    """The method with its l, chosen where none is given, and everybody's group that it makes.
-
-    `smallest` says that it makes as many groups as there can be of l people.
-    """
+    """The method with its l, chosen where none is given, and everybody's group that it makes."""
     name = type(method).__name__
     if method.l is not None:
         require_eligible(name, method.l, microdata, sizes)
@@ -80,7 +77,7 @@ def settled_l(
     failures: list[str] = []
     labelled = in_its_form(method, policy).options.form == "generalized"
     held = None
-    for l in range(2, most + 1):  # noqa: E741
+    for l in range(2, most + 1):
         if smallest and l < most and _implied(asked, int(sizes.sum()), l):
             continue
         own = replace(method, l=l)
@@ -103,7 +100,7 @@ def settled_l(
 _OTHER = 'publish by another method, such as method = "mondrian", whose groups may be of any size'
 
 
-def _implied(asked: Sequence[Requirement], people: int, l: int) -> bool:  # noqa: E741
+def _implied(asked: Sequence[Requirement], people: int, l: int) -> bool:
     """Whether a limit on every value fails in a smallest group: one has as many as the average."""
     share = Fraction(1, people // (people // l))
     return any(

@@ -20,27 +20,13 @@ _BLOCK = 1 << 20  # rows
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Distinct combinations, and the sensitive values of the people at each.
+    """Distinct combinations, and the sensitive values of the people at each."""
 
-    Attributes
-    ----------
-    codes : list of integer arrays, shape (points,)
-        The value of each attribute.
-    weights : int64 array, shape (points,)
-        How many people are at each point.
-    cells : int64 array, shape (points,)
-        How many different values they have.
-    values : unsigned integer array, shape (all cells,)
-        Sensitive codes, in order of point and code.
-    times : int64 array, shape (all cells,)
-        How often each occurs at its point.
-    """
-
-    codes: list[NDArray[Any]]
-    weights: IntArray
-    cells: IntArray
-    values: Codes
-    times: IntArray
+    codes: list[NDArray[Any]]  # of each attribute, the value at each point
+    weights: IntArray  # how many people are at each point
+    cells: IntArray  # how many different values they have
+    values: Codes  # sensitive codes, in order of point and code
+    times: IntArray  # how often each occurs at its point
     _keys: NDArray[Any]
     _columns: Sequence[NDArray[Any]]
     _sizes: Sequence[int]

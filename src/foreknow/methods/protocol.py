@@ -29,7 +29,6 @@ class Anonymizer(Protocol):
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> IntArray:
         """Group of each row of the source; -1 for rows that are left out."""
-        ...
 
 
 # What one that is given k or l forgets.
@@ -52,12 +51,8 @@ class Kind(Protocol):
 class Decision(Protocol):
     """Something that a run decided by who has which value, with the bags of its groups given.
 
-    Attributes
-    ----------
-    people, child : int64 array
-        The people whose values matter, and the part that the decision puts each of them into.
-    fixed : int64 array, shape (parts, values)
-        The values of everybody else in these parts, the same in every world.
+    It is about some people, puts each into a part (`child`), and rests on what everybody else in
+    these parts has: `fixed`, shape (parts, values), the same in every world.
     """
 
     @property
@@ -71,7 +66,6 @@ class Decision(Protocol):
 
     def holds(self, tables: IntArray) -> NDArray[np.bool_]:
         """Whether it goes the same way, for values of the people, (worlds, parts, values)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -99,9 +93,14 @@ class Traits:
         ``replay(microdata, policy)``: a run that says of other tables with the same bags whether
         the same groups would be made of them; see `foreknow.methods.mondrian.replay`. Its
         `decisions` are what must go as it did for that: a sequence of `Decision`.
+    proof : str
+        In one clause, what is proved of it in the next four, and why.
     frequencies : bool
         By a proof, the posterior of everybody is the frequency in their group, for an adversary
         who sees the groups.
+    uniform : bool
+        By a proof, to an adversary who sees the groups all worlds of a release are as likely as
+        before: what is judged of these holds for those who know the method, too.
     least : int
         People of its smallest groups.
     highest : Fraction, optional
@@ -143,7 +142,9 @@ class Traits:
     likelihood: Callable[..., Any] | None = None
     could_make: Callable[..., Any] | None = None
     replay: Callable[[Microdata, Policy], Any] | None = None
+    proof: str = ""
     frequencies: bool = False
+    uniform: bool = False
     least: int = 1
     highest: Fraction | None = None
     equal: int | None = None
@@ -204,7 +205,14 @@ def refuse_columns(method: Any, policy: Policy) -> None:
         )
 
 
-def note_of_boxes(l: int) -> str:  # noqa: E741
+# Why methods tell frequencies only that do not look at quasi-identifiers.
+BY_VALUES_ALONE = (
+    "the method looks at sensitive values only, and treats people who have the same alike, so any "
+    "two worlds of a release lead to it with the same probability"
+)
+
+
+def note_of_boxes(l: int) -> str:
     """The note on groups that are published as boxes, of which several may look alike."""
     return (
         "boxes: groups that look alike are published as one, so an adversary who knows the method "
@@ -215,11 +223,7 @@ def note_of_boxes(l: int) -> str:  # noqa: E741
 def limit_of_boxes(
     method: Any, policy: Policy, people: int, values: Labels
 ) -> tuple[str, Fraction, int] | None:
-    """The first limit that may not hold of boxes which a reader may divide into groups, and whose.
-
-    A method may promise less of these than the frequencies in its groups; of a set of values, the
-    sum of what it promises of each. Also says of how many values the secret is.
-    """
+    """The first limit that may not hold of boxes that a reader divides into groups, and whose."""
     traits = traits_of(method)
     alike = traits.equal is not None and not people % traits.equal
     if traits.highest is None or alike:
@@ -245,28 +249,56 @@ def notes_of_seed(seed: int | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Grouping:
-    """The groups that a method makes of a table.
+    """The groups that a method makes of a table."""
 
-    Attributes
-    ----------
-    of_row : int64 array, shape (rows,)
-        The group of each row in the source's order, from 0; -1 for rows that are left out.
-    floors : mapping of column to int64 array, optional
-        The least level at which each group is written, by quasi-identifier; default: as fine as
-        its members have in common.
-    lattice : LatticeResult, optional
-        Among which generalizations the groups were chosen. For the owner.
-    settled : object, optional
-        The method with what it chose for this table by itself; what a certificate names.
-    suppressed : int
-        People of the last group, if it keeps nothing of their quasi-identifiers; else 0.
-    """
-
+    # the group of each row in the source's order, from 0; -1 for rows that are left out
     of_row: IntArray
+    # by quasi-identifier, the least level at which each group is written; default: as fine as its
+    # members have in common
     floors: Mapping[str, IntArray] | None = None
-    lattice: Any = None
+    lattice: Any = None  # among which generalizations the groups were chosen; for the owner
+    # the method with what it chose for this table by itself; what a certificate names
     settled: Any = None
+    # people of the last group, if it keeps nothing of their quasi-identifiers; else 0
     suppressed: int = 0
+
+
+class Grouper:
+    """A method that makes a `Grouping`, which also says how groups are written."""
+
+    grouping: Callable[..., Any]
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group the rows of a table.
+
+        Parameters
+        ----------
+        microdata : Microdata
+        policy : Policy, optional
+            Asked by a method that consults it, or for a setting that is left out.
+        seed : int, optional
+            From the system's entropy when left out.
+
+        Returns
+        -------
+        int64 array, shape (rows,)
+            The group of each row in the source's order, from 0; suppressed people are the last
+            group. -1 for a row that is left out because its sensitive value is missing.
+
+        Raises
+        ------
+        NoSafeRelease
+            If it makes no groups of this table; with the reason.
+        UnsupportedError
+            If it does not serve such a table or policy.
+        InputError
+            If the seed is no whole number from 0, or a setting is neither given nor follows from a
+            policy.
+        """
+        found: IntArray = self.grouping(microdata, policy, seed).of_row
+        return found
 
 
 # A class may also declare a trait by itself, under these names.
@@ -326,10 +358,7 @@ def grouping_of(
 
 
 def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
-    """A table as a method groups it for a policy's release: in cells, where these are written.
-
-    Columns that priors are by stay exact: priors are of people whose values are known.
-    """
+    """A table in the cells in which it is written; columns of priors stay exact."""
     exact = traits_of(method).exact
     if policy.options.written != "generalized" or exact is None:
         return microdata

@@ -47,13 +47,7 @@ def kind_of(key: str) -> type[Kind]:
 
 
 def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
-    """Return the method, or the one of a name with what a policy sets for it.
-
-    Raises
-    ------
-    PolicyError
-        If there is no such method, it has no such parameter, or it cannot serve the policy.
-    """
+    """Return the method, or the one of a name with what a policy sets for it."""
     if isinstance(given, type):
         raise PolicyError(f"give a method, such as {given.__name__}(), not its class")
     if not isinstance(given, str):

@@ -10,14 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import (
-    Evaluation,
-    FloatArray,
-    HasCounts,
-    Ledger,
-    Mask,
-    counts_of,
-)
+from foreknow.adversaries.protocol import Evaluation, FloatArray, HasCounts, Ledger, Mask, counts_of
 from foreknow.data.counts import GroupCounts
 
 
@@ -37,14 +30,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PolicyLedger:
-    """The ledgers of all requirements of a policy, asked as one.
-
-    Attributes
-    ----------
-    parts : sequence of Part
-    monotone : bool
-        Whether merging groups can never hurt, for each of them.
-    """
+    """The ledgers of all requirements of a policy, asked as one."""
 
     parts: Sequence[Part]
     monotone: bool = True
@@ -94,10 +80,7 @@ class PolicyLedger:
         return safe
 
     def fewest_leaving(self, counts: GroupCounts) -> NDArray[np.int64]:
-        """How many people must leave each group at least so that it is safe by itself, or empty.
-
-        Of each group that is not safe; perhaps fewer than it takes, and 0 where nothing is known.
-        """
+        """How many must leave each group at least until it is safe or empty; 0 where unknown."""
         fewest = np.zeros(counts.n_groups, dtype=np.int64)
         for part in self.parts:
             found = getattr(part.ledger, "fewest_leaving", None)

@@ -42,21 +42,12 @@ from foreknow.result import card_of
 
 
 class Point(NamedTuple):
-    """Knowledge and its limit.
-
-    Attributes
-    ----------
-    adversary : Adversary
-    below : Fraction
-        A confidence in (0, 1]; or how many times the prior, from 1, where `relative`.
-    inclusive, relative : bool
-        Whether the limit may be reached; whether it is so many times the prior of each person.
-    """
+    """Knowledge and its limit."""
 
     adversary: Adversary
-    below: Fraction
-    inclusive: bool = False
-    relative: bool = False
+    below: Fraction  # a confidence in (0, 1]; or how many times the prior, from 1, where `relative`
+    inclusive: bool = False  # whether the limit may be reached
+    relative: bool = False  # whether it is so many times the prior of each person
 
     @property
     def key(self) -> str:
@@ -791,39 +782,25 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
             continue
         if one.relative != two.relative:  # what one asks, the other need not
             continue
-        if earlier.within is not None or later.within is not None:
-            if earlier.within == later.within:
-                raise PolicyError(
-                    f"{later.name}: values within {later.within} must stay below {two} here and "
-                    f"below {one} in {earlier.name}, against the same {two.adversary}"
-                )
-            continue
-        if earlier.about_sets or later.about_sets:
+        here = (
+            f"must stay below {two} here and below {one} in {earlier.name}, against the same "
+            f"{two.adversary}"
+        )
+        if any(each.about_sets or each.within is not None for each in (earlier, later)):
             if _asked(earlier) == _asked(later):
-                what = (
-                    f"at_level = {later.at_level}"
-                    if later.any_of is None
-                    else f"any of {later.any_of}"
-                )
-                if isinstance(later.any_of, tuple):
-                    what = f"any of {', '.join(later.any_of)}"
-                raise PolicyError(
-                    f"{later.name}: {what} must stay below {two} here and below {one} in "
-                    f"{earlier.name}, against the same {two.adversary}"
-                )
+                raise PolicyError(f"{later.name}: {_about(later)} {here}")
             continue
-        here = f"must stay below {two} here and below {one} in {earlier.name}, against the same"
         if earlier.values is None and later.values is None:
             strict, loose = (earlier, later) if one.below < two.below else (later, earlier)
             if set(strict.excluded) <= set(loose.excluded):
                 raise PolicyError(
-                    f"{later.name}: every value {here} {two.adversary}; keep one, or exclude "
-                    "those values from the stricter requirement (except)"
+                    f"{later.name}: every value {here}; keep one, or exclude those values from "
+                    "the stricter requirement (except)"
                 )
         elif earlier.values is not None and later.values is not None:
             shared = [v for v in later.values if v in earlier.values]
             if shared:
-                raise PolicyError(f"{later.name}: {shared[0]!r} {here} {two.adversary}")
+                raise PolicyError(f"{later.name}: {shared[0]!r} {here}")
         else:
             both = [(earlier, one), (later, two)]
             general, special = both if earlier.values is None else both[::-1]
@@ -831,13 +808,20 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
 
 
 def _asked(requirement: Requirement) -> Any:
-    """What makes two requirements be about the same sets."""
+    """What makes two requirements be about the same sets or windows."""
     of = requirement.any_of
-    return (
-        requirement.at_level,
-        frozenset(of) if isinstance(of, tuple) else of,
-        requirement.excluded,
-    )
+    values = frozenset(of) if isinstance(of, tuple) else of
+    return requirement.within, requirement.at_level, values, requirement.excluded
+
+
+def _about(requirement: Requirement) -> str:
+    """The sets or windows that a requirement is about."""
+    if requirement.within is not None:
+        return f"values within {requirement.within}"
+    of = requirement.any_of
+    if of is None:
+        return f"at_level = {requirement.at_level}"
+    return f"any of {', '.join(of) if isinstance(of, tuple) else of}"
 
 
 def _check_effect(general: Requirement, usual: Point, special: Requirement, point: Point) -> None:

@@ -208,10 +208,6 @@ def suggest_policy(
     reading : Reading or mapping, optional
         How a file is written, where nothing in it says so.
 
-    Returns
-    -------
-    PolicySuggestion
-
     Raises
     ------
     DataError
@@ -508,10 +504,7 @@ def _plain(width: Fraction) -> Any:
 def _requirements(
     everyone: GroupCounts, profile: Profile
 ) -> tuple[list[Requirement], list[str], str]:
-    """A limit that everybody in one group keeps with room to spare, and k-anonymity.
-
-    With what was found out, and what is to decide about the sensitive column.
-    """
+    """A limit that one group of everybody keeps with room, and k-anonymity; what to say."""
     n, labels = everyone.n_people, everyone.values
     if n < 2:
         raise DataError("the table has one person: whatever is published, is theirs")
@@ -557,13 +550,10 @@ def _requirements(
 def _limited(
     everyone: GroupCounts, secret: Mapping[str, Any]
 ) -> tuple[Requirement, Fraction, Fraction, str] | None:
-    """A requirement on some secret, its limit, what is reached, and for which value.
-
-    The most knowledge with a limit worth having; the least, where there is none.
-    """
+    """A requirement with the most knowledge worth a limit; what is reached, and where."""
     found = None
     left = np.count_nonzero(everyone.totals) - len(secret.get("excluded", ()))
-    for l, k, m in _KNOWLEDGE:  # noqa: E741
+    for l, k, m in _KNOWLEDGE:
         if l and left < 3:
             continue
         try:

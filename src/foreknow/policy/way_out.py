@@ -35,21 +35,11 @@ _MOST_DIGITS = 6
 
 
 class Way(NamedTuple):
-    """One line that helps.
+    """One line that helps."""
 
-    Attributes
-    ----------
-    table : str
-        The name of the requirement in which it goes, or "publish".
-    line : str
-        The line itself.
-    because : str
-        What it means, in words.
-    """
-
-    table: str
+    table: str  # the name of the requirement in which it goes, or "publish"
     line: str
-    because: str
+    because: str  # what it means, in words
 
 
 def no_safe_release(problem: str, policy: Policy, everyone: HasCounts) -> NoSafeRelease:

@@ -561,7 +561,8 @@ def _of_method(traits: Traits, policy: Policy) -> str:
     if traits.likelihood is None:
         return NOT_JUDGED
     if traits.frequencies and policy.options.form == "bucketized":  # groups can be told apart
-        return FREQUENCIES
+        alone = all(getattr(p.adversary, "others", 0) == (0, 0) for p in policy.points)
+        return AS_REQUIRED if traits.uniform or alone else FREQUENCIES
     return NOT_JUDGED if traits.highest is None else f"{AT_MOST}{traits.highest}"
 
 

@@ -20,7 +20,6 @@ class Writer(Protocol):
 
     def __call__(self, said: str, style: str = "") -> Text:
         """Make the text."""
-        ...
 
 
 def writer(encoding: str) -> Writer:
@@ -50,8 +49,7 @@ def progress(
     """Show what goes on while the block runs, on standard error, if that is a terminal.
 
     INFO messages of the ``foreknow`` logger make the line, once `delay` seconds have passed; they
-    do not reach other handlers unless they would have without it. The line is gone when the
-    block ends, however it ends.
+    do not reach other handlers unless they would have without it.
     """
     shown = console or Console(stderr=True)
     if not shown.is_terminal or (console is None and not sys.stderr.isatty()):

@@ -42,12 +42,12 @@ def curves_around(
     counts: GroupCounts, facts: Facts, value: Label
 ) -> dict[tuple[int, int], list[Disclosure]]:
     """By l and m, at each step of k: of an adversary, of one who knows k only or one fact more."""
-    l, m = facts.l, facts.m  # noqa: E741
+    l, m = facts.l, facts.m
     points = dict.fromkeys([(l, m), (0, 0), (l + 1, m), (l, m + 1)])
-    small = {l: _deciding_groups(counts, l, value) for l in {l for l, _ in points}}  # noqa: E741
+    small = {l: _deciding_groups(counts, l, value) for l in {l for l, _ in points}}
     return {
         (l, m): [Facts(l, k, m).disclosure(small[l], value) for k in steps(facts.k)]
-        for l, m in points  # noqa: E741
+        for l, m in points
     }
 
 
@@ -64,10 +64,7 @@ def steps(k: int) -> tuple[int, ...]:
 
 
 def last_below(found: Callable[[int], Disclosure], limit: Fraction, end: int) -> int:
-    """The most pieces of knowledge, up to an end, that disclose less than a limit; -1 if none.
-
-    More knowledge is never less disclosure, so the first that fails is found by halving.
-    """
+    """The most pieces of knowledge, up to an end, that disclose less than a limit; -1 if none."""
     return bisect_left(range(end + 1), True, key=lambda k: not found(k).below(limit)) - 1
 
 
@@ -89,7 +86,7 @@ def withstands(counts: GroupCounts, facts: Facts, value: Label, limit: Fraction)
     return last_below(lambda k: replace(facts, k=k).disclosure(small, value), limit, end)
 
 
-def _deciding_groups(counts: GroupCounts, l: int, value: Label) -> GroupCounts:  # noqa: E741
+def _deciding_groups(counts: GroupCounts, l: int, value: Label) -> GroupCounts:
     """The groups that decide the disclosure of a value, at this l and every k and m."""
     return counts.take(np.unique(front(counts, l, counts.code(value)).group))
 
@@ -97,10 +94,7 @@ def _deciding_groups(counts: GroupCounts, l: int, value: Label) -> GroupCounts: 
 def worst_groups(
     counts: GroupCounts, facts: Facts, value: Label, most: int = 5, named: int | None = None
 ) -> list[tuple[int, Disclosure]]:
-    """The groups in which a value is most exposed by facts about one group alone, worst first.
-
-    Of equals, the group at the position `named`, of which a sentence speaks, is the first.
-    """
+    """The groups most exposed by facts about one group alone; of equals, the named one first."""
     wanted = np.zeros(counts.n_values, dtype=bool)
     wanted[counts.code(value)] = True
     found = profiles(counts, facts.l, wanted)
@@ -131,7 +125,7 @@ def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) ->
     terms = Terms(noun, counts.semantics, named(found.value))
     ks, lines, columns = steps(facts.k), [], []
     around = curves_around(counts, facts, found.value).items()
-    for ((l, m), curve), (color, _, dash) in zip(around, STYLES, strict=False):  # noqa: E741
+    for ((l, m), curve), (color, _, dash) in zip(around, STYLES, strict=False):
         name, own = terms.short(l, 0, m) or "nothing else known", (l, m) == (facts.l, facts.m)
         name = f"{name} (this requirement)" if own else name
         chances = [d.probability for d in curve]

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.facts.witness import FactsWitness
-from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.implications.witness import Implication, ImplicationsWitness
+from foreknow.adversaries.facts.facts import Facts, FactsWitness
+from foreknow.adversaries.implications.implications import (
+    Implication,
+    Implications,
+    ImplicationsWitness,
+    Negations,
+)
 from foreknow.adversaries.learned.learned import Learned
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
@@ -49,7 +52,7 @@ class Terms:
 
     # ---- amounts in a sentence ------------------------------------------------------------
 
-    def known(self, l: int, k: int, m: int) -> str:  # noqa: E741
+    def known(self, l: int, k: int, m: int) -> str:
         """List the facts of these amounts, after "knows"; empty if there are none."""
         parts = [self._values(l) if l else "", self.people(k, named_before=bool(l)) if k else ""]
         parts = [part for part in (*parts, some(m, "link", "links") if m else "") if part]
@@ -93,7 +96,7 @@ class Terms:
             second = "person without it", "people without it"
         return first, second, ("link", "links")
 
-    def short(self, l: int, k: int, m: int) -> str:  # noqa: E741
+    def short(self, l: int, k: int, m: int) -> str:
         """The facts in a few words; empty if there are none."""
         amounts = zip((l, k, m), self.things, strict=True)
         return ", ".join(some(amount, *words) for amount, words in amounts if amount)
@@ -127,7 +130,7 @@ class Terms:
 
     # ---- parts ----------------------------------------------------------------------------
 
-    def _values(self, l: int) -> str:  # noqa: E741
+    def _values(self, l: int) -> str:
         several = some(l, self.noun, plural(self.noun))
         if self.single:
             return f"{several} the target does not have"

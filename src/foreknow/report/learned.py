@@ -25,6 +25,9 @@ WHAT_IT_IS = (
     "procedure learns from the release, and the same seed learns the same."
 )
 
+_NOT_MEASURED = "What can be learned from the release itself was not measured"
+_TAKES = "that takes the exact columns of everybody (foreknow audit --people, foreknow inference)"
+
 
 def learned_sentence(
     by: Sequence[str], probability: float, guesses: Mapping[str, Any], noun: str = NOUN
@@ -48,12 +51,19 @@ def learned_sentence(
     )
 
 
-def learnt_sentences(learnt: Learnt | Literal[False] | None, noun: str = NOUN) -> list[str]:
-    """Say beside verdicts what can be learned, or that it was not measured."""
+def learnt_sentences(
+    learnt: Learnt | Literal[False] | None, noun: str = NOUN, *, kept: bool = False
+) -> list[str]:
+    """Say beside verdicts what can be learned, or that it was not measured.
+
+    `kept`: the report goes out with a release that does not show the columns it is by.
+    """
     if learnt is False:
-        return ["What can be learned from the release itself was not measured."]
+        return [f"{_NOT_MEASURED} here: see foreknow audit."]
     if learnt is None:
-        return []
+        return [f"{_NOT_MEASURED}: {_TAKES}."]
+    if kept:
+        return [f"What can be learned from the release itself is not said here: {_TAKES}."]
     guesses = learnt.guesses.to_dict()
     said = learned_sentence(learnt.by, learnt.probability, guesses, noun)
     sample = f", from a sample of {learnt.people:,} people: all of them may teach much more"
@@ -62,10 +72,7 @@ def learnt_sentences(learnt: Learnt | Literal[False] | None, noun: str = NOUN) -
 
 
 def estimate_sentences(estimate: Estimate, noun: str = NOUN, *, kept: bool = False) -> list[str]:
-    """What came of a requirement on what is learned: how sure, the limit, and of whom.
-
-    Where the release goes out, and was judged by columns that it does not show, that is `kept`.
-    """
+    """What came of a requirement on what is learned; `kept`, of columns that are not published."""
     point, found = estimate.point, estimate.disclosure
     adversary: Any = point.adversary
     if kept:

@@ -106,6 +106,11 @@ class Page(ABC, Generic[R]):
     def html(self, *args: Any, **options: Any) -> str:
         """One HTML page that asks nothing of any network; the same for the same result."""
 
+    def document(self, template: str, **shown: Any) -> str:
+        """Write its HTML page, for the owner only unless `kept` is None."""
+        own = {"kept": self.kept, "heading": self.headline, "name": self.name or None}
+        return document(template, **{**own, **shown})
+
     @property
     def notes(self) -> list[str]:
         """What stands beside the result, a sentence each."""
@@ -169,11 +174,11 @@ def document(
     No script is admitted, or those of a page by their digests: nothing in a label could run even
     if it got past the escaping.
     """
-    scripts = [] if script is None else [plotly(), _resource(script)]
+    scripts = [] if script is None else [plotly(), resource(script)]
     named = None if name is None else visible(name)
     return _template(template).render(
         version=__version__,
-        style=Markup(_resource("style.css")),
+        style=Markup(resource("style.css")),
         scripts=[Markup(text) for text in scripts],
         kept=kept,
         digests=" ".join(map(_digest, scripts)) or "'none'",
@@ -222,7 +227,8 @@ def _templates() -> Environment:
     )
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """A text of the templates."""
     text = files("foreknow.report").joinpath("templates", name).read_text(encoding="utf-8")
     return text.replace("\r\n", "\n")
 

@@ -11,10 +11,13 @@ from foreknow.text import visible
 
 HEADING = "What the verdicts do not cover:"
 _METHOD = {
-    NOT_JUDGED: "Knowledge of the method was not judged: see foreknow attack.",
-    AS_REQUIRED: "The method holds the requirements against an adversary who knows it, too.",
+    NOT_JUDGED: "Knowledge of the method was not judged: an adversary who knows it may be surer. "
+    "See foreknow attack.",
+    AS_REQUIRED: "By a proof, the requirements hold also against an adversary who knows the "
+    "method.",
     FREQUENCIES: "By a proof, an adversary who knows the method, and nothing else, is as sure of "
-    "a value as it is frequent in the group, and no surer.",
+    "a value as it is frequent in the group, and no surer. Who also has the knowledge that the "
+    "requirements name was not judged.",
 }
 _MOST = 6
 
@@ -49,10 +52,17 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
         names = _several([visible(column) for column in scope.identifiers])
         said.append(f"The table names people, in {names}: what is published must not.")
     said += sight(scope)
+    if scope.method is not None:
+        said.append(_of_method(scope.method))
     if scope.linked:
         said.append(
             "Judged by the counts of its groups. The table itself shows which values are of one "
             "person: publish counts instead, as foreknow publish does."
+        )
+    if scope.tallied:
+        said.append(
+            "Judged by a tally, as if each row that it counts were one person, and the table had "
+            "no further columns: whether somebody has several rows, it does not tell."
         )
     if scope.lacking:
         rows = [
@@ -90,8 +100,6 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
         said.append(
             f"Judged each by itself: {listed}. That somebody has one of several is not: see any_of."
         )
-    if scope.method is not None:
-        said.append(_of_method(scope.method))
     if scope.people_suppressed:
         many = some(scope.people_suppressed, "person is", "people are")
         said.append(

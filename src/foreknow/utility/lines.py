@@ -137,10 +137,7 @@ class Line:
         return tuple(zip(starts.tolist(), (cells[last] + 1).tolist(), strict=True))
 
     def of_meaning(self, style: Style, meaning: Meaning, cells: bool = False) -> Stretches:
-        """What a label stands for; a range covers a null only if a member has one.
-
-        Of `cells` of a grid, which are the nodes of level 1, a range covers all of each.
-        """
+        """What a label stands for: a null only if a member has one; of `cells`, each whole."""
         if not meaning:
             return self.everything
         if style == "set":
@@ -163,13 +160,12 @@ def lines_of(microdata: Microdata, attributes: Sequence[Attribute]) -> list[Line
 
 
 def line_of(attribute: Attribute, hierarchy: Any = None) -> Line:
-    """Lay out the values of an attribute.
+    """Lay out the values of an attribute, from the first that occurs to the last.
 
     Whole numbers and days are a step each, those that do not occur as well. Decimal numbers and
     times lie as far apart as they are: a step is the finest unit that any of them needs, and a
     stretch counts by its length. Every leaf that a tree or an order lists is a step. Of texts and
     of masked codes nothing tells which others there could be: those that occur are a step each.
-    The line goes from the first value that occurs to the last.
     """
     known = attribute.domain[int(attribute.domain[0] is None) :]
     found: Steps | None = None
@@ -218,14 +214,11 @@ def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> Lin
 
 @dataclass(frozen=True, eq=False)
 class Covers:
-    """The distinct labels of one attribute, each as stretches of its line.
-
-    Those of label i are ``offsets[i]:offsets[i + 1]`` of `starts` and `ends`.
-    """
+    """The distinct labels of one attribute, each as stretches of its line."""
 
     line: Line
     of_group: IntArray  # the label of each group
-    offsets: IntArray
+    offsets: IntArray  # label i has `starts` and `ends` from its offset to the next
     starts: IntArray
     ends: IntArray
     found: Coarsened
@@ -246,10 +239,7 @@ class Covers:
         return len(self.offsets) - 1
 
     def shares(self, asked: BoolArray) -> NDArray[np.float64]:
-        """The share of each label's steps (rows) that each query (column of `asked`) asks for.
-
-        A query for two values next to each other asks for what lies between them, too.
-        """
+        """The share of each label's steps (rows) that each query (column of `asked`) asks for."""
         # In whole numbers: a sum of floats would lose a single step of a long line.
         before = np.zeros((asked.shape[0] + 1, asked.shape[1]), dtype=np.int64)
         both = asked[1:] & asked[:-1]

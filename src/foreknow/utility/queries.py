@@ -47,10 +47,7 @@ _BLOCK, _QUERIES, _MOST_NUMBERS = 1024, 256, 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Queries for how many people have one of some values of each of some columns.
-
-    Where a query does not ask about an attribute, it asks for all of its values.
-    """
+    """Queries for how many people have one of some values of each of some columns."""
 
     attributes: list[Attribute]
     asked: list[BoolArray]  # of each attribute, by value and query
@@ -188,10 +185,7 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False)
 class Buckets:
-    """A bucketized release: who is in each group, and how often each has each value.
-
-    People of one group with the same values of all attributes make a cell.
-    """
+    """A bucketized release: who is in each group, and how often each has each value."""
 
     of_cell: IntArray  # the group of each cell; in order
     codes: list[IntArray]  # of each attribute that is asked about: the value of each cell
@@ -253,10 +247,7 @@ def _looked_up(tables: Sequence[NDArray[Any]], codes: Sequence[NDArray[Any]]) ->
 def _summed(
     factors: Callable[[slice], list[Factor]], weights: IntArray, n_queries: int, n_rows: int = 1
 ) -> FloatArray:
-    """Sum the weights of cells, each times its factors for some queries.
-
-    As many queries at a time as tables of so many rows allow.
-    """
+    """Sum the weights of cells, each times its factors for some queries, a block at a time."""
     step = min(_QUERIES, max(1, _MOST_NUMBERS // max(1, n_rows)))
     answers = []
     for first in range(0, n_queries, step):
@@ -365,10 +356,7 @@ class Reading:
 
 
 def reading_of(release: Any, labels: Mapping[str, str] | None = None) -> Reading:
-    """Take a publication, what `foreknow publish` wrote or a release, as it is given.
-
-    Its columns are written as `labels` says; else as its certificate does.
-    """
+    """Take a publication, a written one or a release; its labels by `labels` or certificate."""
     if isinstance(release, (str, Path)):
         release = open_published(release)
     found = getattr(release, "release", release)

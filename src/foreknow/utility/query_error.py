@@ -192,10 +192,6 @@ def query_error(
         The same seed, table and options ask the same queries of every release; None for the
         system's entropy.
 
-    Returns
-    -------
-    QueryError
-
     Raises
     ------
     DataError
@@ -256,10 +252,6 @@ def query_error_of_groups(
         How generalized columns would be written.
     queries, attributes, predicates, selectivity, ranges, delta, seed
         See `query_error`.
-
-    Returns
-    -------
-    QueryError
 
     Examples
     --------

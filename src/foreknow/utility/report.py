@@ -13,12 +13,7 @@ from foreknow.policy.policy import Form
 from foreknow.result import Result
 from foreknow.utility.queries import Boxes, draw_queries, reading_of
 from foreknow.utility.query_error import QueryError, compared, one_group
-from foreknow.utility.utility import (
-    Utility,
-    optimal_discernibility,
-    require_microdata,
-    utility_of,
-)
+from foreknow.utility.utility import Utility, optimal_discernibility, require_microdata, utility_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,10 +86,6 @@ def utility_report(
         NCP is of all quasi-identifiers.
     predicates : int or sequence of int, optional
         How many quasi-identifiers the queries ask about; when left out, one, two, ... up to all.
-
-    Returns
-    -------
-    UtilityReport
 
     Examples
     --------

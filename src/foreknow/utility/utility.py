@@ -196,10 +196,6 @@ def optimal_discernibility(people: int, least: int) -> int:
     least : int
         The least size of a group, such as the l of l-diversity.
 
-    Returns
-    -------
-    int
-
     Raises
     ------
     InputError

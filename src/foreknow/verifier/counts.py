@@ -63,10 +63,7 @@ class Column(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Distinct rows of some columns, and how many rows of the table are like each.
-
-    Of the columns that make a group there is a row for each group, and each row has a group.
-    """
+    """Distinct rows of some columns, and how many rows of the table are like each."""
 
     groups: Mapping[str, Column]
     of_group: Ints
@@ -104,37 +101,22 @@ class Held(Mapping[Group, tuple[int, Bag]]):
 
     Groups are in the order of the texts of their columns, a missing one first; and so are the
     values of a group. It can be read as a mapping, too, which takes one group after the other.
-
-    Attributes
-    ----------
-    labels : sequence of Column
-        With a row for each group.
-    names : list of str
-        All values.
-    people : array
-        By group.
-    starts : array
-        The first cell of each group; and how many cells there are.
-    codes, counts : array
-        By cell: the place of its value in `names`, and how many have it.
     """
 
     def __init__(
         self, labels: Sequence[Column], names: list[str], of_group: Ints, codes: Ints, counts: Ints
     ) -> None:
-        """Cells may come in any order, and several of one group and value are added up.
-
-        Each group of `labels` must have a cell, or else people.
-        """
-        self.labels, self.names = labels, names
+        """Cells may come in any order, and several of one group and value are added up."""
+        self.labels, self.names = labels, names  # labels: columns with a row for each group
         first, inverse = distinct(of_group, codes)
         group = of_group[first]
-        self.codes = codes[first]
+        self.codes = codes[first]  # of each cell, the place of its value in `names`
         self.counts = counts[first]
         if len(first) < len(counts):
             self.counts = np.zeros(len(first), np.int64)
             np.add.at(self.counts, inverse, counts)
         n_groups = len(labels[0].codes)
+        # the first cell of each group; and how many cells there are
         self.starts = np.searchsorted(group, np.arange(n_groups + 1))
         self.people = self.total(self.counts)
 
@@ -288,10 +270,7 @@ def _ranked(numbers: Ints) -> tuple[Ints, int]:
 def highest(
     heights: NDArray[np.float64], key_of: Callable[[int], Any], exact: Callable[[Any], Fraction]
 ) -> tuple[Fraction, int]:
-    """The highest, and the first that is as high: floats rank, and fractions decide.
-
-    What is asked `exact` is what `key_of` makes of each; of equal ones it is asked once.
-    """
+    """The highest, and the first that is as high: floats rank, `exact` of `key_of` each decides."""
     top = float(heights.max())
     known: dict[Any, tuple[Fraction, int]] = {}
     for at in np.flatnonzero(heights >= top - NEAR * max(1.0, abs(top))).tolist():

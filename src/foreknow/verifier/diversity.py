@@ -45,11 +45,7 @@ def gauge_l_diversity(held: Held, table: Any) -> tuple[Fraction | None, Group, b
     return worst, held.group(at), all(_keeps(shape, least) for shape in shapes)
 
 
-def _recursive(
-    held: Held,
-    l: Fraction,  # noqa: E741
-    c: Fraction,
-) -> tuple[Fraction | None, Group, bool]:
+def _recursive(held: Held, l: Fraction, c: Fraction) -> tuple[Fraction | None, Group, bool]:
     if l < 2 or l.denominator > 1 or c <= 0:
         raise CertificateError(f"recursive diversity cannot have l = {l} and c = {c}")
     top, rest = held.top(1), held.people - held.top(min(int(l), 1 + len(held.names)) - 1)

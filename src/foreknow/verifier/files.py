@@ -70,10 +70,7 @@ def metadata_of(connection: Any, path: Path) -> list[str]:
 def count_rows(
     connection: Any, relation: Any, sights: Sequence[Sequence[str]]
 ) -> list[tuple[list[Column], Ints]]:
-    """For each sight, some columns: equal rows of these and how many; all in one scan.
-
-    Those that print otherwise are not equal, such as 0.0 and -0.0.
-    """
+    """For each sight, some columns: equal rows as they print, and how many; all in one scan."""
     kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
     keys = list(dict.fromkeys(key for sight in sights for key in sight))
     for key in keys:

@@ -78,11 +78,10 @@ def learned_from(
     claimed: float | None = None,
     sets: Mapping[str, Collection[str]] | None = None,
 ) -> Lesson:
-    """The highest posterior of a wanted value that can be learned, and whose it is.
+    """The highest posterior of a wanted value, or set, that can be learned, and whose it is.
 
-    Or of the values of one of some sets together, by name. `settings` are those of the policy;
-    without a ``smoothing`` among them, the one that is claimed to predict held-out groups best,
-    unless it predicts them far worse than another; or the best.
+    Without a ``smoothing`` among the `settings` of the policy, the one that is claimed to predict
+    held-out groups best, unless it predicts them far worse than another; or the best.
     """
     try:
         width = settings.get("bandwidth")
@@ -331,10 +330,7 @@ def _of(part: _Part, chances: _Floats) -> _Floats:
 
 
 def _posteriors(part: _Part, table: _Floats, exact: bool) -> tuple[_Floats, _Floats]:
-    """How likely each person has each value of their group; and logarithms of all weights.
-
-    These are up to a constant of each group.
-    """
+    """How likely each person has each value of their group; log weights, up to a constant."""
     most = table.max(axis=2, keepdims=True)
     table = table / np.where(most > 0, most, 1.0)
     scale = np.log(np.maximum(most, 1e-300)).sum(axis=(1, 2))

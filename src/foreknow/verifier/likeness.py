@@ -140,10 +140,7 @@ def _apart(held: Held) -> Floats:
 
 
 def _along(held: Held, order: Sequence[str]) -> Floats:
-    """Work along a line: from one of its values to the next, a group's part below stays the same.
-
-    The part of all people below grows on the way, and passes that of the group at most once.
-    """
+    """Work along a line; the part of all below passes a group's once between two of its values."""
     place = {name: at for at, name in enumerate(order)}
     at = np.array([place[name] for name in held.names], np.int64)
     among = np.empty(len(at))

@@ -114,8 +114,7 @@ def worst_priors(
 ) -> Worst:
     """The highest posterior of a wanted value (by its prior, if `relative`), and whose it is.
 
-    `held` says of each group how many people it has and its bag, `people` their signatures. Of
-    values `together`, a name and its members, posteriors and priors are added up.
+    Of values `together`, a name and its members, posteriors and priors are added up.
     """
     wanted = wanted if together is None else together[1]
     cases: dict[_Case, Group] = {}
@@ -179,10 +178,7 @@ def _exact(
 def _posteriors(
     people: Sequence[int], counts: Sequence[int], table: Sequence[Sequence[Fraction]]
 ) -> list[list[Fraction]]:
-    """How likely one person of each signature has each value.
-
-    Values are assigned to people, or people to values: whichever keeps less in mind.
-    """
+    """How likely one person of each signature has each value, by whichever keeps less in mind."""
     if prod(count + 1 for count in counts) <= prod(amount + 1 for amount in people):
         return _shares(people, counts, table)
     turned = _shares(counts, people, list(zip(*table, strict=True)))
@@ -195,10 +191,7 @@ def _posteriors(
 def _shares(
     items: Sequence[int], kinds: Sequence[int], table: Sequence[Sequence[Fraction]]
 ) -> list[list[Fraction]]:
-    """How likely one item of each sort gets each kind, of which there are so many.
-
-    Of all worlds, those where the item gets the kind: both are taken away, and the rest assigned.
-    """
+    """How likely one item of each sort gets each kind: both taken away, the rest assigned."""
     whole = [_whole(row) for row in table]
     full = tuple(kinds)
     total = _weights(items, full, whole).get(full, 0)
@@ -297,10 +290,7 @@ def _by_number(
 def _by_prior(
     chance: NDArray[np.float64], prior: NDArray[np.float64], parts: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Posteriors by priors, 0 where neither is positive; NaN where the weight is too small.
-
-    A weight may be as small as its prior, and the ratio large all the same.
-    """
+    """Posteriors by priors, 0 where neither is positive; NaN where the weight is too small."""
     chance = np.where((prior > 0) & (parts < _LEAST_PART), np.nan, chance)
     return np.divide(chance, prior, out=chance * 0, where=prior > 0)
 
@@ -374,13 +364,8 @@ def _highest(
     return found
 
 
-def by_subsets(
-    table: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weight of each person's having each copy, from subsets of the first and of the last.
-
-    And the weight of all ways.
-    """
+def by_subsets(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weight of each person's having each copy, from subsets of the first and last; and of all."""
     n_cases, size, _ = table.shape
     subsets = 1 << size
     first = np.zeros((subsets, n_cases))

@@ -30,7 +30,7 @@ from foreknow.errors import (
 )
 from foreknow.verifier.counts import Bag, Column, Counted, Group, Held, Ints, distinct
 from foreknow.verifier.diversity import gauge_alpha_k, gauge_l_diversity
-from foreknow.verifier.facts import worst_facts
+from foreknow.verifier.facts import worst_facts, worst_implications
 from foreknow.verifier.files import (
     File,
     count_rows,
@@ -41,7 +41,6 @@ from foreknow.verifier.files import (
     rearmed,
     rearmed_text,
 )
-from foreknow.verifier.implications import worst_implications
 from foreknow.verifier.learned import learned_from
 from foreknow.verifier.likeness import (
     gauge_beta_likeness,
@@ -72,31 +71,16 @@ class Finding:
     Of several that are as bad it is the first value, by its text, and for this value the first
     group, by the texts of its columns and a missing one first; under facts before it a group that
     everybody who is meant can be of. So equal releases have equal findings.
-
-    Attributes
-    ----------
-    requirement : int
-        Position in the policy.
-    adversary : mapping
-        Such as ``{"facts": {"l": 1, "k": 5, "m": 2}}``.
-    below : Fraction
-        The limit; where it is relative, that of the person who is nearest to it.
-    value, group : str or None
-        The sensitive value, and the target's group; None where no value is at risk.
-    probability : Fraction
-    inclusive : bool
-        Whether the limit may be reached.
-    times, prior : Fraction or None
-        Where the limit is relative: how many times the prior it is, and the prior.
     """
 
-    requirement: int
-    adversary: Mapping[str, Any]
-    below: Fraction
-    value: str | None
+    requirement: int  # its position in the policy
+    adversary: Mapping[str, Any]  # such as {"facts": {"l": 1, "k": 5, "m": 2}}
+    below: Fraction  # the limit; where it is relative, that of the person who is nearest to it
+    value: str | None  # the sensitive value, and the target's group; None where no value is at risk
     group: str | None
     probability: Fraction
-    inclusive: bool = False
+    inclusive: bool = False  # whether the limit may be reached
+    # where the limit is relative: how many times the prior it is, and the prior
     times: Fraction | None = None
     prior: Fraction | None = None
 
@@ -110,26 +94,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Reached:
-    """What the verifier found a release to attain of a criterion.
+    """What the verifier found a release to attain of a criterion."""
 
-    Attributes
-    ----------
-    requirement : int
-        Its position in the policy.
-    criterion : mapping
-        What stands for it in the policy.
-    attained : Fraction or None
-        None where it is infinite.
-    group : str or None
-        The first group that attains it, by the texts of its columns.
-    safe : bool
-        Whether it holds.
-    """
-
-    requirement: int
-    criterion: Mapping[str, Any]
-    attained: Fraction | None
-    group: str | None
+    requirement: int  # its position in the policy
+    criterion: Mapping[str, Any]  # what stands for it in the policy
+    attained: Fraction | None  # None where it is infinite
+    group: str | None  # the first that attains it, by the texts of its columns
     safe: bool
 
 
@@ -138,34 +108,17 @@ class Estimated:
     """The highest that the verifier estimates for an adversary who learns from the release.
 
     No finding: another adversary may learn more, or less.
-
-    Attributes
-    ----------
-    requirement : int
-        Position in the policy.
-    adversary : mapping
-        Such as ``{"learned": {"by": ["job"]}}``.
-    below : Fraction
-        The limit; where it is relative, that of the person who is nearest to it.
-    value, group : str or None
-        The sensitive value, and the target's group.
-    probability : float
-    statistics : float
-        How sure what was learned makes of anybody of that kind.
-    inclusive : bool
-        Whether the limit may be reached.
-    times : Fraction or None
-        Where the limit is relative: how many times the statistics it is.
     """
 
-    requirement: int
-    adversary: Mapping[str, Any]
-    below: Fraction
-    value: str | None
+    requirement: int  # its position in the policy
+    adversary: Mapping[str, Any]  # such as {"learned": {"by": ["job"]}}
+    below: Fraction  # the limit; where it is relative, that of the person who is nearest to it
+    value: str | None  # the sensitive value, and the target's group
     group: str | None
     probability: float
-    statistics: float
-    inclusive: bool = False
+    statistics: float  # how sure what was learned makes of anybody of that kind
+    inclusive: bool = False  # whether the limit may be reached
+    # where the limit is relative: how many times the statistics it is
     times: Fraction | None = None
 
     @property
@@ -176,36 +129,21 @@ class Estimated:
 
 @dataclass(frozen=True)
 class Written:
-    """Where a release is written and what its columns are.
+    """Where a release is written and what its columns are."""
 
-    Attributes
-    ----------
-    form : "generalized" or "bucketized"
-    groups : sequence of str
-        The columns that make a group.
-    sensitive : str
-    tables : mapping of str to path or Arrow table
-        ``release`` for the generalized form where everybody has one value; ``people`` and
-        ``sensitive`` otherwise.
-    escaped : bool
-        Whether texts that look like formulas were written with an apostrophe before them.
-    semantics : "single", "set" or "multiset"; or of each of several columns that differ
-    columns : mapping of table to columns, optional
-        If given, all columns that each table may have.
-    populations : mapping of digest to path or Arrow table
-        What groups are compared with, where a criterion asks that.
-    parts : mapping of column to table, optional
-        Where sensitive values are in a table of their own: that of each of several columns.
-    """
-
-    form: str
-    groups: Sequence[str]
+    form: str  # "generalized" or "bucketized"
+    groups: Sequence[str]  # the columns that make a group
     sensitive: str
+    # ``release`` if generalized with one value each, else ``people`` and ``sensitive``
     tables: Mapping[str, Any]
-    escaped: bool = False
+    escaped: bool = False  # whether an apostrophe was written before texts that look like formulas
+    # "single", "set" or "multiset"; or of each of several columns that differ
     semantics: Any = "single"
+    # if given, all columns that each table may have
     columns: Mapping[str, Sequence[str]] | None = None
+    # what groups are compared with, where a criterion asks that, by digest
     populations: Mapping[str, Any] = field(default_factory=dict)
+    # where sensitive values are in a table of their own: that of each of several columns
     parts: Mapping[str, str] | None = None
 
     @cached_property
@@ -251,10 +189,7 @@ class Written:
             _count(self, "release", sights)
 
     def counted(self, table: str, beside: Sequence[str]) -> Counted:
-        """Equal rows of the columns of groups and some beside them, and how many.
-
-        Some may be equal all the same, since more was counted.
-        """
+        """Rows of the columns of groups and some beside them, and how many; some may be equal."""
         columns = (*self.groups, *beside)
         wider = self.wider(table, columns)
         if wider is None:
@@ -342,21 +277,33 @@ def _findings(
             raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
         if kind not in _OF_WINDOWS and any(own.within is not None for own in asked):
             raise CertificateError(f"within is for {' and '.join(sorted(_OF_WINDOWS))}, not {kind}")
-        value, group, probability, prior = max(
+        worst = max(
             (judges[kind](own, settings) for own in asked),
             key=lambda found: found[2] / found[3] if relative else found[2],
         )
-        yield Finding(
-            position,
-            {kind: settings},
-            min(Fraction(1), limit * prior) if relative else limit,
-            value,
-            None if group is None else _name(group),
-            probability,
-            relative or "at_most" in table,
-            limit if relative else None,
-            prior if relative else None,
-        )
+        said = _said(position, table, {kind: settings}, limit, worst)
+        yield Finding(**said, probability=worst[2], prior=worst[3] if relative else None)
+
+
+def _said(
+    position: int,
+    table: Mapping[str, Any],
+    adversary: Mapping[str, Any],
+    limit: Fraction,
+    worst: Worst,
+) -> dict[str, Any]:
+    """What a finding and an estimate say alike."""
+    value, group, _, prior = worst
+    relative = "at_most_times" in table
+    return {
+        "requirement": position,
+        "adversary": adversary,
+        "below": min(Fraction(1), limit * prior) if relative else limit,
+        "value": value,
+        "group": None if group is None else _name(group),
+        "inclusive": relative or "at_most" in table,
+        "times": limit if relative else None,
+    }
 
 
 def estimates(
@@ -364,20 +311,9 @@ def estimates(
     requirements: Sequence[Mapping[str, Any]],
     smoothings: Mapping[int, Any] | None = None,
 ) -> list[Estimated]:
-    """Estimate what can be learned from a written release, for requirements that limit it.
+    """Estimate what can be learned from a written release, by what `Policy.to_dict` requires.
 
-    Parameters
-    ----------
-    written : Written
-    requirements : sequence of mappings
-        As `Policy.to_dict` gives them.
-    smoothings : mapping of int to number, optional
-        By requirement, the smoothing that is claimed to predict held-out groups best.
-
-    Returns
-    -------
-    list of Estimated
-        One per requirement and point that limits what is learned.
+    `smoothings`: by requirement, the one that is claimed to predict held-out groups best.
     """
     found = []
     for position, table in enumerate(requirements):
@@ -390,28 +326,15 @@ def estimates(
             raise CertificateError("what is learned is limited for values, and not within widths")
         for kind, settings, limit in _points(table):
             known = (smoothings or {}).get(position)
-            value, group, chance, prior = _learned(asked, settings, known)
-            found.append(
-                Estimated(
-                    position,
-                    {kind: settings},
-                    min(Fraction(1), limit * prior) if relative else limit,
-                    value,
-                    None if group is None else _name(group),
-                    float(chance),
-                    float(prior),
-                    relative or "at_most" in table,
-                    limit if relative else None,
-                )
-            )
+            worst = _learned(asked, settings, known)
+            said = _said(position, table, {kind: settings}, limit, worst)
+            chance, statistics = float(worst[2]), float(worst[3])
+            found.append(Estimated(**said, probability=chance, statistics=statistics))
     return found
 
 
 def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> list[Asked]:
-    """What a requirement counts: the one place where secrets and sights enter the verifier.
-
-    Of several sets each is asked by itself.
-    """
+    """What a requirement counts: the one place where secrets and sights enter the verifier."""
     sensitive, known = _sight(written, table)
     whole, groups = written.held_by(sensitive, known), (*written.groups, *known)
     about = set(whole.names)
@@ -607,7 +530,7 @@ def _amounts(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
 
 
 def _judge_facts(asked: Asked, settings: Mapping[str, Any]) -> Worst:
-    l, k, m = _amounts(settings, "lkm", "facts")  # noqa: E741
+    l, k, m = _amounts(settings, "lkm", "facts")
     semantics = asked.written.semantics
     if asked.within is not None:
         return *worst_near(asked.held, asked.within, l, k, m), Fraction(1)
@@ -685,10 +608,7 @@ def _judge_learned(asked: Asked, settings: Mapping[str, Any]) -> Worst:
 def _learned(
     asked: Sequence[Asked], settings: Mapping[str, Any], claimed: float | None = None
 ) -> Worst:
-    """Estimate what an adversary who learns would be surest of; attributes are read from people.
-
-    Values of a set stay apart in what is learned; of several sets, each is asked of the same.
-    """
+    """Estimate what an adversary who learns would be surest of; of several sets, from the same."""
     by, (first, *_) = settings.get("by"), asked
     if not isinstance(by, (list, tuple)) or not by or first.written.semantics != "single":
         raise CertificateError("what is learned is by columns, of people with one value each")

@@ -60,16 +60,9 @@ class _Lying(NamedTuple):
 
 
 def worst_near(
-    held: Held,
-    within: Any,
-    l: int,  # noqa: E741
-    k: int,
-    m: int,
+    held: Held, within: Any, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
-    """The window, the target's group and the probability at which the adversary is surest.
-
-    Of several that are as bad it is one that begins first; and its first group, as in `held`.
-    """
+    """The first window, target's group and probability at which the adversary is surest."""
     line = _line(set(held.names))
     numbers = sorted(set(line.at.values()))
     end = _end_of(within, line)
@@ -92,7 +85,7 @@ class _Lain:
         self.sums = np.concatenate([[0], np.cumsum(held.counts)])
         self.frequent = np.lexsort((-held.counts, held.of_group))
 
-    def candidates(self, l: int, k: int, m: int) -> Iterator[tuple[Fraction, int, int]]:  # noqa: E741
+    def candidates(self, l: int, k: int, m: int) -> Iterator[tuple[Fraction, int, int]]:
         """Odds against, window and group of all that may be worst: in one group, and in two."""
         n_kinds = 5 if m else 1
         least = np.full((n_kinds, len(self.held)), np.inf)
@@ -132,12 +125,7 @@ class _Lain:
             yield odds, int(lying.last[at]), int(cells.group[at])
 
     def _apart(
-        self,
-        group: Ints,
-        window: int,
-        l: int,  # noqa: E741
-        k: int,
-        m: int,
+        self, group: Ints, window: int, l: int, k: int, m: int
     ) -> Iterator[tuple[Fraction, int, int]]:
         """One group for the target and another for the family, in one window."""
         first = np.full(len(group), window)
@@ -158,15 +146,9 @@ class _Lain:
         yield with_known[0] * free[0], window, with_known[1]
 
     def _parts(
-        self,
-        near: NDArray[np.bool_],
-        l: int,  # noqa: E741
-        everywhere: bool,
+        self, near: NDArray[np.bool_], l: int, everywhere: bool
     ) -> Iterator[tuple[int, int, _Lying]]:
-        """What groups have in windows: those that begin at their values, or all.
-
-        Of some groups at a time, from one to before another.
-        """
+        """What groups have in windows that begin at their values, or in all; a part at a time."""
         starts, begin = self.held.starts, 0
         while begin < len(self.held):
             end = int(np.searchsorted(starts, starts[begin] + _AT_ONCE, "right")) - 1
@@ -189,7 +171,7 @@ class _Lain:
                 yield begin, end, self._lying(group, first, last, l)
             begin = end
 
-    def _lying(self, group: Ints, first: Ints, last: Ints, l: int) -> _Lying:  # noqa: E741
+    def _lying(self, group: Ints, first: Ints, last: Ints, l: int) -> _Lying:
         begin = np.searchsorted(self.keys, group * self.n + first)
         end = np.searchsorted(self.keys, group * self.n + self.reach[first], "right")
         some = begin < end

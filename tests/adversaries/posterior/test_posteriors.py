@@ -18,7 +18,6 @@ from tests.adversaries.posterior.drawing import (
 )
 from tests.oracle.posterior_worlds import joint, joint_by_permanents
 
-from foreknow.adversaries.priors import bounds
 from foreknow.adversaries.priors import posteriors as kernel
 from foreknow.adversaries.priors.exact import exact_group, exact_joint
 from foreknow.adversaries.priors.posteriors import posteriors
@@ -182,7 +181,7 @@ def check_bounds(held, groups, priors, reading):
 @every_kind
 def test_bounds_are_never_below_enumeration(monkeypatch, reading, kind, twice):
     if not twice:  # as for groups of very many values and signatures
-        monkeypatch.setattr(bounds, "_TWICE", 0)
+        monkeypatch.setattr(kernel, "_TWICE", 0)
     drawn = random.Random(f"bound {reading} {kind}")
     pairs = []
     for _ in range(15):

@@ -17,7 +17,14 @@ from typing import Any
 import numpy as np
 
 from foreknow.adversaries.algorithm.estimate import Budget, estimated
-from foreknow.adversaries.algorithm.exact import NoWorldError, Posteriors, enumerated, kept, proved
+from foreknow.adversaries.algorithm.exact import (
+    NoWorldError,
+    Posteriors,
+    enumerated,
+    kept,
+    proved,
+    proved_of_groups,
+)
 from foreknow.adversaries.algorithm.method_runner import Runs, name_of, said_once, settings_of
 from foreknow.adversaries.algorithm.parts import by_parts
 from foreknow.adversaries.algorithm.results import Attack, limits_of
@@ -104,10 +111,6 @@ def attack(
         quasi-identifiers in one group can stand for each other: far fewer worlds. Known of our own
         methods, and of those with an attribute ``symmetric = True``; of methods that state chances
         it is meant over all that they may draw, so it is not assumed where seeds are given.
-
-    Returns
-    -------
-    Attack
 
     Raises
     ------
@@ -388,6 +391,8 @@ class Algorithm:
         people = _people_of(release, schema)
         table = people.microdata
         runs = Runs(table, self.anonymizer, self.policy, self.seeds, self.symmetric, False)
+        if not runs.symmetric and (told := proved_of_groups(people.groups, runs)) is not None:
+            return told, people
         if not runs.symmetric:
             raise UnsupportedError(
                 f"{runs.name} may depend on the order of rows, which a release does not tell: use "
@@ -398,6 +403,10 @@ class Algorithm:
         worlds = Worlds.of(runs.seen.groups, codes, len(table.values), table.attributes)
         with said_once(self.anonymizer):
             found = _inferred(worlds, runs, self.worlds, self.seconds, start, self.seed, true=False)
+        if found.kept:
+            limits = limits_of(runs.policy, table).of
+            high = np.array([float(limits.get(i, (1,))[0]) for i in range(worlds.n_values)])
+            found = replace(found, high=np.minimum(found.high, high))
         return found, people
 
     def monotone(self, semantics: Semantics = "single") -> bool:
@@ -422,8 +431,12 @@ class Algorithm:
         self, value: Label, code: int, found: Posteriors, people: _People
     ) -> Disclosure:
         column = found.high[:, code]
-        near = np.flatnonzero(column >= column.max() - 1e-9).tolist()
-        cell = max(near, key=lambda c: found.posterior(c, code) or Fraction(0))
+        near = np.flatnonzero(column >= column.max() - 1e-9)
+        if not found.fractions:  # many cells are of few bags
+            bags = found.bags[found.worlds.group_of_cell[near]][:, : found.worlds.n_values]
+            pairs = np.stack((found.bags[found.worlds.group_of_cell[near], code], bags.sum(axis=1)))
+            near = near[np.unique(pairs, axis=1, return_index=True)[1]]
+        cell = max(near.tolist(), key=lambda c: found.posterior(c, code) or Fraction(0))
         exact = found.posterior(cell, code)
         person = int(np.flatnonzero(found.worlds.cell_of == cell)[0])
         witness = AlgorithmWitness(
@@ -439,7 +452,8 @@ class Algorithm:
             float(column[cell]),
             lambda: exact,
             lambda: witness if column[cell] else None,
-            estimated=not found.exact,
+            estimated=not found.exact and found.how != "bound",
+            bounded=found.how == "bound",
         )
 
     def __repr__(self) -> str:

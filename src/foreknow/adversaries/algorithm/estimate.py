@@ -138,11 +138,7 @@ class Search:
         return np.flatnonzero(several & (self.met.sum(axis=1) == 1))
 
     def refute(self, budget: Budget) -> tuple[IntArray, IntArray]:
-        """Look for a world against each suspicion; those not refuted, and those not all tried.
-
-        A member of the cell swaps values with another and keeps the new one; then others swap, as
-        long as the release comes no further from the one that is published.
-        """
+        """The suspicions that no world was found to refute, and those not all tried."""
         _log.info("looking for worlds against %d suspicions", len(self.suspected))
         self._exchange(budget)
         tried = np.zeros(self.worlds.n_cells, dtype=np.int64)

@@ -35,30 +35,26 @@ class NoWorldError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Posteriors:
-    """What the adversary believes of each cell and value, shape (cells, values).
-
-    `mean` with an interval from `low` to `high`; all three the posterior where it is exact. Of a
-    bound, `mean` is the frequency in the group. `looked` and `consistent` are worlds, people being
-    told apart, and those among them that the release is possible in. `not_refuted` and `unsettled`
-    are cells that had one value in all worlds of an estimate, though others were looked for, or
-    were not looked for enough.
-    """
+    """What the adversary believes of each cell and value, shape (cells, values)."""
 
     worlds: Worlds
     how: How
-    looked: int
-    consistent: int
+    looked: int  # worlds, people being told apart
+    consistent: int  # those among them that the release is possible in
     runs: int
-    mean: FloatArray
-    low: FloatArray
+    mean: FloatArray  # the posterior; an estimate, or of a bound the frequency in the group
+    low: FloatArray  # the interval; both the mean where it is exact
     high: FloatArray
     highest: Fraction | None = None
+    # cells that had one value in all worlds of an estimate, though others were looked for
     not_refuted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    # the same, where others were not looked for enough
     unsettled: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     fractions: Mapping[int, Sequence[Fraction]] = field(default_factory=dict)  # by cell
     settled: NDArray[np.bool_] | None = None  # cells whose posteriors are exact; None: all or none
     parts: int = 1
     kept: bool = False  # of a bound: no posterior reaches a limit of the policy
+    proof: str = ""  # of a proof or bound: why
     sets: Sequence[Sequence[int]] = ()  # values whose posteriors are a further column, added up
 
     @property
@@ -183,21 +179,22 @@ def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:
         return None
     known, mean = runs.known, worlds.shares
     if runs.foreseen:
-        if ways is not None and not runs.weight(worlds.codes):
+        if ways is not None and not runs.possible(worlds.codes):
             raise NoWorldError
         return kept(worlds, runs)
     refined = runs.refined
     alike = known.equal is not None and not worlds.n_people % known.equal
     if known.frequencies and (alike or refined.single.all()):
         # Such a method makes a release of all worlds that agree with it, or of none.
-        if ways is not None and not runs.weight(worlds.codes):
+        if ways is not None and not runs.possible(worlds.codes):
             raise NoWorldError
-        return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean)
+        return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean, proof=runs.proof)
     if known.highest is not None:
         certain = refined.single[worlds.group_of_cell][:, None] | (mean == 0)
         low = np.where(certain, mean, 0.0)
         high = np.where(certain, mean, float(known.highest))
-        return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, highest=known.highest)
+        bound = 0, 0, runs.made, mean, low, high, known.highest
+        return Posteriors(worlds, "bound", *bound, proof=runs.proof)
     if refined.number is None:
         raise UnsupportedError(
             f"to a reader of the generalized form, groups of {runs.name} with equal labels are one "
@@ -207,10 +204,23 @@ def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:
     return None
 
 
+def proved_of_groups(groups: IntArray, runs: Runs) -> Posteriors | None:
+    """What a proof says of groups that are told apart, in whatever order their people stand.
+
+    That the method makes such groups is not asked: it goes by the order of rows.
+    """
+    if not (runs.chances and runs.known.frequencies):
+        return None
+    worlds = Worlds.of(groups, runs.microdata.sensitive_codes, len(runs.microdata.values))
+    mean = worlds.shares
+    return Posteriors(worlds, "proof", 0, 0, 0, mean, mean, mean, proof=runs.proof)
+
+
 def kept(worlds: Worlds, runs: Runs) -> Posteriors | None:
     """What is known of a method that, by a proof, holds the policy against those who know it."""
     if not runs.foreseen:
         return None
     mean = worlds.shares
     low, high = np.where(mean < 1, 0.0, 1.0), np.where(mean > 0, 1.0, 0.0)
-    return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, kept=True)
+    bound = 0, 0, runs.made, mean, low, high
+    return Posteriors(worlds, "bound", *bound, kept=True, proof=runs.proof)

@@ -41,6 +41,8 @@ Weight: TypeAlias = "int | Fraction"
 # A method without chances or seeds is tried again on its table, and twice on some others, to see
 # that it is not random.
 _TRIED, _OTHERS = 3, 6
+# People of tables that are large.
+_LARGE = 5_000
 # Worlds whose weight is remembered.
 _MOST_KNOWN = 500_000
 
@@ -49,8 +51,7 @@ class Runs:
     """A method that can be run on any world of a table, and `seen`, the release that is attacked.
 
     With several `seeds`, each is as likely; a method that states its chances is then no more than
-    its runs with these. `symmetric` overrides what is known of the method. `labelled` says whether
-    labels are seen, where the policy publishes some. `made` counts the runs.
+    its runs with these. `made` counts the runs.
     """
 
     seen: Observation
@@ -80,7 +81,7 @@ class Runs:
         self._likelihood = None if self._seeded else self.known.likelihood
         alike = self.known.symmetric and not (self._seeded and self.known.likelihood)
         self.symmetric = alike if symmetric is None else symmetric
-        self._policy = policy
+        self.policy = policy
         self._anonymizer = hasattr(method, "partition")
         if self._seeded and not self._anonymizer and not _takes_seed(method):
             raise InputError(
@@ -94,6 +95,7 @@ class Runs:
         self._reader = Reader(microdata, styles)
         self._weights: dict[bytes, Weight] = {}
         self._replay: Replay | None = None
+        self._sure = False  # that the method, with its chances, can make the release
 
     @property
     def chances(self) -> bool:
@@ -104,14 +106,20 @@ class Runs:
     def foreseen(self) -> bool:
         """Whether, by a proof, what the method makes keeps the policy from those who know it."""
         foresees = self.known.foresees
-        policy = self._policy
+        policy = self.policy
         return self.chances and foresees is not None and policy is not None and foresees(policy)
+
+    @property
+    def proof(self) -> str:
+        """What is proved of the method, where its own chances weigh the worlds."""
+        return self.known.proof if self.chances else ""
 
     # ---- the release that is attacked ----------------------------------------------------------
 
     def make_first(self, codes: Codes, seed: int | None = None) -> None:
         """See the release of the true table, drawn with a seed where chances are known."""
         seen = self._made(codes, seed if self.chances else self.seeds[0])
+        self._sure = self.chances
         if seen is None:
             raise NoSafeRelease(
                 f"{self.name} publishes nothing of {self.microdata.name}; attack what that tells "
@@ -142,7 +150,7 @@ class Runs:
         if self.chances:
             try:
                 # Groups of one label may be several of the method's.
-                possible = self._chance_of(codes, groups) > 0
+                possible = self._sure = self._can_make(codes, groups)
                 possible = possible or self.refined.number is None or self._weight(codes) > 0
             except UnsupportedError:  # too large a table for chances
                 possible = True
@@ -165,7 +173,7 @@ class Runs:
     def check_made(self, codes: Codes) -> None:
         """Refuse groups that the method with its chances makes of no table, where all are seen."""
         try:
-            made = self._labelled or self._chance_of(codes, self.seen.groups) > 0
+            made = self._sure or self._labelled or self._can_make(codes, self.seen.groups)
         except UnsupportedError:  # too large a table for chances, but not to see that
             made = True
         if not made:
@@ -240,7 +248,7 @@ class Runs:
             return None
         world = self.microdata.with_sensitive(codes)
         rows = map(self.microdata.rows_of, self.refined.each())
-        said = [could_make(world, self._policy, own) for own in rows]
+        said = [could_make(world, self.policy, own) for own in rows]
         # No groups at all: labels came from elsewhere, of which nothing was asked.
         return False if said and all(one is False for one in said) else None
 
@@ -256,14 +264,29 @@ class Runs:
             len(set(map(text_of, a.domain))) == len(a.domain) for a in self.microdata.attributes
         )
         replay = self.known.replay
-        if not apart or replay is None or self._policy is None or self.seen.what != "groups":
+        if not apart or replay is None or self.policy is None or self.seen.what != "groups":
             return None
         if not self._settled:  # an adversary of the user's own
             return None
-        found: Replay | None = replay(self.microdata.with_sensitive(codes), self._policy)
+        found: Replay | None = replay(self.microdata.with_sensitive(codes), self.policy)
         # A reader takes groups of one label for one: their bags are then not known one by one.
         same = found is not None and np.array_equal(numbered(found.groups), self.seen.groups)
         return found if same else None
+
+    def possible(self, codes: Codes) -> bool:
+        """Whether the method, by its chances, may make the release of a world."""
+        return self._sure or any(self._can_make(codes, own) for own in self.refined.each())
+
+    def _can_make(self, codes: Codes, groups: IntArray) -> bool:
+        """Whether groups have a chance; of a large table how much of one takes too long to say."""
+        if len(codes) <= _LARGE:
+            return self._chance_of(codes, groups) > 0
+        world, rows = self.microdata.with_sensitive(codes), self.microdata.rows_of(groups)
+        if self.known.could_make is not None:
+            return bool(self.known.could_make(world, self.policy, rows))
+        if self.foreseen and self.policy is not None:
+            return not self.policy.failures(world.counts(groups))
+        return self._chance_of(codes, groups) > 0
 
     def _chance_of(self, codes: Codes, groups: IntArray) -> Fraction:
         """How probable the method says some groups are."""
@@ -271,7 +294,7 @@ class Runs:
         self.made += 1
         world = self.microdata.with_sensitive(codes)
         try:
-            found = self._likelihood(world, self._policy, self.microdata.rows_of(groups))
+            found = self._likelihood(world, self.policy, self.microdata.rows_of(groups))
         except NoSafeRelease:
             return Fraction(0)
         try:
@@ -317,7 +340,7 @@ class Runs:
         if self._seeded and _is_foreknows(self.method):
             return True
         # An adversary of the user's own might answer otherwise each time.
-        points = self._policy.points if self._policy is not None else []
+        points = self.policy.points if self.policy is not None else []
         return self.known.deterministic and all(_is_foreknows(p.adversary) for p in points)
 
     def _refuse_random(self, codes: Codes, seen: Observation | None = None) -> None:
@@ -354,7 +377,7 @@ class Runs:
         if self._anonymizer:
             world = self.microdata.with_sensitive(codes)
             # A method without a policy is given None, as its own callers give it.
-            found = grouping_of(self.method, world, self._policy, seed)  # type: ignore[arg-type]
+            found = grouping_of(self.method, world, self.policy, seed)  # type: ignore[arg-type]
             if found.floors is not None and self.chances and self._labelled:
                 raise UnsupportedError(
                     f"{self.name} states chances of groups, which do not tell at which levels they "

@@ -189,7 +189,8 @@ class Reader:
             each = self._labels(place, inside, {key: of[names] for key, of in floors.items()})
             known = {label: i for i, label in enumerate(dict.fromkeys(each))}
             place = np.array([known[label] for label in each], dtype=np.int64)[place]
-            published = tuple(list(known)[i] for i in dict.fromkeys(place.tolist()))
+            shown = list(known)
+            published = tuple(shown[i] for i in dict.fromkeys(place.tolist()))
         merged = np.full(len(groups), -1, dtype=np.int64)
         merged[inside] = place
         found = numbered(merged)

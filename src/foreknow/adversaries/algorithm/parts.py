@@ -34,6 +34,10 @@ _FIRST, _DRAWN, _NUMBERS = 100, 500, 1 << 22
 _IDLE, _ENUMERATED = 0.3, 0.6
 # Steps of walks against suspicions, and how many walk at once.
 _STEPS, _WALKS = 60, 32
+# Ways to fill a part of a group that are looked at; floats are rounded up by so much.
+_TAKEN, _UP = 5_000, 1e-12
+# Decisions about more parts than this are first asked part by part.
+_HALVES = 2
 # All intervals hold together, but for this chance.
 _ERROR = 0.05
 _EXACT = 2**62
@@ -45,16 +49,12 @@ class Replay(Protocol):
     @property
     def decisions(self) -> Sequence[Decision]:
         """What must go as it did, and can go otherwise."""
-        ...
 
 
 def by_parts(
     worlds: Worlds, replay: Replay, most: int, until: float | None, seed: int | None
 ) -> Posteriors:
-    """Posteriors part by part, from the true world: exact, or bounds with an estimate.
-
-    A part of at most `most` assignments is enumerated; of any other, so many are drawn.
-    """
+    """Posteriors part by part: of up to `most` assignments exact, else bounds with an estimate."""
     random = np.random.default_rng(seed)
     clock = _Clock(until)
     _log.info("looking at the decisions of the run one by one")
@@ -84,7 +84,9 @@ def by_parts(
             mean[cell] = low[cell] = high[cell] = [float(x) for x in row]
     early = clock.part(_IDLE)
     for part in left:
+        part.bound(low, high, early)
         part.walk(early, random)
+    mean = np.clip(mean, low, high)
     _draw(left, most, clock, random)
     n_open = max(1, int(worlds.open[~exact].sum()))
     met = np.ones(worlds.n_cells, dtype=bool)
@@ -101,7 +103,7 @@ def by_parts(
             high[at] = np.minimum(high[at], own_mean + half)
             mean[at] = np.clip(own_mean, low[at], high[at])
     several = np.isin(worlds.group_of_cell, worlds.mixed)
-    doubtful = np.flatnonzero(~met & several)
+    doubtful = np.flatnonzero(~met & several & (high.max(axis=1) >= 1))
     return Posteriors(
         worlds,
         "parts",
@@ -151,13 +153,47 @@ class _Asked:
         n_values = self.decision.fixed.shape[1]
         step = max(1, _NUMBERS // (self.n_children * n_values))
         found = np.zeros(len(tables), dtype=bool)
+        order = np.argsort(sides, kind="stable")[np.count_nonzero(sides < 0) :]
+        names, starts = np.unique(sides[order], return_index=True)
         for start in range(0, len(tables), step):
-            own = tables[start : start + step]
+            own = tables[start : start + step, order]
             dense = np.zeros((len(own), self.n_children, n_values), dtype=np.int64)
-            for child in range(self.n_children):
-                dense[:, child, values] = own[:, sides == child].sum(axis=1)
+            sums = np.add.reduceat(own, starts, axis=1, dtype=np.int64)
+            dense[:, names[:, None], values] = sums
             found[start : start + step] = self.decision.holds(dense)
         return found
+
+    def otherwise(self, worlds: Worlds, clock: _Clock) -> float:
+        """At most how probable it is that it goes otherwise, over all worlds; 0 if it never does.
+
+        It goes as it did if one part alone is reason enough. Of each group the part is looked at
+        that most often is; what different groups have is independent.
+        """
+        alone = getattr(self.decision, "alone", None)
+        child, group = self.decision.child, worlds.groups[self.decision.people]
+        if alone is None:
+            return 1.0
+        pairs, sizes = np.unique(np.stack((child, group)), axis=1, return_counts=True)
+        whole = np.bincount(pairs[0])[pairs[0]] == 1  # nobody else of the part is in another group
+        least: dict[int, float] = {}
+        for at in np.argsort(sizes, kind="stable").tolist():
+            (part, own), size = pairs[:, at].tolist(), int(sizes[at])
+            bag = worlds.bags[own]
+            values = np.flatnonzero(bag)
+            if not whole[at] or _ways_to_take(bag[values], size) > _TAKEN:
+                continue
+            if clock.over:
+                break
+            taken = _taken(bag[values], size)
+            dense = np.zeros((len(taken), len(bag)), dtype=np.int64)
+            dense[:, values] = taken
+            other = taken[~alone(part, dense)].tolist()
+            if not other:
+                return 0.0
+            have, every = bag[values].tolist(), math.comb(int(bag.sum()), size)
+            ways = sum(math.prod(map(math.comb, have, some)) for some in other)
+            least[own] = min(least.get(own, 1.0), ways / every)
+        return min(1.0, math.prod(least.values()) * (1 + _UP))
 
     def moves(self, worlds: Worlds, random: np.random.Generator) -> bool:
         """Whether it goes otherwise in one of some worlds that are drawn."""
@@ -367,6 +403,20 @@ class _Part:
             self.met |= (tables[kept] > 0).any(axis=0)
         self.searched = True
 
+    def bound(self, low: FloatArray, high: FloatArray, clock: _Clock) -> None:
+        """Bound posteriors by how probable it is that all decisions go as they did: 1 - `chance`.
+
+        What is so in a share of all worlds is so in at most that share divided by 1 - `chance` of
+        those that are left.
+        """
+        chance = sum(one.otherwise(self.worlds, clock) for one in self.asked)
+        if chance < 1:
+            shares = self.worlds.shares[self.cells]
+            most = shares / (1 - chance) * (1 + _UP)
+            least = (shares - chance) / (1 - chance) - _UP
+            high[self.cells] = np.minimum(high[self.cells], most)
+            low[self.cells] = np.maximum(low[self.cells], least)
+
     def walk(self, clock: _Clock, random: np.random.Generator) -> None:
         """Exchange further and further from the true world, while suspects are left."""
         everywhere = np.arange(len(self.cells))
@@ -419,6 +469,8 @@ def _telling(
     """The decisions that are not seen to go as they did in every world; small ones first."""
     early, found, rest = clock.part(_IDLE), [], []
     for one in sorted(asked, key=lambda one: len(one.decision.people)):
+        if one.n_children > _HALVES and not one.otherwise(worlds, early):
+            continue
         if not early.over and not one.moves(worlds, random):
             rest.append((one.many(worlds), one))
         else:

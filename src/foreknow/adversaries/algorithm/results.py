@@ -39,33 +39,17 @@ _UNKNOWN = 0.999
 
 @dataclass(frozen=True)
 class Case:
-    """What the adversary believes of some people who are alike to them, about one value.
+    """What the adversary believes of some people who are alike to them, about one value."""
 
-    Attributes
-    ----------
-    rows : tuple of int
-        Their rows in the table, from 1.
-    value : label
-    probability : float
-        The posterior of each of them; an estimate where `exact` is None.
-    exact : Fraction or None
-    low, high : float
-        Its interval; both the posterior where it is exact.
-    share : Fraction
-        The share of the value in their group: what the release says by itself. Of people who are
-        left out it says nothing: the share in the whole table.
-    limit : Fraction or None
-        The lowest limit that the policy sets for the value.
-    """
-
-    rows: tuple[int, ...]
+    rows: tuple[int, ...]  # their rows in the table, from 1
     value: Label
-    probability: float
+    probability: float  # the posterior of each of them; an estimate where `exact` is None
     exact: Fraction | None
-    low: float
+    low: float  # its interval; both the posterior where it is exact
     high: float
+    # of the value in their group: what the release says by itself; of people left out: in the table
     share: Fraction
-    limit: Fraction | None
+    limit: Fraction | None  # the lowest limit that the policy sets for the value
 
     @property
     def surer(self) -> bool:
@@ -164,6 +148,11 @@ class Attack(Result):
         return self._posteriors.kept
 
     @property
+    def proof(self) -> str:
+        """Of a proof or bound: why it holds, in one clause, if the method says it."""
+        return self._posteriors.proof
+
+    @property
     def parts(self) -> int:
         """Of how many parts it is known that they do not bear on one another."""
         return self._posteriors.parts
@@ -191,6 +180,11 @@ class Attack(Result):
     def n_worlds(self) -> int:
         """How many worlds the release has, if nobody knew the algorithm."""
         return self._posteriors.worlds.n_worlds
+
+    @property
+    def n_worlds_text(self) -> str:
+        """The same as a text; of very many, only about how many."""
+        return self._posteriors.worlds.amount
 
     @property
     def looked(self) -> int:
@@ -380,8 +374,9 @@ class Attack(Result):
             "how": self.how,
             "highest": None if self.highest is None else str(self.highest),
             **({"kept": True} if self.kept else {}),
+            **({"proof": self.proof} if self.proof else {}),
             "seen": self.what,
-            "worlds": amount_text(self.n_worlds),
+            "worlds": self._posteriors.worlds.amount,
             "looked": amount_text(self.looked),
             "consistent": amount_text(self.consistent),
             "parts": self.parts,

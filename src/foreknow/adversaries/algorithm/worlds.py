@@ -123,6 +123,14 @@ class Worlds:
         """How many worlds there are, people being told apart."""
         return math.prod(_ways(bag) for bag in self.bags.tolist())
 
+    @cached_property
+    def amount(self) -> str:
+        """The same in words; of very many, only about how many."""
+        logs = np.cumsum(np.log10(np.arange(1, int(self.bags.sum(axis=1).max()) + 1)))
+        logs = np.append(0.0, logs)
+        power = float(logs[self.bags.sum(axis=1)].sum() - logs[self.bags].sum())
+        return f"about 10^{power:.0f}" if power > _MOST_DIGITS + 1 else amount_text(self.n_worlds)
+
     def ways(self, group: int) -> int:
         """How many ways there are to assign the bag of one group."""
         return _ways(self.bags[group].tolist())

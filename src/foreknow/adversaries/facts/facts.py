@@ -6,6 +6,7 @@ Ramakrishnan), sections 4 to 6.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -16,16 +17,20 @@ import numpy as np
 
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst
-from foreknow.adversaries.facts.minima import FactsMeasure, attaining, exact_minimum, theorem2_terms
-from foreknow.adversaries.facts.profiles import Profiles, profiles
-from foreknow.adversaries.facts.ratios import FloatArray
+from foreknow.adversaries.facts.minima import (
+    ExactMinimum,
+    FactsMeasure,
+    attaining,
+    exact_minimum,
+    theorem2_terms,
+)
+from foreknow.adversaries.facts.profiles import FORMULAS, FloatArray, Profiles, profiles
 from foreknow.adversaries.facts.skyline import front
 from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
-from foreknow.adversaries.facts.witness import FactsWitness, witness_of
 from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Label
+from foreknow.data.labels import Label, in_order
 from foreknow.data.sparse import IntArray
 from foreknow.data.windows import Windows
 from foreknow.errors import InputError, hints
@@ -36,7 +41,7 @@ from foreknow.settings import Amount, Settings
 class FactsSettings(Settings):
     """``facts = { l = 1, k = 5, m = 2 }`` in a policy file."""
 
-    l: Amount = 0  # noqa: E741
+    l: Amount = 0
     k: Amount = 0
     m: Amount = 0
 
@@ -80,7 +85,7 @@ class Facts:
     [Fraction(1, 4), Fraction(1, 2), Fraction(1, 1)]
     """
 
-    l: int = 0  # noqa: E741
+    l: int = 0
     k: int = 0
     m: int = 0
     key: ClassVar[str] = "facts"
@@ -105,10 +110,6 @@ class Facts:
         value : label, optional
             The sensitive value; default: the worst one. A value that occurs nowhere has
             probability 0.
-
-        Returns
-        -------
-        Disclosure
         """
         counts = counts_of(release)
         if value is None:
@@ -321,3 +322,124 @@ class _Fronts:
 
     def _of(self, code: int) -> Profiles:
         return self.profiles.of(code)
+
+
+# ---- the facts that attain it -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FactsWitness:
+    """Facts that attain a breach probability, whichever members of the groups are meant.
+
+    Under ``set`` and ``multiset`` `ruled_out` come only with the inferred value: had the target one
+    of them, it would have that one too. Where fewer facts than the limit allows already give
+    certainty, only those are named.
+    """
+
+    value: Label  # what the adversary infers
+    target_group: Label
+    ruled_out: tuple[Label, ...]  # values that the target is known not to have
+    # of the people of whom something is known; None where nobody is needed
+    known_group: Label | None
+    # how many of them are known to have which value; but under ``single`` alone: not to have it
+    known: dict[Label, int]
+    family_group: Label | None  # of the relatives; None where none is needed
+    family: int  # how many relatives, other than target and known people
+    target_position: int  # the same groups by their position in the counts
+    known_position: int | None
+    family_position: int | None
+    semantics: Semantics = "single"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; known people as a list of [value, count]."""
+        known = [[value, count] for value, count in self.known.items()]
+        told: dict[str, Any] = {"ruled_out": list(self.ruled_out), "known": known}
+        if self.semantics != "single":
+            told = {"co_occurring": list(self.ruled_out), "known_without": sum(self.known.values())}
+        return {
+            "target_group": self.target_group,
+            **told,
+            "known_group": self.known_group,
+            "family_group": self.family_group,
+            "family": self.family,
+        }
+
+
+def witness_of(
+    counts: GroupCounts,
+    code: int,
+    amounts: tuple[int, int, int],
+    found: ExactMinimum,
+) -> FactsWitness:
+    """Spell out an exact minimum as facts, no more of them than attain it."""
+    value = counts.values[code]
+    bag = counts.bag(found.target)
+    bag.pop(value)
+    most_frequent = sorted(in_order(bag), key=bag.__getitem__, reverse=True)
+    if not found.ratio:
+        amounts = _enough(counts, value, most_frequent, amounts, found)
+    _, k, m = amounts
+    used = tuple(most_frequent[: amounts[0]])
+    known_at = found.family if found.known == "with family" else found.target
+    if counts.semantics != "single":
+        known = {value: k} if k else {}
+    else:
+        others = counts.bag(known_at)
+        for label in [value, *used] if known_at == found.target else [value]:
+            del others[label]
+        known = _some(others, k)
+    return FactsWitness(
+        value=value,
+        target_group=counts.group_label(found.target),
+        ruled_out=used,
+        known_group=counts.group_label(known_at) if known else None,
+        known=known,
+        family_group=counts.group_label(found.family) if m else None,
+        family=m,
+        target_position=found.target,
+        known_position=known_at if known else None,
+        family_position=found.family if m else None,
+        semantics=counts.semantics,
+    )
+
+
+def _enough(
+    counts: GroupCounts,
+    value: Label,
+    others: list[Label],
+    amounts: tuple[int, int, int],
+    found: ExactMinimum,
+) -> tuple[int, int, int]:
+    """The least amounts that give certainty where these do: links go first, then known people."""
+    formulas, (_, k, m) = FORMULAS[counts.semantics], amounts
+    n, s, bag = int(counts.sizes[found.target]), _held(counts, found.target, value), counts.bag
+    family_n, family_s = int(counts.sizes[found.family]), _held(counts, found.family, value)
+    frequent = [bag(found.target)[label] for label in others[: amounts[0]]]
+    with_target, with_family = found.known != "with family", found.known != "with target"
+
+    def certain(out: int, k: int, m: int) -> bool:
+        slack = formulas.slack_exact(n, s, frequent[:out])
+        if formulas.t_exact(n, s, slack, k if with_target else 0) == 0:
+            return True
+        taken = (k if with_family else 0) + (found.target == found.family)
+        return formulas.v_exact(family_n, family_s, m, taken) == 0
+
+    out, k, m = len(frequent), min(k, n + family_n), min(m, family_n)
+    m = bisect_left(range(m), True, key=lambda fewer: certain(out, k, fewer))
+    k = bisect_left(range(k), True, key=lambda fewer: certain(out, fewer, m))
+    return bisect_left(range(out), True, key=lambda fewer: certain(fewer, k, m)), k, m
+
+
+def _some(bag: dict[Label, int], most: int) -> dict[Label, int]:
+    """At most so many people of a bag, the most frequent values first."""
+    chosen: dict[Label, int] = {}
+    for value in sorted(in_order(bag), key=bag.__getitem__, reverse=True):
+        if most <= 0:
+            break
+        chosen[value] = min(bag[value], most)
+        most -= chosen[value]
+    return chosen
+
+
+def _held(counts: GroupCounts, group: int, value: Label) -> int:
+    return counts.bag(group)[value]

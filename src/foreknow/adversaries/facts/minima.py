@@ -8,8 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from foreknow.adversaries.facts.profiles import Profiles, profiles
-from foreknow.adversaries.facts.ratios import Amount, FloatArray, safe_product
+from foreknow.adversaries.facts.profiles import Amount, FloatArray, Profiles, profiles, safe_product
 from foreknow.adversaries.ledger import Cells
 from foreknow.adversaries.protocol import Mask
 from foreknow.data.counts import GroupCounts, Semantics
@@ -63,10 +62,7 @@ def theorem2_terms(found: Profiles, k: Amount, m: Amount) -> Theorem2Terms:
 
 
 class FactsMeasure:
-    """What a ledger keeps of groups against facts: the five ratios of each value.
-
-    Where everybody has one value this is the ledger of SkylineAnonymize (figure 6, corrected).
-    """
+    """What a ledger keeps of groups against facts (SkylineAnonymize, figure 6, corrected)."""
 
     def __init__(
         self,
@@ -121,11 +117,7 @@ class FactsMeasure:
         return fewest
 
     def worst(self, counts: GroupCounts) -> Cells:
-        """The worst cell of each group by itself: that of its commonest wanted value.
-
-        Every ratio falls with more holders and with less to spare, and of any two values the
-        commoner one has no more to spare. Its key stands for all. Where everybody has one value.
-        """
+        """The worst cell of each group of single values: every ratio falls with more holders."""
         group, most = np.arange(counts.n_groups), counts.top_sums(1)
         if self.wanted is not None:
             most = np.zeros(counts.n_groups, dtype=np.int64)
@@ -165,11 +157,7 @@ class FactsMeasure:
 
 
 def attaining(found: Profiles, k: int, m: int) -> Profiles:
-    """Keep the profiles that may attain one of the five minima of their value.
-
-    Floats rank; whatever comes within 1e-9 of a minimum is kept, so that what is left holds the
-    exact minima of everything. Equal profiles are kept once.
-    """
+    """Keep the profiles within 1e-9 of one of the five minima of their value, each once."""
     if not len(found):
         return found
     starts = found.starts
@@ -197,11 +185,7 @@ class ExactMinimum:
 
 
 def exact_minimum(found: Profiles, k: int, m: int) -> ExactMinimum:
-    """Find the least negated ratio over the profiles of one value; at least one is needed.
-
-    Ties go to one group for all, in which case the places are always possible: two different
-    groups are named only where they are strictly better, and then they do differ.
-    """
+    """The least negated ratio over the profiles of one value; ties go to one group for all."""
     if len(found) > _FEW:
         found = attaining(found, k, m)
     n, s, slack, formulas = found.n.tolist(), found.s.tolist(), found.exact_slack(), found.formulas

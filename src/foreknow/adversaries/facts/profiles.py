@@ -11,56 +11,222 @@ the l most frequent others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.facts.ratios import (
-    FORMULAS,
-    Amount,
-    FloatArray,
-    Formulas,
-    slack_multiset,
-    slack_set,
-)
-from foreknow.data.counts import GroupCounts
+from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.sparse import IntArray, distinct, order_of
 from foreknow.numbers import CLOSE
+
+FloatArray = NDArray[np.float64]
+# An amount of facts, of all cells alike or of each.
+Amount: TypeAlias = "int | IntArray"
+
+_BLOCK = 1 << 16
+TINY = float(np.nextafter(0, 1))
+
+
+def capped(amount: Amount) -> Amount:
+    """No more than any release has people, so that whole numbers do not overflow."""
+    return min(amount, 2**61) if isinstance(amount, int) else np.minimum(amount, 2**61)
+
+
+def t_ratio(n: IntArray, s: IntArray, slack: NDArray[Any], k: Amount) -> FloatArray:
+    """T(l, k): odds against the target having the value."""
+    left: FloatArray = np.maximum(slack - capped(k), 0).astype(np.float64)
+    left /= s
+    return left
+
+
+def v_ratio(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
+    """V(m, k): chance that none of m family members has the value, as float64."""
+    none = np.equal(m, 0)
+    if none.all():
+        return np.ones(len(n))
+    m, k = capped(m), capped(k)
+    # Clipped where the last numerator is not positive.
+    possible = (n - s - k - (m - 1) > 0) & ~none
+    product = (possible | none).astype(np.float64)
+    if not possible.any():
+        return product
+    inside = np.flatnonzero(possible) if not possible.all() else slice(None)
+    free = (n - k)[inside].astype(np.float64)
+    own = s[inside].astype(np.float64)
+    family = m if isinstance(m, int) else m[inside].astype(np.float64)
+    # The same chance, counted from the family or from the holders of the value: fewer factors.
+    fewest, most = int(own.max()), int(np.max(family))
+    if most <= fewest:
+        upto = None if isinstance(family, int) else family
+        product[inside] = _falling(free - own, free, most, upto)
+    else:
+        product[inside] = _falling(free - family, free, fewest, own)
+    product[inside] = np.maximum(product[inside], TINY)
+    return product
+
+
+def safe_product(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Multiply ratios so that a product is 0 only if a factor is, never by underflow."""
+    with np.errstate(invalid="ignore"):
+        product = one * other
+    lost = (product == 0) & (one > 0) & (other > 0)
+    return np.where(lost, TINY, product)
+
+
+def _falling(
+    top: FloatArray, bottom: FloatArray, steps: int, upto: FloatArray | None = None
+) -> FloatArray:
+    """Product over i < steps (and i < upto) of (top - i) / (bottom - i)."""
+    product = np.ones(len(top))
+    block = max(1, _BLOCK // max(1, len(top)))
+    for start in range(0, steps, block):
+        i = np.arange(start, min(start + block, steps), dtype=np.float64)[:, None]
+        if upto is None:
+            product *= np.prod((top - i) / (bottom - i), axis=0)
+        else:
+            within = i < upto
+            upper = np.where(within, top - i, 1.0)
+            product *= np.prod(upper / np.where(within, bottom - i, 1.0), axis=0)
+    return product
+
+
+def t_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
+    """T(l, k) of one group as a fraction."""
+    return Fraction(max(int(slack) - k, 0), s)
+
+
+def v_exact(n: int, s: int, m: int, k: int) -> Fraction:
+    """V(m, k) of one group as a fraction."""
+    if m == 0:
+        return Fraction(1)
+    if n - s - k - (m - 1) <= 0:
+        return Fraction(0)
+    if m <= s:
+        return Fraction(math.perm(n - s - k, m), math.perm(n - k, m))
+    return Fraction(math.perm(n - k - m, s), math.perm(n - k, s))
+
+
+def t_set(n: IntArray, s: IntArray, slack: FloatArray, k: Amount) -> FloatArray:
+    """T(l, k) under ``set``, as float64."""
+    odds = np.maximum(n - s - capped(k), 0) / s
+    return safe_product(odds, slack)
+
+
+def t_multiset(n: IntArray, s: IntArray, slack: FloatArray, k: Amount) -> FloatArray:
+    """T(l, k) under ``multiset``, as float64."""
+    free = n - capped(k)
+    possible = free > 1
+    rate = s * np.log1p(-1 / np.where(possible, free, 2))  # log of the chance of no occurrence
+    odds = np.maximum(np.exp(rate) / -np.expm1(rate), TINY)
+    return safe_product(np.where(possible, odds, 0.0), slack)
+
+
+def v_multiset(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
+    """V(m, k) under ``multiset``, as float64; under ``set`` it is as under ``single``."""
+    m = capped(m)
+    free = n - capped(k)
+    possible = free > m
+    share = np.where(possible, m, 0) / np.where(possible, free, 1)
+    chance = np.maximum(np.exp(s * np.log1p(-share)), TINY)
+    return np.where(possible | np.equal(m, 0), chance, 0.0)
+
+
+def slack_set(n: IntArray, tops: IntArray) -> FloatArray:
+    """Chance of having none of some values under ``set``."""
+    chance = np.ones(len(n))
+    for column in tops.T:
+        chance = safe_product(chance, (n - column) / n)
+    return chance
+
+
+def slack_multiset(n: IntArray, occurrences: IntArray) -> FloatArray:
+    """Chance of having none of some values under ``multiset``, given how often all occur."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = np.maximum(np.exp(occurrences * np.log1p(-1 / n)), TINY)
+    return np.where(occurrences == 0, 1.0, np.where(n == 1, 0.0, chance))
+
+
+def t_set_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
+    """T(l, k) of one group under ``set`` as a fraction."""
+    return Fraction(max(n - s - k, 0), s) * slack
+
+
+def t_multiset_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
+    """T(l, k) of one group under ``multiset`` as a fraction."""
+    free = n - k
+    if free <= 1:
+        return Fraction(0)
+    none = (free - 1) ** s
+    return Fraction(none, free**s - none) * slack
+
+
+def v_multiset_exact(n: int, s: int, m: int, k: int) -> Fraction:
+    """V(m, k) of one group under ``multiset`` as a fraction."""
+    if m == 0:
+        return Fraction(1)
+    if n - k - m <= 0:
+        return Fraction(0)
+    return Fraction(n - k - m, n - k) ** s
+
+
+def slack_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
+    """How many people have neither the value nor one of the others."""
+    return Fraction(n - s - sum(others))
+
+
+def slack_set_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
+    """Chance of having none of some values under ``set``, as a fraction."""
+    chance = Fraction(1)
+    for count in others:
+        chance *= Fraction(n - count, n)
+    return chance
+
+
+def slack_multiset_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
+    """Chance of having none of some values under ``multiset``, as a fraction."""
+    return Fraction(n - 1, n) ** sum(others)
+
+
+class Formulas(NamedTuple):
+    """T and V of cells: of many as floats, of one as a fraction; and its exact slack."""
+
+    t: Callable[[IntArray, IntArray, NDArray[Any], Amount], FloatArray]
+    v: Callable[[IntArray, IntArray, Amount, Amount], FloatArray]
+    t_exact: Callable[[int, int, Fraction, int], Fraction]
+    v_exact: Callable[[int, int, int, int], Fraction]
+    slack_exact: Callable[[int, int, Sequence[int]], Fraction]
+
+
+FORMULAS: dict[Semantics, Formulas] = {
+    "single": Formulas(t_ratio, v_ratio, t_exact, v_exact, slack_exact),
+    "set": Formulas(t_set, v_ratio, t_set_exact, v_exact, slack_set_exact),
+    "multiset": Formulas(
+        t_multiset, v_multiset, t_multiset_exact, v_multiset_exact, slack_multiset_exact
+    ),
+}
+
+
+# ---- ratios -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Profiles:
-    """Profiles of cells; arrays of one shape.
+    """Profiles of cells; arrays of one shape."""
 
-    Attributes
-    ----------
-    value, group : int64 arrays
-        Codes of the sensitive value and of the group.
-    n, s : int64 arrays
-        People, and holders (under ``multiset`` occurrences) of the value.
-    slack : int64 array under ``single``, float64 otherwise
-    kind : int64 array or None
-        Profiles with equal `n` and `kind` have exactly the same to spare; None under ``single``,
-        where `slack` itself is exact.
-    counts : GroupCounts
-        What they were made of, for exact fractions; under ``single`` the profiles of several
-        counts may be joined, and say all themselves.
-    l : int
-        How many other values are used.
-    """
-
-    value: IntArray
+    value: IntArray  # the code of the sensitive value
     group: IntArray
     n: IntArray
-    s: IntArray
-    slack: NDArray[Any]
+    s: IntArray  # holders of the value; under ``multiset`` occurrences
+    slack: NDArray[Any]  # int64 under ``single``, float64 otherwise
+    # with equal `n` and `kind` slack is equal; None under ``single``, where it is exact
     kind: IntArray | None
-    counts: GroupCounts
-    l: int  # noqa: E741
+    counts: GroupCounts  # what they were made of, for exact fractions
+    l: int  # how many other values are used
 
     def __len__(self) -> int:
         return len(self.value)
@@ -158,11 +324,7 @@ class Profiles:
         return distinct(np.ravel_multi_index(columns, spans))
 
     def undominated(self, effort: int | None = None) -> Profiles:
-        """Drop profiles that another one of the same value is at least as bad as.
-
-        Floats that lie close together are not taken for equal, so that nothing is dropped that
-        might be a little worse.
-        """
+        """Drop profiles that another one of the same value is at least as bad as, surely."""
         alive = self
         kept: list[Profiles] = []
         n_values = int(self.value.max(initial=-1)) + 1
@@ -204,16 +366,13 @@ class Profiles:
         return perhaps
 
 
-def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = None) -> Profiles:  # noqa: E741
-    """Profiles of all cells of the wanted values when l other values are used.
-
-    They come in the order of the groups.
-    """
+def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = None) -> Profiles:
+    """Profiles of all cells of the wanted values, in the order of groups, if l others are used."""
     cells = slice(None) if wanted is None else np.flatnonzero(wanted[counts.codes])
     return profiles_of(counts, l, cells)
 
 
-def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:  # noqa: E741
+def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     """Profiles of some cells, in their order; see `profiles`."""
     group = counts.cell_groups[cells]
     s = counts.counts[cells]
@@ -235,11 +394,8 @@ def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:  # noqa: E
     return Profiles(value, group, n, s, slack_multiset(n, others), others, counts, l)
 
 
-def distinct_cells(counts: GroupCounts, l: int) -> IntArray | None:  # noqa: E741
-    """The first cell of each profile, where many groups are small, so that most are repeated.
-
-    None where numbers are too large to be looked up, or a person may have several values.
-    """
+def distinct_cells(counts: GroupCounts, l: int) -> IntArray | None:
+    """The first cell of each profile; None where that cannot be looked up."""
     if counts.semantics != "single":
         return None
     tops = [counts.top_sums(most) for most in (l + 1, l)]
@@ -261,9 +417,9 @@ def distinct_cells(counts: GroupCounts, l: int) -> IntArray | None:  # noqa: E74
     return np.sort(first[first >= 0]).astype(np.int64)
 
 
-def _slack_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:  # noqa: E741
+def _slack_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:
     """What cells have to spare under ``set``, and which of them have exactly the same."""
-    l = min(l, int(np.diff(counts.offsets).max(initial=0)))  # noqa: E741
+    l = min(l, int(np.diff(counts.offsets).max(initial=0)))
     rank, top_cells = _ranked(counts)
     group, own = counts.cell_groups[cells], np.minimum(rank[cells], l)
     present, place = np.unique(group, return_inverse=True)

@@ -16,8 +16,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from foreknow.adversaries.facts.minima import exact_minimum, theorem2_terms
-from foreknow.adversaries.facts.profiles import Profiles, distinct_cells, profiles, profiles_of
-from foreknow.adversaries.facts.ratios import FloatArray
+from foreknow.adversaries.facts.profiles import (
+    FloatArray,
+    Profiles,
+    distinct_cells,
+    profiles,
+    profiles_of,
+)
 from foreknow.adversaries.facts.windows import worst_window
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.data.counts import GroupCounts
@@ -40,9 +45,9 @@ _REMEMBERED = 1 << 26
 _OVERHEAD = 2048
 
 
-def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:  # noqa: E741
+def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:
     """Undominated profiles of all values or one, by value; the counts remember up to 64 MB."""
-    l = min(l, counts.n_values)  # noqa: E741
+    l = min(l, counts.n_values)
     memory = counts.memory
     if ("front", l) in memory:
         whole: Profiles = memory["front", l]
@@ -60,12 +65,9 @@ def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:  # 
     return found
 
 
-def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]:  # noqa: E741
-    """Undominated profiles of some values, which are ascending, a block of values at a time.
-
-    At least one block; nothing is remembered.
-    """
-    l = min(l, counts.n_values)  # noqa: E741
+def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]:
+    """Undominated profiles of some values, which are ascending; at least one block of them."""
+    l = min(l, counts.n_values)
     if len(codes) == counts.n_values and len(counts.codes) <= _AT_ONCE and _narrow(counts, l):
         yield profiles(counts, l).undominated(_EFFORT).distinct()
         return
@@ -86,7 +88,7 @@ def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]: 
             return
 
 
-def _narrow(counts: GroupCounts, l: int) -> bool:  # noqa: E741
+def _narrow(counts: GroupCounts, l: int) -> bool:
     return counts.semantics != "set" or len(counts.codes) * (l + 1) <= _AT_ONCE
 
 
@@ -108,10 +110,7 @@ def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]
 
 
 def _joined(parts: list[Profiles]) -> Profiles:
-    """Profiles of one l, one block of values after the other; at least one block.
-
-    Under ``set`` the kinds of one block say nothing of those of another.
-    """
+    """Profiles of one l, one block of values after the other; at least one block."""
     if parts[0].counts.semantics == "set":
         shifts = np.cumsum([0, *(int(part.identity.max(initial=-1)) + 1 for part in parts)])
         parts = [
@@ -203,11 +202,11 @@ def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
     most = windows.counts.n_people
 
     @cache
-    def withstands(l: int, k: int, m: int) -> bool:  # noqa: E741
+    def withstands(l: int, k: int, m: int) -> bool:
         return worst_window(windows, (l, k, m))[1] < limit
 
     found: Skyline = []
-    for l in range(windows.counts.n_values):  # noqa: E741
+    for l in range(windows.counts.n_values):
         if not withstands(l, 0, 0):
             break
         k, m, stairs = most, 0, list[tuple[int, int, int]]()
@@ -221,7 +220,7 @@ def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
     return sorted(found)
 
 
-def _at_k(withstands: Callable[[int, int, int], bool], l: int, m: int, k: int) -> bool:  # noqa: E741
+def _at_k(withstands: Callable[[int, int, int], bool], l: int, m: int, k: int) -> bool:
     return withstands(l, k, m)
 
 
@@ -261,21 +260,12 @@ def knowledge_skylines(release: HasCounts, confidence: Number) -> dict[Label, Sk
 
 @dataclass(eq=False)
 class _Class:
-    """Values that had the same profiles up to some l: what holds of one of them holds of all.
+    """Values that had the same profiles up to some l: what holds of one of them holds of all."""
 
-    Attributes
-    ----------
-    stairs : int array
-        What is withstood at this l: for each m from 0, the largest k, as long as some is.
-    before : _Class or None
-        The class at the l before.
-    points : list of (l, k, m)
-        The corners at the l before.
-    """
-
+    # what is withstood at this l: for each m from 0, the largest k, as long as some is
     stairs: IntArray
-    before: _Class | None = None
-    points: Skyline = field(default_factory=list)
+    before: _Class | None = None  # the class at the l before
+    points: Skyline = field(default_factory=list)  # the corners (l, k, m) at the l before
 
     def skyline(self) -> Skyline:
         """All points below this l."""
@@ -287,18 +277,14 @@ class _Class:
 
 
 def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Skyline]:
-    """The skylines of some values, ascending and each occurring; all of one l before the next.
-
-    So that what was worked out for an l can be forgotten, and values that are alike are judged
-    once.
-    """
+    """The skylines of some values, ascending and each occurring; all of one l before the next."""
     n_others = int(np.count_nonzero(counts.totals)) - 1
     # No group has more other values: to know of more of them adds nothing.
     most = min(n_others, int(np.diff(counts.offsets).max(initial=0)))
     least_odds = (1 - limit) / limit
     found: dict[int, Skyline] = {}
     alive, own = codes, list[_Class]()  # the class of each value that is alive
-    for l in range(most + 1):  # noqa: E741
+    for l in range(most + 1):
         now: list[_Class] = []
         for part in _fronts(counts, l, alive):
             now += _next_classes(part, own[len(now) :], least_odds, l)
@@ -325,7 +311,7 @@ def _settle(found: dict[int, Skyline], codes: IntArray, classes: list[_Class]) -
             found[code] = known[id(each)]
 
 
-def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:  # noqa: E741
+def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:
     """The fronts of some values; remembered where there are few values."""
     if len(codes) == 1:
         return [front(counts, l, int(codes[0]))]
@@ -338,10 +324,7 @@ def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:
 
 
 def _next_classes(
-    found: Profiles,
-    before: list[_Class],
-    least_odds: Fraction,
-    l: int,  # noqa: E741
+    found: Profiles, before: list[_Class], least_odds: Fraction, l: int
 ) -> list[_Class]:
     """The class of each value of some fronts; `before` has those at the l before, or is empty."""
     starts = found.starts
@@ -368,7 +351,7 @@ def _next_classes(
     return [made[i] for i in number]
 
 
-def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:  # noqa: E741
+def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:
     """Where one more relative, or one more of the l, costs a known person; sorted."""
     corner = np.append(stairs[1:] < stairs[:-1], True) & (above < stairs)
     (m,) = np.nonzero(corner[::-1])
@@ -378,10 +361,7 @@ def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:  # noqa: E74
 
 @dataclass(frozen=True)
 class _Slices:
-    """What is withstood of k and m at one l, for some values.
-
-    Stairs are an array: for each m from 0, the largest k that is withstood; as long as some is.
-    """
+    """What some values withstand at one l: for each m from 0, the largest k, as long as some is."""
 
     profiles: Profiles  # of one value after the other
     offsets: IntArray  # where those of each value begin, and the end
@@ -458,10 +438,7 @@ class _Slices:
 
 
 def _search(most: IntArray, safe: Callable[[IntArray, IntArray], Mask]) -> IntArray:
-    """Halve, at each position, towards the largest amount from 0 to `most` that is safe, or -1.
-
-    `safe` takes positions and an amount for each.
-    """
+    """The largest amount from 0 to `most` that is safe at each position, or -1."""
     low, high = np.full(len(most), -1), most.copy()
     while len(unsettled := np.flatnonzero(low < high)):
         middle = (low[unsettled] + high[unsettled] + 1) // 2

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.facts.minima import FactsMeasure
-from foreknow.adversaries.facts.profiles import Profiles
-from foreknow.adversaries.facts.ratios import (
+from foreknow.adversaries.facts.profiles import (
     FloatArray,
+    Profiles,
     safe_product,
     t_exact,
     t_ratio,
@@ -70,7 +70,7 @@ class Block:
 
     counts: GroupCounts
     last: IntArray  # of each window, the code of its last value
-    l: int  # noqa: E741
+    l: int
     start: int  # groups
     end: int
 
@@ -189,11 +189,8 @@ class Block:
         return others
 
 
-def _running_largest(many: IntArray, group: IntArray, l: int) -> Iterator[IntArray]:  # noqa: E741
-    """Sums of the 1, 2, ... l largest counts of a group so far; groups ascend.
-
-    The largest so far is kept; what it displaces, or does not exceed it, goes on to the next.
-    """
+def _running_largest(many: IntArray, group: IntArray, l: int) -> Iterator[IntArray]:
+    """Sums of the 1, 2, ... l largest counts of a group so far; groups ascend."""
     shift = group * (int(many.max(initial=0)) + 1)
     new = np.ones(len(many), dtype=bool)
     new[1:] = group[1:] != group[:-1]
@@ -207,9 +204,9 @@ def _running_largest(many: IntArray, group: IntArray, l: int) -> Iterator[IntArr
         passed = np.minimum(earlier, passed)
 
 
-def blocks(counts: GroupCounts, last: IntArray, l: int) -> Iterator[Block]:  # noqa: E741
+def blocks(counts: GroupCounts, last: IntArray, l: int) -> Iterator[Block]:
     """Whole groups, so many cells at once."""
-    l = min(l, int(np.diff(counts.offsets).max(initial=0)))  # noqa: E741
+    l = min(l, int(np.diff(counts.offsets).max(initial=0)))
     most, start = max(1, _BLOCK // (min(l, _FEW) + 1)), 0
     while start < counts.n_groups:
         upto = np.searchsorted(counts.offsets, counts.offsets[start] + most, side="right")
@@ -241,7 +238,7 @@ def _distinct(
 
 def worst_window(windows: Windows, amounts: tuple[int, int, int]) -> tuple[Window, Fraction]:
     """The window of which an adversary with (l, k, m) facts can be surest, and how sure."""
-    l, k, m = amounts  # noqa: E741
+    l, k, m = amounts
     several, codes, spans = [], [], []
     for block in blocks(windows.counts, windows.last, l):
         pieces = block.every() if m else block.own()

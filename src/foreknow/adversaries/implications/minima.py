@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.facts.ratios import FloatArray, safe_product
+from foreknow.adversaries.facts.profiles import FloatArray, safe_product
 from foreknow.adversaries.ledger import Cells
 from foreknow.adversaries.protocol import Mask
 from foreknow.data.counts import GroupCounts
@@ -29,15 +29,11 @@ from foreknow.numbers import CLOSE
 
 
 class Buckets:
-    """The least chances of many buckets, for up to k atoms beside a target's.
-
-    `n` people in each; `tops`, shape (k + 2, buckets): how often the c most frequent values of
-    each occur, for c from 0.
-    """
+    """The least chances of many buckets of `n` people, for up to k atoms beside a target's."""
 
     def __init__(self, n: IntArray, tops: IntArray) -> None:
         self.n = n
-        self.tops = tops
+        self.tops = tops  # (k + 2, buckets): how often the c most frequent values occur, from c = 0
         self.k = len(tops) - 2
         # A chance of k atoms is at least n ** -k: only where that may underflow is care needed.
         careful = self.k * np.log10(n.max(initial=1) + 1.0) > 300
@@ -251,10 +247,7 @@ def ratio(odds: FloatArray, spread_atoms: FloatArray) -> FloatArray:
 
 
 class ImplicationsMeasure:
-    """What a ledger keeps of groups against implications: M(h) and W(x), for 0 to k atoms.
-
-    All targets have one limit, so the least W(x) over the targets of a group says all of it.
-    """
+    """What a ledger keeps of groups against implications: M(h), and the least W(x) of targets."""
 
     has_fractions: ClassVar[bool] = False
     by_values: ClassVar[None] = None

@@ -71,23 +71,16 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Groups that differ, laid out: a cell for each signature and held value of each.
-
-    Cells of case c are ``offsets[c]:offsets[c + 1]``, one signature after another. `times` is how
-    many groups are like it.
-    """
+    """Groups that differ; case c has ``offsets[c]:offsets[c + 1]``, by signature and held value."""
 
     cases: SignatureGroups
-    times: FloatArray
+    times: FloatArray  # how many groups are like it
     case_of: IntArray
     seconds: tuple[float, float] = JUDGING
 
     @classmethod
     def of(cls, groups: SignatureGroups, seconds: tuple[float, float] = JUDGING) -> Layout:
-        """Lay out groups; those that are alike share a case.
-
-        Exact posteriors may take so many seconds, and so many for each person, about.
-        """
+        """Lay out groups; exact posteriors may take so many seconds, and so many a person."""
         first, case_of = groups.distinct()
         times = np.bincount(case_of, minlength=len(first)).astype(np.float64)
         return cls(groups.take(first), times, case_of, seconds)

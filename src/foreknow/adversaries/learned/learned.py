@@ -18,10 +18,9 @@ from pydantic import Field
 
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.adversaries.learned.expectation import Layout
-from foreknow.adversaries.learned.fit import Fit, fit
-from foreknow.adversaries.learned.kinds import Kinds
+from foreknow.adversaries.learned.fit import Fit, Kinds, fit
 from foreknow.adversaries.priors.priors import Priors
-from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
+from foreknow.adversaries.priors.signature_groups import FloatArray
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.counts import GroupCounts, Semantics
@@ -51,33 +50,17 @@ class LearnedSettings(Settings):
 
 @dataclass(frozen=True)
 class LearnedWitness:
-    """The person of whom the adversary becomes surest.
-
-    Attributes
-    ----------
-    value : label
-    group : label
-        The group of the person.
-    signature : dict of str to str or None
-        What is known of them; all members of the group with it are alike.
-    people : int
-        How many these are.
-    size, holders : int
-        People of the group, and occurrences of the value in it.
-    statistics : float
-        How sure the adversary is by what was learned alone, for anybody of this signature.
-    low, high : float or None
-        Between these the posterior lies in 90 of 100 cases, if the statistics are off by what a
-        sample is off; None where these errors were not worked out.
-    """
+    """The person of whom the adversary becomes surest."""
 
     value: Label
-    group: Label
+    group: Label  # of the person
+    # what is known of them; all members of the group with it are alike
     signature: dict[str, str | None]
-    people: int
-    size: int
-    holders: int
-    statistics: float
+    people: int  # how many these are
+    size: int  # people of the group
+    holders: int  # occurrences of the value in it
+    statistics: float  # how sure what was learned alone makes, of anybody of this signature
+    # between these the posterior lies in 90 of 100 cases, if the errors are those of a sample
     low: float | None
     high: float | None
 
@@ -324,19 +307,11 @@ class Learned:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Learning:
-    """What was learned from a release, and how sure of everybody it makes.
-
-    Attributes
-    ----------
-    counts : GroupCounts
-    kinds : Kinds
-    fit : Fit or None
-        How it was learned; None where it was given.
-    """
+    """What was learned from a release, and how sure of everybody it makes."""
 
     counts: GroupCounts
     kinds: Kinds
-    fit: Fit | None
+    fit: Fit | None  # how it was learned; None where it was given
     layout: Layout
     statistics: FloatArray  # by cell
     of_people: Signatures
@@ -552,13 +527,13 @@ def learn(adversary: Learned, release: HasCounts, *, brief: bool = False) -> Lea
         labels = of_people.labels
         kinds = Kinds(of_people.attributes, labels, np.arange(len(labels)))
         matrix = given.matrix(labels, [str(value) for value in counts.values])
-        layout = Layout.of(_checked(kinds.groups(of_people, *bags), counts))
+        layout = Layout.of(kinds.groups(of_people, *bags).checked(counts))
         statistics = matrix.chances[layout.signature, layout.value]
         return Learning(counts, kinds, None, layout, statistics, of_people, matrix.chances)
     kinds = Kinds.of(of_people, bandwidth)
     smoothing = None if adversary.smoothing is None else float(as_fraction(adversary.smoothing))
     found = fit(
-        _checked(kinds.groups(of_people, *bags), counts),
+        kinds.groups(of_people, *bags).checked(counts),
         kinds,
         counts.n_values,
         smoothing=smoothing,
@@ -568,17 +543,6 @@ def learn(adversary: Learned, release: HasCounts, *, brief: bool = False) -> Lea
     )
     everything = found.chances
     return Learning(counts, kinds, found, found.layout, found.without_own, of_people, everything)
-
-
-def _checked(groups: SignatureGroups, counts: GroupCounts) -> SignatureGroups:
-    odd = np.flatnonzero(groups.sizes != counts.sizes)
-    if len(odd):
-        g = int(odd[0])
-        raise DataError(
-            f"group {counts.group_label(g)!r} has {int(groups.sizes[g])} people by signature but "
-            f"{int(counts.sizes[g])} values; everyone has exactly one"
-        )
-    return groups
 
 
 def _truth(

@@ -37,30 +37,16 @@ _MOST_GAINS = 1024
 
 @dataclass(frozen=True)
 class PriorsWitness:
-    """The person of whom the adversary becomes surest.
-
-    Attributes
-    ----------
-    value : label
-    group : label
-        The group of the person.
-    signature : dict of str to str or None
-        What the adversary knows of them; all members of the group with it are alike.
-    people : int
-        How many these are.
-    size, holders : int
-        People of the group, and occurrences of the value in it.
-    prior : Fraction
-        How likely the value was before the release.
-    """
+    """The person of whom the adversary becomes surest."""
 
     value: Label
-    group: Label
+    group: Label  # of the person
+    # what the adversary knows of them; all members of the group with it are alike
     signature: dict[str, str | None]
-    people: int
-    size: int
-    holders: int
-    prior: Fraction
+    people: int  # how many these are
+    size: int  # people of the group
+    holders: int  # occurrences of the value in it
+    prior: Fraction  # how likely the value was before the release
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -69,15 +55,9 @@ class PriorsWitness:
 
 @dataclass(frozen=True)
 class Gain:
-    """How many times as likely something became by a release.
+    """How many times as likely something became by a release."""
 
-    Attributes
-    ----------
-    posterior : Disclosure
-        The highest relative to its prior.
-    """
-
-    posterior: Disclosure
+    posterior: Disclosure  # the highest relative to its prior
 
     @property
     def ratio(self) -> float:
@@ -145,14 +125,7 @@ def _judge(
     matrix = table.matrix(signatures.labels, [str(value) for value in counts.values])
     people = signatures.offsets, signatures.codes, signatures.people
     groups = SignatureGroups(*people, counts.offsets, counts.codes, counts.counts)
-    odd = np.flatnonzero(groups.sizes != counts.sizes)
-    if len(odd):
-        g = int(odd[0])
-        raise DataError(
-            f"group {counts.group_label(g)!r} has {int(groups.sizes[g])} people by signature but "
-            f"{int(counts.sizes[g])} values; everyone has exactly one"
-        )
-    found = posteriors(groups, matrix, reading)
+    found = posteriors(groups.checked(counts), matrix, reading)
     impossible = found.impossible
     if len(impossible):
         label = counts.group_label(int(impossible[0]))
@@ -246,10 +219,7 @@ class Judged:
         return _Secret(value, (code,), cells, upper, lower, self.found.bounded[cells])
 
     def _of_set(self, codes: Sequence[int], name: Label) -> _Secret:
-        """Values whose posteriors are added up; of the cells of a place the first stands for all.
-
-        Cells of one case and signature follow each other.
-        """
+        """Values whose posteriors are added up; a place's first cell stands for all."""
         case, signature, value = self._cells
         cells = np.flatnonzero(np.isin(value, codes))
         if not len(cells):
@@ -414,10 +384,7 @@ class _Recoded:
 def judged_set(
     release: HasCounts, table: PriorTable, reading: Reading, members: Sequence[str], name: Label
 ) -> tuple[Judged, list[int]]:
-    """Judge a release for values that are one secret: what came of it, and the codes of these.
-
-    Under ``binary`` they are one value, which is had or not had.
-    """
+    """Judge a release for values that are one secret (``binary``: one value); and their codes."""
     counts = counts_of(release)
     of = np.array([str(value) in members for value in counts.values], dtype=bool)
     if reading == "joint":

@@ -221,11 +221,7 @@ def exact_group(
     reading: Reading = "joint",
     reach: int = EXACT_REACH,
 ) -> list[list[Fraction | None]]:
-    """Exact posteriors of one group, by its signatures and held values.
-
-    None stands where no world has a positive weight: everywhere under ``joint``, for single
-    values under ``binary``, which is the joint reading of two values, {x, not x}.
-    """
+    """Exact posteriors of a group by signature and held value; None where worlds have no weight."""
     signatures, people = zip(*groups.people_of(group), strict=True)
     values, counts = zip(*groups.bag_of(group), strict=True)
     found: list[list[Fraction | None]] = [[None] * len(values) for _ in people]

@@ -11,7 +11,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from foreknow.data.counts import GroupCounts
 from foreknow.data.sparse import IntArray, ranges, row_sums
+from foreknow.errors import DataError
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Reading: TypeAlias = Literal["joint", "binary"]
@@ -19,17 +21,12 @@ Reading: TypeAlias = Literal["joint", "binary"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SignatureGroups:
-    """Two tables of the same groups, as compressed sparse rows; codes increase within a group.
+    """Two tables of the same groups, as compressed sparse rows; codes increase within a group."""
 
-    `offsets`, `signatures` and `people` say how many people of each group have which signature;
-    `value_offsets`, `values` and `counts` how often each value occurs there. Everyone has exactly
-    one value, so both count the same people.
-    """
-
-    offsets: IntArray
+    offsets: IntArray  # how many people of each group have which signature
     signatures: IntArray
     people: IntArray
-    value_offsets: IntArray
+    value_offsets: IntArray  # how often each value occurs there; everyone has exactly one
     values: IntArray
     counts: IntArray
 
@@ -42,6 +39,17 @@ class SignatureGroups:
     def sizes(self) -> IntArray:
         """People of each group."""
         return row_sums(self.people, self.offsets)
+
+    def checked(self, counts: GroupCounts) -> SignatureGroups:
+        """The same, unless some group has another number of people than its counts say."""
+        odd = np.flatnonzero(self.sizes != counts.sizes)
+        if len(odd):
+            g = int(odd[0])
+            raise DataError(
+                f"group {counts.group_label(g)!r} has {int(self.sizes[g])} people by signature but "
+                f"{int(counts.sizes[g])} values; everyone has exactly one"
+            )
+        return self
 
     def people_of(self, group: int) -> tuple[tuple[int, int], ...]:
         """Pairs (signature, people) of one group."""
@@ -109,10 +117,7 @@ def _pairs(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PriorMatrix:
-    """Prior probabilities by signature and value (the paper's definition 2).
-
-    A row need not sum to one: only ratios matter under the joint reading.
-    """
+    """Prior probabilities by signature and value (definition 2); rows may have any sum."""
 
     fractions: Sequence[Sequence[Fraction]]
 

@@ -68,10 +68,7 @@ def components(nodes: Iterable[int], links: Callable[[int], Iterable[T]]) -> lis
 
 
 def elimination_rank(together: Iterable[Iterable[int]]) -> dict[int, int]:
-    """In which order to assign variables, some of which stand in one formula: the lowest first.
-
-    Those with fewest neighbours go last, and of chains every second one: both fall into halves.
-    """
+    """In which order to assign variables: those with fewest neighbours, and every second, last."""
     near: dict[int, set[int]] = {}
     for variables in together:
         for v in variables:

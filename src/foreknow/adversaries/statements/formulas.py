@@ -377,9 +377,7 @@ def _stray(text: str, position: int) -> StatementError:
         )
     instead = f"; write {_INSTEAD[char]}" if char in _INSTEAD else ""
     return StatementError(
-        f"{char!r} is no sign of the language{instead}, or put the name into quotes",
-        text,
-        position,
+        f"{char!r} is no sign of the language{instead}, or put the name into quotes", text, position
     )
 
 

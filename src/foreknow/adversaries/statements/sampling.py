@@ -271,8 +271,8 @@ def _some(chance: float, occurrences: Ints) -> Floats:
 def combined(shares: Floats, masses: Floats, worth: float) -> Estimate:
     """Combine shares of worlds in independent rounds by how many worlds these stand for (masses).
 
-    The interval is Student's, over rounds, for the ratio of means. Where shares rest on `worth`
-    independent draws, not 0, it is at least as wide as Wilson's: no point where all rounds agree.
+    The interval is Student's, over rounds, for the ratio of means; where shares rest on `worth`
+    draws, at least as wide as Wilson's: no point where all rounds agree.
     """
     total = float(masses.sum())
     share = min(max(float((masses * shares).sum()) / total, 0.0), 1.0)

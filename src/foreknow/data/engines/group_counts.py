@@ -21,7 +21,6 @@ from foreknow.data.engines.columns import (
     Missing,
     Relabel,
     codes_of,
-    encode,
     fetch,
     is_listed,
     plain,
@@ -33,13 +32,11 @@ from foreknow.data.engines.columns import (
 )
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.table import Table, require
+from foreknow.data.engines.tally import amounts_of
 from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.people import Members, Signatures
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, SchemaError
-
-_MOST = 2**53  # of an amount: what a float holds
-
 
 # ---- people ------------------------------------------------------------------------------
 
@@ -343,8 +340,13 @@ class PeopleTable:
             rows = rows.filter(kept)
             weights = None if weights is None else weights[kept.to_numpy()]
         if not self.null_groups:
-            refuse_null_groups(self.table.name, rows, self.groups, in_order=weights is None)
+            in_order = self._in_order(weights)
+            refuse_null_groups(self.table.name, rows, self.groups, in_order=in_order)
         return combinations_in(self.table, rows, self.groups, weights)
+
+    def _in_order(self, weights: IntArray | None) -> bool:
+        """Whether what was read has the numbers of the rows."""
+        return weights is None or getattr(self.table, "in_order", False)
 
     def _columns(self, *names: str) -> list[str]:
         return list(dict.fromkeys([*names, *([] if self.needed is None else [self.needed])]))
@@ -437,10 +439,10 @@ class ValuesTable(PeopleTable):
             rows, weights = tallied(self.table, columns, self.groups)
         refused = [*self.groups] if not self.null_groups else []
         refused += [self.sensitive] if self.missing == "error" else []
-        if self.table.untyped and any(rows.column(column).null_count for column in refused):
+        in_order, before = self._in_order(weights), _people(rows, weights)
+        if not in_order and self.table.untyped and any(rows[name].null_count for name in refused):
             # A count by the engine forgets rows; where they have numbers, the message has one.
-            rows, weights = fetch(self.table, columns, self.groups), None
-        in_order, before = weights is None, _people(rows, weights)
+            rows, weights, in_order = fetch(self.table, columns, self.groups), None, True
         rows, kept = settle_missing(
             name, rows, self.sensitive, self.missing, weights=weights, in_order=in_order
         )
@@ -551,7 +553,7 @@ class TallyTable:
         """Read how often each value occurs in each group; how many people it has, if they say."""
         table, people = self.table, self.people
         rows = fetch(table, self.seen, self.groups)
-        weights = _amounts(table, self.amount, rows.column(self.amount))
+        weights = amounts_of(table, self.amount, rows.column(self.amount))
         rows, _ = settle_missing(table.name, rows, self.sensitive, "error")
         if not len(rows) and (people is None or self.semantics == "single"):
             raise DataError(f"{table.name} has no rows")
@@ -584,7 +586,7 @@ class TallyTable:
         rows = fetch(self.table, [*self.groups, self.amount], self.groups)
         if not self.null_groups:
             refuse_null_groups(self.table.name, rows, self.groups)
-        weights = _amounts(self.table, self.amount, rows.column(self.amount))
+        weights = amounts_of(self.table, self.amount, rows.column(self.amount))
         return combinations_in(self.table, rows, self.groups, weights)
 
     def _groups_of(self, table: Table, rows: pa.Table) -> tuple[NDArray[Any], Sequence[Label]]:
@@ -751,16 +753,3 @@ def _text(label: Label) -> Label:
     if isinstance(label, tuple):
         return tuple(_text(part) for part in label)
     return None if label is None else str(label)
-
-
-def _amounts(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
-    """Read how often each value occurs."""
-    column = encode(count, amounts, declared="number")
-    for code, amount in enumerate(column.domain):
-        if amount is None or amount != amount // 1 or not 1 <= amount <= _MOST:
-            raise DataError(
-                f"{table.name}: column {count!r} must hold a whole number from 1 to 2**53 in each "
-                f"row, but row {column.first_row(code)} holds {amount}"
-            )
-    weights: IntArray = np.array(list(map(int, column.domain)), np.int64)[column.codes]
-    return weights

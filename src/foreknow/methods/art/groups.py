@@ -66,10 +66,7 @@ def uniform_groups(
 
 
 def _blocks(problem: ArtProblem, people: IntArray) -> list[IntArray]:
-    """People by profile, divided at medians of quasi-identifiers while both halves can be grouped.
-
-    Those of each block lie along the curve.
-    """
+    """People by profile, divided at medians while both halves can be grouped; along the curve."""
     if not len(people):
         return []
     order = people[np.argsort(problem.profiles[people], kind="stable")]
@@ -337,11 +334,7 @@ class Mixer:
         return other
 
     def excess(self, rows: IntArray, profiles: IntArray) -> FloatArray:
-        """What stands in the way, by row: 0 if and only if a profile can be grouped by itself.
-
-        How far values exceed their limits; and people who cannot be in a group of their profile,
-        who weigh more than all else.
-        """
+        """What stands in the way, by row: 0 if and only if a profile can be grouped by itself."""
         over = self.wanted.deficit(rows, profiles).sum(axis=-1)
         found: FloatArray = over + self._weight * (rows * self._odd[profiles]).sum(axis=-1)
         return found
@@ -602,10 +595,7 @@ _SAMPLE, _GUESSED, _COARSE = 8, 512, 16
 
 
 def like_parts(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
-    """Divide people evenly by profile and value into as many parts as are all found safe.
-
-    None where even the fewest parts are not safe, or out of reach.
-    """
+    """Divide people evenly by profile and value into as many safe parts as are found, or None."""
     fewest = -(-len(people) // LARGEST)
     if fewest > 1 and guess_of_one(problem, problem.counted(people)) > _DIVISIBLE:
         return None

@@ -49,11 +49,7 @@ def safe_bags(problem: ArtProblem, bags: Sequence[tuple[int, ...]]) -> list[bool
 
 
 def safe_groups(
-    problem: ArtProblem,
-    group: IntArray,
-    profiles: IntArray,
-    values: IntArray,
-    n_groups: int,
+    problem: ArtProblem, group: IntArray, profiles: IntArray, values: IntArray, n_groups: int
 ) -> NDArray[np.bool_]:
     """Whether each group, given by its members, keeps all limits of every attribute set."""
     bags = count_pairs(group, values, n_groups, problem.n_values)
@@ -102,10 +98,10 @@ def _robust(groups: SignatureGroups, known: Known) -> NDArray[np.bool_]:
 
 
 def _alike(groups: SignatureGroups, known: Known) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Groups of one signature, and which of them are safe, exactly.
+    """Groups of one signature, and which of them are safe, exactly: by symmetry c/N for everybody.
 
-    Everybody has a value with the same chance, c/N, by symmetry. Except where no world has a
-    positive weight: a held value whose prior is 0, or under ``binary`` 1, unless all have it.
+    Except where no world has a positive weight: a held value whose prior is 0, or under ``binary``
+    1, unless all have it.
     """
     single = np.diff(groups.offsets) == 1
     cells = np.flatnonzero(np.repeat(single, np.diff(groups.value_offsets)))
@@ -196,11 +192,7 @@ def _nearness(
     counts: FloatArray,
     thorough: bool = False,
 ) -> FloatArray:
-    """By option, the highest quotient of a posterior and its limit, about.
-
-    Exact under ``binary`` for values that occur once; under ``joint`` priors scaled to fit people
-    and occurrences, which is near the posterior and far cheaper.
-    """
+    """By option, the highest quotient of a posterior and its limit, about."""
     chances = known.priors.chances[cells]
     limits = np.where(chances > 0, known.limits.floats[cells], np.inf)
     there = (people[:, :, None] > 0) & (counts[:, None, :] > 0)

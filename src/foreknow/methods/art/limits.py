@@ -215,11 +215,7 @@ class LimitTable:
 
     @cached_property
     def rounded(self) -> LimitTable:
-        """The same in 64-bit numbers, for shares c/N of groups of up to 2**31 people.
-
-        Such a share keeps a limit if and only if it is at most the greatest fraction below the
-        limit whose denominator is so small.
-        """
+        """The same in 64-bit numbers, for shares c/N of groups of up to 2**31 people."""
         if self.num.dtype != object:
             return self
         num, den, strict = self.num.copy(), self.den.copy(), self.strict.copy()

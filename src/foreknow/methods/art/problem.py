@@ -28,11 +28,7 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class ArtProblem:
-    """What ART is asked, without a table.
-
-    A *profile* is a combination of signatures, one of each attribute set: people of one profile
-    are alike to every adversary.
-    """
+    """What ART is asked, without a table; people of one *profile* (signatures) are alike to all."""
 
     profiles: IntArray  # of each person
     known: tuple[Known, ...]  # of each attribute set

@@ -87,11 +87,7 @@ def _checked(problem: ArtProblem, groups: list[IntArray]) -> IntArray:
 
 
 def _attempt(problem: ArtProblem, random: np.random.Generator) -> tuple[list[IntArray], IntArray]:
-    """Groups, and people who are left.
-
-    At first without large groups; where values may be repeated, these are then tried for the
-    profiles of whom some were left. Mixed groups hold fewer of their own profile each time.
-    """
+    """Groups, and people who are left; large groups only where small ones left some."""
     begun: Begun = {}
     best = _first_groups(problem, random, begun)
     hard: set[int] = set()
@@ -116,10 +112,7 @@ def _first_groups(
     thrift: float = 0.0,
     hard: tuple[int, ...] | None = None,
 ) -> tuple[list[IntArray], IntArray]:
-    """Group whom mixed groups and profiles by themselves can; and who is left.
-
-    Large groups are tried for the hard profiles before small ones, and for all others afterwards.
-    """
+    """Group whom mixed groups and profiles by themselves can, hard ones first; and who is left."""
     # Small groups of different values are as many as can be, where one limit holds for all.
     whole = problem.share is not None and (1 / problem.share[0]).denominator == 1
     different = problem.share is not None and (hard is None or whole)
@@ -148,10 +141,7 @@ def _first_groups(
 
 
 def _most_of(problem: ArtProblem, people: IntArray) -> IntArray:
-    """Of people of one profile, as many as can be grouped by themselves.
-
-    Who is too many leaves, until nobody is: so many of each value, or all there are.
-    """
+    """Of people of one profile, as many as can be grouped by themselves."""
     values = problem.values[people]
     counts = np.bincount(values, minlength=problem.n_values)
     kept, size = counts, len(people) + 1
@@ -167,10 +157,7 @@ def _most_of(problem: ArtProblem, people: IntArray) -> IntArray:
 
 
 def best_grouping(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
-    """Of all groupings of up to `EVERY` people the safe one with the least loss, if there is one.
-
-    The loss is the ranges of quasi-identifiers, summed over people.
-    """
+    """Of all groupings of up to `EVERY` people the safe one with the least ranges, if any."""
     n = len(people)
     member = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1 == 1
     asked_ = member.sum(axis=1) >= problem.least
@@ -236,12 +223,7 @@ _ONE_IN = (16, 8, 4, 2, 1)
 
 
 def _pooled(problem: ArtProblem, groups: list[IntArray], left: IntArray) -> list[IntArray] | None:
-    """Safe groups of everybody: who is left with people of as few groups as will do, in like parts.
-
-    None if that fails, which it does for groups of different values, and where profiles may not be
-    mixed. Where limits are so many times the prior, rare values need groups that are too large to
-    be judged, unless all are of one profile; they stay where they are.
-    """
+    """Safe groups of everybody: who is left joins as few groups as will do; None if that fails."""
     if problem.unique or problem.apart:
         return None
     needed = problem.sizes_of_values

@@ -284,6 +284,7 @@ class FullDomain:
     @property
     def traits(self) -> Traits:
         """What it makes holds the policy, at the levels of one node."""
+        found = isinstance(self.objective, str) and not self._share and self.seconds is None
         return Traits(
             consults_policy=True,
             counted=True,
@@ -291,8 +292,14 @@ class FullDomain:
             symmetric=not callable(self.objective),
             minimal=self._is_minimal,
             grouping=self.grouping,
+            replay=self._replay if found and self.find != "chain" else None,
             timed=self.seconds is not None,
         )
+
+    def _replay(self, microdata: Microdata, policy: Policy) -> Any:
+        from foreknow.methods.fulldomain.replay import Replay
+
+        return Replay.of(self, microdata, policy)
 
     def _is_minimal(self, policy: Policy) -> bool:
         """Whether no node below the chosen one is safe."""

@@ -62,11 +62,7 @@ def most_lost(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> Fra
 
 
 def _most_safe(exact: Exact, j: int, block: Block, columns: Sequence[Column]) -> Fraction:
-    """An upper bound of the share of a block's tables whose permutation set at level j is safe.
-
-    All values must keep the limits in some groups of level j: as many as can be looked at, small
-    ones first, as they are safe least often.
-    """
+    """An upper bound of the share of a block's tables whose permutation set at level j is safe."""
     home = [(-1, -1)] * len(block.sizes)
     for place, below in enumerate(block.below[j]):
         for cell, group in enumerate(below.group_of):
@@ -100,9 +96,7 @@ def _most_safe(exact: Exact, j: int, block: Block, columns: Sequence[Column]) ->
 
 
 def _room(
-    block: Block,
-    people: Counter[tuple[int, tuple[int, int]]],
-    chosen: dict[tuple[int, int], int],
+    block: Block, people: Counter[tuple[int, tuple[int, int]]], chosen: dict[tuple[int, int], int]
 ) -> _Room:
     cells: list[tuple[int, int, int]] = []
     rest: list[tuple[int, int | None]] = []
@@ -120,14 +114,12 @@ def _room(
 
 @dataclass(frozen=True)
 class _Room:
-    """People of some chosen groups of a lower level, in each group of a block.
-
-    `cells` are (people, their group of the block, the place of their chosen group); `rest` are the
-    people left in each group of the block, and the place of their chosen group, if it is one.
-    """
+    """People of some chosen groups of a lower level, in each group of a block."""
 
     sizes: Sequence[int]
+    # people, their group of the block, the place of their chosen group
     cells: list[tuple[int, int, int]]
+    # people left in each group of the block, the place of their chosen group, if it is one
     rest: list[tuple[int, int | None]]
 
     def work(self, counts: Sequence[int], limits: Sequence[int]) -> int:
@@ -135,10 +127,7 @@ class _Room:
         return math.prod((n + 1) * (min(n, counts[g], limits[k]) + 1) for n, g, k in self.cells)
 
     def share(self, values: Sequence[tuple[Sequence[int], Sequence[int]]]) -> float:
-        """Share of the tables in which each value, (counts, limits), keeps its limits.
-
-        Everybody has each value at random, on the condition that everybody has one.
-        """
+        """Share of the tables in which each value, (counts, limits), keeps its limits."""
         state = np.zeros([n + 1 for n, _, _ in self.cells])
         state[(0,) * len(self.cells)] = 1
         for counts, limits in values:

@@ -88,10 +88,7 @@ class Strategy:
         return Need.GATED if self.kind == "jump" or self.property.convex else Need.ALWAYS
 
     def after(self, j: int) -> int:
-        """Where a table goes whose disclosure set at j is not safe though its permutation set is.
-
-        A jump past the last function ends behind it, with nothing released.
-        """
+        """Where a table goes whose permutation set at j is safe, but not its disclosure set."""
         return min(j + self.distances[j], len(self.distances)) if self.kind == "jump" else j + 1
 
     def gets_to(
@@ -132,10 +129,7 @@ class Counted:
 
 
 class Exact:
-    """Exact verdicts of one public algorithm on one set of people, of values by colour.
-
-    `palette` has the property's colours; columns name them by place.
-    """
+    """Exact verdicts of one public algorithm on one set of people, of values by colour."""
 
     def __init__(
         self, layout: Layout, strategy: Strategy, palette: Sequence[Any], budget: Budget
@@ -177,10 +171,7 @@ class Exact:
         )
 
     def disclosure_safe(self, i: int, parts: Sequence[Part]) -> bool:
-        """Whether the disclosure set of a generalization has the property.
-
-        Counted in few steps, or else by a bound, or else with all the steps that are allowed.
-        """
+        """Whether a disclosure set has the property: counted in few steps, bounded, or in all."""
         key = key_of(parts)
         steps, self.budget.used = self.budget.steps, 0
         try:
@@ -199,11 +190,7 @@ class Exact:
         return self._verdict(i, key)
 
     def needs(self, i: int, parts: Sequence[Part]) -> Needs:
-        """What is needed of lower levels; nothing of those that cannot stop any of the tables.
-
-        Where no level before j can stop a table with the block's values, the disclosure set at j is
-        the permutation set.
-        """
+        """What is needed of lower levels; nothing of those that cannot stop any of the tables."""
         found: list[Need] = []
         for j in range(i):
             need = self.strategy.need(j, i)
@@ -299,10 +286,7 @@ def rows_of(groups: Sequence[Sequence[int]], codes: Sequence[int]) -> dict[int, 
 def _stopped(
     blocks: Sequence[BlockTables], needs: Needs, budget: Budget, stops: Callable[[Seen], bool]
 ) -> tuple[int, list[dict[Seen, int]]]:
-    """How many tables are stopped, and by what is seen of each block: with how many others.
-
-    Blocks are independent: what the lower levels see of all of them is put together one by one.
-    """
+    """How many tables are stopped, and by what is seen of each block: with how many others."""
     none: dict[Need, Any] = {Need.PERMUTATION: True, Need.NOTHING: None}
     ahead: list[dict[Seen, int]] = [{tuple(none.get(need, ()) for need in needs): 1}]
     steps: list[dict[tuple[Seen, Seen], Seen]] = []
@@ -518,10 +502,7 @@ def _splits(count: int, room: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def spreads(
-    counts: Sequence[int],
-    cells_of: Sequence[Sequence[int]],
-    sizes: Sequence[int],
-    budget: Budget,
+    counts: Sequence[int], cells_of: Sequence[Sequence[int]], sizes: Sequence[int], budget: Budget
 ) -> list[tuple[int, ...]]:
     """All ways to give one value's occurrences in each group to the group's cells.
 

@@ -191,10 +191,7 @@ def _level(column: Any, level: Any) -> Level:
 
 
 def settled(functions: Sequence[Function], microdata: Microdata) -> tuple[Function, ...]:
-    """Functions with the group of each person, and nodes with the names of their levels.
-
-    People of equal quasi-identifiers must be in one group.
-    """
+    """Functions with the group of each person, and nodes with the names of their levels."""
     attributes = microdata.attributes
     tops = _tops(attributes)
     found = []

@@ -32,7 +32,7 @@ from foreknow.methods.jump.functions import (
 )
 from foreknow.methods.jump.policy_property import property_of
 from foreknow.methods.jump.run import Case, Run, case_of, checked_place, walked
-from foreknow.methods.protocol import Grouping, Traits
+from foreknow.methods.protocol import Grouper, Grouping, Traits
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.settings import Amount, FromOne, Settings
@@ -64,7 +64,7 @@ class JumpSettings(InOrderSettings):
 
 
 @dataclass(frozen=True, init=False)
-class InOrder:
+class InOrder(Grouper):
     """A public algorithm that tries functions in order; see `Naive`, `Safe` and `Jump`."""
 
     key: ClassVar[str]
@@ -86,10 +86,7 @@ class InOrder:
 
     @builtins.property
     def symmetric(self) -> bool:
-        """Whether it looks at quasi-identifiers alone, whatever the order of rows.
-
-        Where all functions are lattice nodes, or groups of quasi-identifier values.
-        """
+        """Whether all functions look at quasi-identifiers alone, whatever the order of rows."""
         return self.functions is None or all(one.symmetric for one in self.functions)
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,25 +139,6 @@ class InOrder:
         case = case_of(self.given, self._strategy(), table, steps, fresh=True)
         return estimate(case, place, samples, seed, confidence)
 
-    def partition(
-        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
-    ) -> IntArray:
-        """Group the rows of a table; see `search`.
-
-        Returns
-        -------
-        int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; -1 for a row that is left out
-            because its sensitive value is missing.
-
-        Raises
-        ------
-        NoSafeRelease
-            If nothing is released.
-        """
-        groups: IntArray = self.search(microdata, policy).groups
-        return groups
-
     def grouping(
         self,
         microdata: Microdata,
@@ -170,11 +148,10 @@ class InOrder:
         explain: bool = False,
     ) -> Grouping:
         """Group the rows of a table, to be written at the levels of the released function."""
-        own = self.settled(microdata)
-        found = own.search(microdata, policy)
+        found = self.search(microdata, policy)
         if explain:
             found = found.required()
-        return Grouping(found.groups, found.floors, settled=own)
+        return Grouping(found.groups, found.floors, settled=found.method)
 
     def search(self, microdata: Microdata, policy: Policy | None = None) -> JumpResult:
         """Try the functions on the rows of a table.

@@ -60,7 +60,7 @@ def _part(requirement: Requirement, point: Point) -> Property:
             f"{requirement.name}: {key} unsupported by jump, safe and naive, whose properties are "
             "about single values; choose mondrian or fulldomain"
         )
-    l = _ruled_out(point)  # noqa: E741
+    l = _ruled_out(point)
     if l is None:
         raise PolicyError(_why_not(requirement, point))
     c, values, excluded = point.below, requirement.values, requirement.excluded

@@ -17,14 +17,7 @@ import numpy as np
 from foreknow.data.labels import is_label, is_missing
 from foreknow.errors import InputError
 from foreknow.methods.jump.blocks import Layout
-from foreknow.methods.jump.disclosure_set import (
-    BeyondReach,
-    Budget,
-    Exact,
-    Part,
-    Strategy,
-    rows_of,
-)
+from foreknow.methods.jump.disclosure_set import BeyondReach, Budget, Exact, Part, Strategy, rows_of
 from foreknow.methods.jump.functions import Function, Person, Value
 
 Step: TypeAlias = tuple[int, Literal["permutation", "disclosure"], bool]

@@ -29,10 +29,7 @@ _MOST_FUNCTIONS = 12
 
 @dataclass(frozen=True)
 class SecretRun:
-    """The function released; the secret; the disclosure set under each secret that may have been.
-
-    Where nothing was released, that is all tables of which this secret releases nothing.
-    """
+    """The function released (None: nothing); the secret; the disclosure set under each secret."""
 
     released: int | None
     chosen: tuple[int, ...]
@@ -43,10 +40,7 @@ class SecretRun:
         return self._mixed(lambda one: one.size)
 
     def averaged(self) -> dict[Person, dict[Value, Fraction]]:
-        """The paper's average: every secret alike, which is not what a rational adversary believes.
-
-        Secrets under which the release is more likely are more likely afterwards.
-        """
+        """The paper's average: every secret alike, as no rational adversary believes."""
         return self._mixed(lambda one: 1)
 
     @property

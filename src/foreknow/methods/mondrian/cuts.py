@@ -25,20 +25,13 @@ from foreknow.data.sparse import IntArray, count_pairs, row_sums
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """For every group, its candidate cuts along one attribute.
-
-    Attributes
-    ----------
-    gain : float64 array, shape (groups, candidates)
-        Higher is better; minus infinity where a group has no such candidate.
-    at : int64 array, shape (groups, candidates)
-        For a threshold: the largest code that goes left; for one value apart: -1 less that value.
-        For levels: the level of the children
-        (all of them apart), or that plus (node + 1) times the number of levels (one child apart).
-    """
+    """For every group, its candidate cuts along one attribute; shape (groups, candidates)."""
 
     attribute: Attribute
+    # higher is better; minus infinity where a group has no such candidate
     gain: NDArray[np.float64]
+    # a threshold: the largest code that goes left; one value apart: -1 less that value; levels:
+    # that of the children, plus (node + 1) times the number of levels where one child is apart
     at: IntArray
 
     def times(self, factor: Any) -> Cuts:
@@ -79,10 +72,7 @@ def outlying_cuts(
     most: int,
     room: int,
 ) -> Cuts:
-    """Find the cuts that gain most if one side is suppressed, of up to `room` people.
-
-    `loss`: by how much the NCP of a member of each group rises then.
-    """
+    """The best cuts if one side, of up to `room` people, is suppressed at a `loss` for each."""
     n_groups = len(loss)
     cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), weights))
     halves = _children(attribute, cells) if attribute.ancestors else _halves(attribute, cells)
@@ -248,19 +238,19 @@ def _children(attribute: Attribute, cells: _Cells) -> list[_Halves]:
     for j in range(1, len(levels)):
         inside = (level == j)[cells.group]
         wide, narrow = np.bincount(levels[j]) - 1.0, np.bincount(levels[j - 1]) - 1.0
-        starts, nodes, people = count_pairs(
-            cells.group[inside],
-            levels[j - 1][cells.values[inside]],
-            n_groups,
-            len(narrow),
-            cells.counts[inside],
-        )
+        starts, nodes, people = _by_node(cells, levels[j - 1], inside)
         g = np.repeat(np.arange(n_groups), np.diff(starts))
         own, at = wide[levels[j][cells.low[g]]], (j - 1) + (nodes + 1) * len(levels)
         scale = max(len(attribute.domain) - 1.0, 1.0)
         total = cells.total[g]
         found.append(_Halves(g, at, people, total, own, narrow[nodes], own, scale, of_levels=True))
     return found
+
+
+def _by_node(cells: _Cells, nodes: IntArray, inside: NDArray[np.bool_]) -> tuple[IntArray, ...]:
+    """People of some groups by the nodes below theirs: where groups start, nodes, and how many."""
+    below, n_nodes = nodes[cells.values[inside]], int(nodes.max()) + 1
+    return count_pairs(cells.group[inside], below, cells.n_groups, n_nodes, cells.counts[inside])
 
 
 def _lowest(levels: list[IntArray], cells: _Cells) -> IntArray:
@@ -288,15 +278,8 @@ def _level_cuts(attribute: Attribute, cells: _Cells, most: int) -> Cuts:
         inside = here[cells.group]
         if not inside.any():
             continue
-        wide = np.bincount(levels[j]) - 1.0
-        narrow = np.bincount(levels[j - 1]) - 1.0
-        starts, nodes, people = count_pairs(
-            cells.group[inside],
-            levels[j - 1][cells.values[inside]],
-            n_groups,
-            len(narrow),
-            cells.counts[inside],
-        )
+        wide, narrow = np.bincount(levels[j]) - 1.0, np.bincount(levels[j - 1]) - 1.0
+        starts, nodes, people = _by_node(cells, levels[j - 1], inside)
         g = np.repeat(np.arange(n_groups), np.diff(starts))
         saved = people * (wide[levels[j][cells.low]][g] - narrow[nodes]) / scale
         gains[here, 0] = np.bincount(g, weights=saved, minlength=n_groups)[here]
@@ -311,11 +294,7 @@ def _level_cuts(attribute: Attribute, cells: _Cells, most: int) -> Cuts:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Counts of many groups; only those of a part are laid out at once, to spare memory.
-
-    `people` of each group are the values they have, under ``single``, where left out; arrays are as
-    in `GroupCounts`, or a dense table of groups by values.
-    """
+    """Counts of many groups; only those of a part are laid out at once, to spare memory."""
 
     labels: Labels
     semantics: Semantics

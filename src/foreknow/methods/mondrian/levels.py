@@ -30,25 +30,17 @@ _MIXED = 24
 
 
 class Choice(NamedTuple):
-    """How cuts are chosen: `cuts` candidates per attribute and group, the gain of each weighed.
-
-    `mixing`: how much a cut is held back that separates sensitive values; `weights`: what each
-    attribute counts; `random`: shakes the gains, by `noise`.
-    """
+    """How cuts are chosen: `cuts` candidates per attribute and group, the gain of each weighed."""
 
     cuts: int
-    mixing: float = 0.0
-    weights: NDArray[np.float64] | None = None
-    random: np.random.Generator | None = None
+    mixing: float = 0.0  # how much a cut is held back that separates sensitive values
+    weights: NDArray[np.float64] | None = None  # what each attribute counts
+    random: np.random.Generator | None = None  # shakes the gains, by `noise`
     noise: float = 0.0
 
 
 class Level:
-    """The groups of one level, and the points that belong to them; at first one of everybody.
-
-    `groups`: the group of each point to begin with; `styles`: how columns are written, where the
-    ledger asks for the labels of groups.
-    """
+    """The groups of one level, and the points that belong to them; at first one of everybody."""
 
     def __init__(
         self,
@@ -157,10 +149,7 @@ class Level:
         return ranking
 
     def _mixed(self, ranking: Ranking, turn: int, whole: Any) -> NDArray[np.float64]:
-        """By what the gain of each group's cut of a rank is held back, from 0 to 1.
-
-        The less, the less the side tells of the value: mutual information over entropy.
-        """
+        """What holds each group's cut back, from 0 to 1: how much a side tells of the value."""
         asking = ranking.has(turn)
         child, owner = self.children(ranking, turn, asking)
         left, before = np.bincount(owner, self._scatter(child, len(owner))), whole[asking]

@@ -8,24 +8,27 @@ from __future__ import annotations
 import logging
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError, hints
+from foreknow.methods.mondrian.cuts import widths
 from foreknow.methods.mondrian.levels import Choice, Level
-from foreknow.methods.mondrian.refinement import refined
 from foreknow.methods.mondrian.suppression import Suppression
 from foreknow.methods.points import Points
 from foreknow.methods.protocol import (
     ADVICE,
+    Grouper,
     Grouping,
     Traits,
     notes_of_seed,
@@ -77,7 +80,7 @@ class MondrianSettings(Settings):
 
 @hints(ADVICE)
 @dataclass(frozen=True)
-class Mondrian:
+class Mondrian(Grouper):
     """People near each other are grouped, as few at a time as the policy allows (top-down cuts).
 
     All groups of a level are handled at once. Each proposes its best candidate cut; the policy's
@@ -147,32 +150,6 @@ class Mondrian:
             seconds_of(self.refine)
         except ValueError as error:
             raise InputError(f"Mondrian: {error}, not {self.refine!r}") from None
-
-    def partition(
-        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
-    ) -> IntArray:
-        """Group the rows of a table.
-
-        Parameters
-        ----------
-        microdata : Microdata
-        policy : Policy
-        seed : int, optional
-            Of what `refine` draws; ignored without it.
-
-        Returns
-        -------
-        int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; suppressed people are the last
-            group. -1 for a row that is left out because its sensitive value is missing.
-
-        Raises
-        ------
-        NoSafeRelease
-            If not even one group of everybody is safe; where merging can hurt, if in addition no
-            series of cuts was found that leads to safe groups.
-        """
-        return self.grouping(microdata, policy, seed).of_row
 
     def grouping(
         self,
@@ -301,3 +278,91 @@ class Mondrian:
             "smaller groups can be safer"
         )
         raise no_safe_release(problem, policy, everyone)
+
+
+# ---- refinement: the best of several tries ------------------------------------------------------
+
+
+# How many groups are taken together, and by how much gains are shaken, at most.
+_TOGETHER, _NOISE = 8, 1.0
+
+
+def refined(
+    points: Points,
+    microdata: Microdata,
+    choice: Choice,
+    groups: IntArray,
+    new_ledger: Callable[[], PolicyLedger],
+    random: np.random.Generator,
+    until: float,
+) -> IntArray:
+    """Divide groups of points anew until a moment on the monotonic clock; what they are then."""
+    everybody = Level(points, microdata, choice)
+    loss, rounds = _losses(everybody, choice, groups), 0
+    while time.monotonic() < until:
+        region = _neighbours(everybody, groups, random)
+        ledger = new_ledger()
+        ledger.commit(None, everybody.counts_of(groups))
+        shaken = choice._replace(random=random, noise=_NOISE * random.random())
+        level = Level(points, microdata, shaken, region[groups])
+        while level.n_groups and time.monotonic() < until:
+            level.divide(ledger)
+        if level.n_groups:
+            break
+        other, n_regions = _losses(everybody, choice, level.final), int(region.max()) + 1
+        of = np.zeros(len(other), dtype=np.int64)
+        of[level.final] = region[groups]
+        fewer = np.bincount(of, minlength=n_regions) - np.bincount(region, minlength=n_regions)
+        less = np.bincount(of, other, n_regions) - np.bincount(region, loss, n_regions)
+        better = (fewer >= 0) & (less <= 1e-9) & ((fewer > 0) | (less < -1e-9))
+        mine = better[region[groups]]
+        _, numbered = np.unique(
+            np.where(mine, len(loss) + level.final, groups), return_inverse=True
+        )
+        groups, rounds = numbered.reshape(-1).astype(np.int64), rounds + 1
+        loss = _losses(everybody, choice, groups)
+    _log.info("refined in %d rounds: %d groups", rounds, len(loss))
+    return groups
+
+
+def _losses(level: Level, choice: Choice, groups: IntArray) -> NDArray[np.float64]:
+    """What the people of each group lose, by NCP."""
+    n_groups = int(groups.max()) + 1
+    weights = np.ones(len(level.attributes)) if choice.weights is None else choice.weights
+    wide = np.zeros(n_groups)
+    for attribute, codes, weight in zip(level.attributes, level.codes, weights, strict=True):
+        wide += weight * widths(attribute, codes, groups, n_groups)[0]
+    people: Any = np.bincount(groups, level.weights, n_groups)
+    return np.asarray(wide * people)
+
+
+def _neighbours(level: Level, groups: IntArray, random: np.random.Generator) -> IntArray:
+    """A region for each group, of a few groups near each other: by cuts of random columns."""
+    n_groups = int(groups.max()) + 1
+    people = np.bincount(groups, level.weights, n_groups)
+    middle = np.stack(
+        [
+            np.bincount(groups, level.weights * codes, n_groups) / people / len(attribute.domain)
+            for attribute, codes in zip(level.attributes, level.codes, strict=True)
+        ]
+    )
+    region = np.zeros(n_groups, dtype=np.int64)
+    size = float(random.uniform(2, _TOGETHER))
+    while n_groups > size * (n_regions := int(region.max()) + 1):
+        spread = np.empty((len(middle), n_regions))
+        order = np.argsort(region, kind="stable")
+        starts = np.searchsorted(region[order], np.arange(n_regions))
+        for column, of_column in zip(spread, middle, strict=True):
+            ordered = of_column[order]
+            column[:] = np.maximum.reduceat(ordered, starts) - np.minimum.reduceat(ordered, starts)
+        which = np.argmax(spread * random.random(spread.shape), axis=0)
+        own = middle[which[region], np.arange(n_groups)]
+        order = np.lexsort((own, region))
+        rank = np.empty(n_groups, dtype=np.int64)
+        rank[order] = np.arange(n_groups) - starts[region[order]]
+        many = np.diff(starts, append=n_groups)
+        at = (many * random.uniform(0.3, 0.7, n_regions)).astype(np.int64)
+        halves = 2 * region + (rank >= at[region])
+        _, region = np.unique(halves, return_inverse=True)
+        region = region.reshape(-1)
+    return region

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.methods.mondrian.cuts import Tally
 from foreknow.methods.mondrian.levels import Choice, Level
 from foreknow.methods.points import Points
+from foreknow.methods.refusal import Refusal
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 # People of all refused cuts together; of larger tables a run is asked instead.
 _MOST = 5_000_000
-# Children that are judged at once.
-_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,30 +55,6 @@ class Turn:
             moment.evaluate(None, self.accepted, own.reshape(-1)).commit(proposals < at)
             refused |= ~moment.evaluate(None, counts, owner).safe_each()
         return refused
-
-
-@dataclass(frozen=True, eq=False)
-class Refusal:
-    """A refused cut across groups: the people of these groups, the child of each, and the rest."""
-
-    people: IntArray
-    child: IntArray
-    fixed: IntArray  # values of everybody else, shape (children, values)
-    _turn: Turn
-    _at: int
-    _labels: Labels = field(repr=False)
-
-    def holds(self, tables: IntArray) -> NDArray[np.bool_]:
-        """Whether it is refused, for values of its people of shape (worlds, children, values)."""
-        worlds, (children, values) = len(tables), self.fixed.shape
-        step, found = max(1, _AT_ONCE // children), np.zeros(worlds, dtype=bool)
-        for start in range(0, worlds, step):
-            part = slice(start, min(start + step, worlds))
-            dense = (tables[part] + self.fixed).reshape(-1, values)
-            counts = Tally.of_table(self._labels, "single", None, dense).part(0, len(dense))
-            owner = np.repeat(np.arange(len(dense) // children), children)
-            found[part] = self._turn.refuses(counts, owner, self._at)
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,16 +120,11 @@ class Replay:
         if not len(cut):
             return found
         for at in np.split(np.arange(len(cut)), np.flatnonzero(np.diff(cut)) + 1):
-            who, (names, own) = people[at], np.unique(child[at], return_inverse=True)
-            group, side = self.groups[who], own.reshape(-1)
-            places, of = np.unique(group, return_inverse=True)
-            inside = np.zeros((len(places), len(names)), dtype=bool)
-            inside[of.reshape(-1), side] = True
-            moves = (inside.sum(axis=1) > 1)[of.reshape(-1)]
-            fixed = np.zeros((len(names), len(self._labels)), dtype=np.int64)
-            np.add.at(fixed, (side[~moves], self._codes[who[~moves]]), 1)
+            who, (_, own) = people[at], np.unique(child[at], return_inverse=True)
             turn, place = self._cuts[cut[at[0]]]
-            found.append(Refusal(who[moves], side[moves], fixed, turn, place, self._labels))
+            refuses = partial(turn.refuses, at=place)
+            given = who, own.reshape(-1), self.groups[who], self._codes[who], self._labels
+            found.append(Refusal.of(*given, refuses))
         return found
 
     def same(self, codes: NDArray[Any]) -> bool | None:

@@ -31,11 +31,7 @@ _TRIES = 100
 
 
 class Suppression:
-    """Groups of points, of which up to `most` people are suppressed.
-
-    Each group may have a plan: the side of each of its points (-1: suppressed), how many people it
-    suppresses, and what it gains for each of them.
-    """
+    """Groups of points, of which up to `most` people are suppressed, each perhaps with a plan."""
 
     def __init__(
         self, points: Points, microdata: Microdata, choice: Choice, groups: IntArray, most: int
@@ -176,10 +172,7 @@ class Suppression:
             self._side[level.index[inside]] = np.where(own[at] > 0, place, -1)
 
     def _chosen(self) -> IntArray:
-        """The groups with the best plans; once some are suppressed, for half of who still may be.
-
-        So there are people left for better plans, of what is left of these groups.
-        """
+        """The groups with the best plans; after the first, for half of who may still leave."""
         room = self._most - self.n_people
         most = (room + 1) // 2 if self.out.any() else room
         self._merit[self._people > room] = -np.inf

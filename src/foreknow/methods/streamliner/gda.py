@@ -44,10 +44,7 @@ def by_rank(
     weights: Mapping[str, int],
     random: np.random.Generator,
 ) -> tuple[Runs, Colours]:
-    """Sort people by colour and weighted rank; equal ones in random order.
-
-    That is the sum of their values' places in each attribute's order, from 1, times its weight.
-    """
+    """Sort people by colour and weighted rank, a sum of places; equal ones in random order."""
     span = 1 + sum(len(a.domain) * weights.get(a.name, 1) for a in attributes)
     rank = np.zeros(len(codes), dtype=least_signed(span))
     for attribute in attributes:
@@ -71,20 +68,20 @@ def by_rank(
     return Runs(colours, ranks[places].astype(np.int64), sizes), Colours(people, starts)
 
 
-def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:  # noqa: E741
+def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:
     """Plan the groups of GDA; the values are those of the colours, for the message.
 
     Each person of the largest colour, in order of rank, takes the first of those ``l - 1`` colours
     whose first is nearest (equally near ones by colour), until fewer than ``l`` colours are left.
-    People left over join, colour by colour, the group without it that is nearest on average, of
-    the kinds of groups around their rank. One whose colour is in every group: NoSafeRelease.
+    People left over join, colour by colour, the nearest group without it. One whose colour is in
+    every group: NoSafeRelease.
     """
     kinds, left = _kinds(runs, len(values), l)
     late = _joined(kinds, runs, left, values)
     return Plan(np.repeat(kinds.colours, kinds.sizes, axis=0), late)
 
 
-def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:  # noqa: E741
+def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
     """Make groups until fewer than l colours are left; also what is left of each run."""
     numbers = np.arange(n_colours)
     at = np.searchsorted(runs.colours, numbers, "left").tolist()

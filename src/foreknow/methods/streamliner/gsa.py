@@ -79,18 +79,14 @@ class _Shape:
     So many divisions of a block may fail, and its parts must have at least so many groups.
     """
 
-    l: int  # noqa: E741
+    l: int
     least: int
     failures: int
     least_groups: int
 
     @classmethod
     def of(
-        cls,
-        sizes: IntArray,
-        l: int,  # noqa: E741
-        failures: int = _FAILURES,
-        least_groups: int = _LEAST,
+        cls, sizes: IntArray, l: int, failures: int = _FAILURES, least_groups: int = _LEAST
     ) -> _Shape:
         free = (l + 1) % (1 << failures) == 0
         room = 5 * (l + 1) * int(sizes.max()) <= 4 * int(sizes.sum())
@@ -115,10 +111,7 @@ class _Shape:
         return 20 * self.least * most <= 17 * people
 
     def batches(self, rows: IntArray) -> tuple[list[tuple[IntArray, int]], IntArray]:
-        """Batches of groups of RDA, how often the people of each can be divided, and the rest.
-
-        Sizes stay whole when a block is divided so often, and when so many divisions fail.
-        """
+        """Batches of groups of RDA, how often the people of each can be divided, and the rest."""
         found = []
         unit = lcm(self.least, 1 << self.failures) // self.least
         while depth := max(len(rows) // self.least_groups, 1).bit_length() - 1:
@@ -137,7 +130,7 @@ def groups_of_gsa(
     codes: NDArray[Any],
     sizes: IntArray,
     attributes: Sequence[Attribute],
-    l: int,  # noqa: E741
+    l: int,
     random: np.random.Generator,
     weights: Mapping[str, int] | None = None,
     least_groups: int = _LEAST,
@@ -192,7 +185,7 @@ def groups_of_gsa(
     return groups
 
 
-def plan_undivided(sizes: IntArray, l: int) -> Plan | None:  # noqa: E741
+def plan_undivided(sizes: IntArray, l: int) -> Plan | None:
     """The plan of RDA for a table that is not to be divided; None for others."""
     shape = _Shape.of(sizes, l)
     plan = plan_rda(sizes, shape.least)
@@ -254,7 +247,6 @@ def transversals(
     """Group the people of some cells, `each` of every cell in each group; (cells, people).
 
     With m groups, a value that c people have occurs at most c / m times, rounded up, in each.
-    People come in random order and are seated by cell and value only; so they are treated alike.
     """
     n_cells, people = cells.shape
     order = random.permutation(cells.size).astype(least_signed(cells.size))
@@ -331,11 +323,7 @@ def _vertices(values: NDArray[Any], most: int) -> list[int]:
 
 
 def colour_edges(left: list[int], right: list[int], n_colours: int) -> list[int]:
-    """Colour the edges of a bipartite graph so that no two at a vertex are alike.
-
-    Edge by edge: a colour that is free at both ends, or, where there is none, one that becomes so
-    when two colours are exchanged along a path (Kempe's chain).
-    """
+    """Colour the edges of a bipartite graph, no two at a vertex alike (Kempe's chain)."""
     ends = (left, right)
     full = (1 << n_colours) - 1
     free = [[full] * (max(side, default=-1) + 1) for side in ends]  # colours, as bits

@@ -47,7 +47,7 @@ def groups_of_plan(
     return assigned(plan, colours)
 
 
-def plan_rda(sizes: IntArray, l: int) -> Plan:  # noqa: E741
+def plan_rda(sizes: IntArray, l: int) -> Plan:
     """Plan the groups of RDA (table 6 of the paper) for an l-eligible table.
 
     The largest colour gives one person to each group until it is used up; the other ``l - 1``
@@ -64,7 +64,7 @@ def plan_rda(sizes: IntArray, l: int) -> Plan:  # noqa: E741
 class _Drawing:
     """The colours while people are drawn, from `first` on by size: `less` is minus that."""
 
-    def __init__(self, sizes: IntArray, l: int) -> None:  # noqa: E741
+    def __init__(self, sizes: IntArray, l: int) -> None:
         self.l = l
         order = np.argsort(-sizes, kind="stable")
         self.order = order.astype(np.min_scalar_type(max(len(order) - 1, 0)))

@@ -24,16 +24,9 @@ _MANY = 32
 
 
 def groups_of_ria(
-    codes: NDArray[Any],
-    sizes: IntArray,
-    l: int,  # noqa: E741
-    random: np.random.Generator,
+    codes: NDArray[Any], sizes: IntArray, l: int, random: np.random.Generator
 ) -> IntArray:
-    """Everybody's group, from everybody's colour and the sizes of the colours.
-
-    Each member of a group brings ``l - 1`` partners of other colours into it, and no two members
-    of one colour bring the same; so no colour has more than 1/l of a group.
-    """
+    """Everybody's group, from everybody's colour and the sizes of the colours."""
     colours = Colours.of(codes, sizes)
     colours.shuffle(random)
     present = np.flatnonzero(sizes)

@@ -7,6 +7,7 @@ be, and one more that looks at quasi-identifiers.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -19,8 +20,15 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean, hints
 from foreknow.methods.eligibility import ADVICE, settled_l
-from foreknow.methods.likelihood import bags_of, dealt_chance, groups_of_people
-from foreknow.methods.protocol import Grouping, Traits, note_of_boxes, notes_of_seed
+from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
+from foreknow.methods.protocol import (
+    BY_VALUES_ALONE,
+    Grouper,
+    Grouping,
+    Traits,
+    note_of_boxes,
+    notes_of_seed,
+)
 from foreknow.methods.random import generator
 from foreknow.methods.streamliner.gda import by_rank, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa, plan_undivided
@@ -38,14 +46,20 @@ Variant: TypeAlias = Literal["rda", "ria", "gda", "gsa"]
 class StreamlinerSettings(Settings):
     """``[publish.streamliner]`` in a policy file."""
 
-    l: Annotated[int, Field(ge=2)] | None = None  # noqa: E741
+    l: Annotated[int, Field(ge=2)] | None = None
     variant: Variant = "rda"
     weights: dict[str, Amount] = Field(default={})
 
 
+_BY_EXCHANGE = (
+    "exchanging two members of a group, or two halves of a block as a whole, changes no decision "
+    "of the method, so all members of a group have each of its values with the same probability"
+)
+
+
 @hints()
 @dataclass(frozen=True)
-class Streamliner:
+class Streamliner(Grouper):
     """Groups in which no sensitive value has more than 1/l, made by a method that all may know.
 
     Parameters
@@ -103,7 +117,7 @@ class Streamliner:
     which allows l = 2 at most
     """
 
-    l: int | None = None  # noqa: E741
+    l: int | None = None
     variant: Variant = "rda"
     weights: Mapping[str, int] = field(default_factory=dict)
     key: ClassVar[str] = "streamliner"
@@ -136,38 +150,6 @@ class Streamliner:
 
     def __hash__(self) -> int:
         return hash((self.l, self.variant, frozenset(self.weights.items())))
-
-    def partition(
-        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
-    ) -> IntArray:
-        """Group the rows of a table.
-
-        Parameters
-        ----------
-        microdata : Microdata
-            One sensitive value per person.
-        policy : Policy, optional
-            Asked for l where none is given, else not: what the groups withstand follows from l.
-        seed : int, optional
-            From the system's entropy when left out, and only then safe against an adversary who
-            knows the method: see the notes above.
-
-        Returns
-        -------
-        int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; -1 for a row that is left out
-            because its sensitive value is missing.
-
-        Raises
-        ------
-        NoSafeRelease
-            If a value is so frequent that no groups exist; the message says which and by how
-            many people. Also if GDA is stuck, or no l holds the policy.
-        InputError
-            If a weight is given for no quasi-identifier, the seed is no whole number from 0, or
-            there is neither l nor a policy.
-        """
-        return self.grouping(microdata, policy, seed).of_row
 
     def grouping(
         self,
@@ -231,11 +213,23 @@ class Streamliner:
         caab 0
         abac 0
         """
+        bags = self._bags(microdata, policy, groups)
+        return Fraction(0) if bags is None else dealt_chance(*bags)
+
+    def could_make(self, microdata: Microdata, policy: Policy | None, groups: Any) -> bool:
+        """Whether these groups may be made of a table; the size of the chance takes longer."""
+        bags = self._bags(microdata, policy, groups)
+        return bags is not None and bags[0] == bags[1]
+
+    def _bags(
+        self, microdata: Microdata, policy: Policy | None, groups: Any
+    ) -> tuple[Counter[Bag], Counter[Bag]] | None:
+        """The bags of kinds that are planned for a table, and those of groups."""
         sizes = self._sizes(microdata)
-        own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l  # noqa: E741
+        own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l
         assert l is not None
         if own is None or int(sizes.max()) * l > len(own):
-            return Fraction(0)
+            return None
         codes = microdata.sensitive_codes
         if self.variant == "ria":
             raise UnsupportedError(
@@ -253,7 +247,7 @@ class Streamliner:
             try:
                 plan = plan_gda(runs, microdata.values, l)
             except NoSafeRelease:  # it is stuck
-                return Fraction(0)
+                return None
         else:
             kinds, people = codes, Colours.of(codes, sizes)
             planned = (plan_rda if self.variant == "rda" else plan_undivided)(sizes, l)
@@ -264,7 +258,7 @@ class Streamliner:
                     "frequency in the group is proved for any"
                 )
             plan = planned
-        return dealt_chance(bags_of(kinds, assigned(plan, people)), bags_of(kinds, own))
+        return bags_of(kinds, assigned(plan, people)), bags_of(kinds, own)
 
     @property
     def traits(self) -> Traits:
@@ -274,7 +268,10 @@ class Streamliner:
             one_column=True,
             symmetric=self.variant != "gsa",
             likelihood=self.chance,
+            could_make=self.could_make,
+            proof=_BY_EXCHANGE if self.variant == "gsa" else BY_VALUES_ALONE if proved else "",
             frequencies=proved,
+            uniform=proved and self.variant != "gsa",
             least=self.l or 2,
             highest=Fraction(1, self.l or 2) if proved else None,
             equal=self.l if self.variant == "rda" else None,
@@ -315,7 +312,7 @@ class Streamliner:
     def _groups(
         self, microdata: Microdata, sizes: IntArray, random: np.random.Generator
     ) -> IntArray:
-        codes, l = microdata.sensitive_codes, self.l  # noqa: E741
+        codes, l = microdata.sensitive_codes, self.l
         assert l is not None
         if self.variant == "rda":
             return groups_of_plan(plan_rda(sizes, l), codes, sizes, random)

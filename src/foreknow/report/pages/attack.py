@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from foreknow.adversaries.algorithm import Attack, Case
-from foreknow.adversaries.algorithm.worlds import amount_text
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.report.page import Block, Grid, Page, Sentence, document
+from foreknow.report.page import Block, Grid, Page, Sentence
 from foreknow.report.words import interval_text, number, percent, some, visible
 
 # Cases of a page, and of a notebook or terminal.
@@ -51,10 +50,9 @@ class AttackPage(Page[Attack]):
         attack, cases = self.result, self._cases(_PAGE)
         proved = attack.exact and not attack.found
         title = "Who is found out further, the worst first"
-        return document(
+        return self.document(
             "plain.html.j2",
-            kept=self.kept,
-            heading=self.headline,
+            name=None,
             eyebrow="Attack by an adversary who knows the algorithm",
             scope=_scope(attack),
             mood="unsafe" if attack.found else "safe" if proved else "plain",
@@ -138,28 +136,29 @@ def _scope(attack: Attack) -> str:
 
 def _worlds_sentence(attack: Attack) -> str:
     """Say how many worlds there are, and in how many the release is possible."""
-    many = attack.n_worlds
-    worlds = some(many, "world", "worlds") if many < 10**18 else f"{amount_text(many)} worlds"
+    many = attack.n_worlds_text
+    worlds = some(attack.n_worlds, "world", "worlds") if many.isdigit() else f"{many} worlds"
     runs, looked = some(attack.runs, "run", "runs"), number(attack.looked)
     this = {"groups": "this release", "table": "this table", "nothing": "nothing being published"}
     led = f"could have led to {this[attack.what]}"
     proof = f"There are {worlds}, which were not looked at: by a proof, an adversary who knows the"
+    because = f" The proof: {attack.proof}." if attack.proof else ""
     if attack.how == "proof":
         return (
             f"{proof} method believes of everybody what their group says, as long as the seed is "
-            "secret."
+            f"secret.{because}"
         )
     if attack.kept:
         return (
             f"{proof} method reaches no limit of the policy, not even with the facts that the "
             "policy lets them know, as long as the seed is secret. Of values without a limit "
-            "nothing is said."
+            f"nothing is said.{because}"
         )
     if attack.how == "bound":
         return (
             f"{proof} method believes of everybody what the group says in which it put them, as "
             "long as the seed is secret; but several such groups may look like one, and there are "
-            f"too many ways. In none of them is a posterior above {attack.highest}."
+            f"too many ways. In none of them is a posterior above {attack.highest}.{because}"
         )
     if attack.how == "parts":
         return _parts_sentences(attack, worlds, led)

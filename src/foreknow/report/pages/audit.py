@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.facts.witness import FactsWitness
-from foreknow.adversaries.implications.implications import Negations
-from foreknow.adversaries.implications.witness import ImplicationsWitness
-from foreknow.adversaries.priors.disclosure import PriorsWitness
+from foreknow.adversaries.facts.facts import Facts, FactsWitness
+from foreknow.adversaries.implications.implications import ImplicationsWitness, Negations
+from foreknow.adversaries.priors.disclosure import Judged, PriorsWitness, judged_before
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
 from foreknow.auditing.exposed import Exposed
+from foreknow.auditing.scope import AS_REQUIRED
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
-from foreknow.report.chart import Chart
+from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
 from foreknow.report.exposed import (
     MEANING,
     exposed_csv,
@@ -40,10 +42,9 @@ from foreknow.report.figures import (
 )
 from foreknow.report.knowledge import NOUN, Terms, describe, share_text
 from foreknow.report.learned import estimate_sentences, learnt_sentences
-from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document
+from foreknow.report.page import Block, Cell, Grid, Page, Sentence
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
-from foreknow.report.priors import priors_section
 from foreknow.report.scope import HEADING, sentences
 from foreknow.report.words import (
     average_text,
@@ -95,7 +96,8 @@ class AuditPage(Page[Audit]):
         if not all(estimated):
             return "Too much can be learned from the release, by an estimate"
         beside = "; what can be learned is within its limit, by an estimate" if estimated else ""
-        return self._settled(safe) + beside
+        also = ", also against an adversary who knows the method" if self._foreseen else ""
+        return self._settled(safe) + also + beside
 
     def _settled(self, safe: list[bool]) -> str:
         total, failing = len(safe), safe.count(False)
@@ -119,18 +121,24 @@ class AuditPage(Page[Audit]):
         any_of = noun if schema is None else nouns_of(schema.sensitives)
         # Of a generalized release, it is by columns that are not published exactly.
         kept = published and audit.policy.options.written == "generalized"
-        learnt = [] if kept else learnt_sentences(audit.learnt, noun)
-        return [*learnt, *sentences(audit.scope, any_of, audit.counts.semantics)]
+        learnt = learnt_sentences(audit.learnt, noun, kept=kept)
+        measured = bool(audit.learnt) and not kept
+        scope = replace(audit.scope, method=None) if self._foreseen else audit.scope
+        said = sentences(scope, any_of, audit.counts.semantics)
+        return [*learnt, *said] if measured else [*said, *learnt]
+
+    @property
+    def _foreseen(self) -> bool:
+        """Whether the headline says that it holds from who knows the method, too."""
+        return self.result.safe and self.result.scope.method == AS_REQUIRED
 
     def html(self, *, published: bool = False) -> str:
         """Write the page; one that is published does not show what learned priors disclose."""
         audit, noun = self.result, sensitive_noun(self.result.policy)
         worth = audit.utility
-        return document(
+        return self.document(
             "audit.html.j2",
             kept=None if published else self.kept,
-            heading=self.headline,
-            name=audit.name,
             mood=self.mood,
             scope=utility_line(worth),
             notes=self._notes(published=published),
@@ -544,10 +552,7 @@ def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
 
 # ---- the policy, for people who do not read TOML --------------------------------------------
 
-_SEVERAL = {
-    "set": "each once, or none (set)",
-    "multiset": "also repeatedly, or none (multiset)",
-}
+_SEVERAL = {"set": "each once, or none (set)", "multiset": "also repeatedly, or none (multiset)"}
 
 
 def policy_rows(
@@ -557,10 +562,7 @@ def policy_rows(
     published: bool = False,
     sights: Mapping[int, Sequence[str]] | None = None,
 ) -> list[tuple[str, list[str]]]:
-    """Say everything that a policy asks, and how it was published, where it was.
-
-    `sights` are the columns that were known of everybody, where a release was judged; by `id`.
-    """
+    """Say everything that a policy asks, and how it was published; `sights` by requirement."""
     rows = []
     for place, requirement in enumerate(policy.requirements, 1):
         noun = sensitive_noun(policy, requirement)
@@ -664,3 +666,75 @@ def coarsening(table: Mapping[str, Any]) -> str:
             return f"by the hierarchy in {visible(PurePath(str(path)).name)}"
         case _:
             return "by a hierarchy of its own"
+
+
+# ---- priors beside posteriors -------------------------------------------------------------------
+
+
+_MOST, _LISTED = 1_000, 20
+
+
+def priors_section(counts: GroupCounts, verdict: Verdict) -> tuple[Chart | None, str]:
+    """Draw priors beside posteriors for a requirement on priors, with a caption, if known."""
+    priors, point = verdict.point.adversary, verdict.point
+    assert isinstance(priors, Priors)
+    if verdict.requirement.about_sets:  # of single values this would say nothing
+        return None, ""
+    about = verdict.requirement.mask(counts.values)
+    known = [judged_before(counts, table, priors.semantics) for table in priors.tables]
+    clouds = [
+        _cloud(found, about, *STYLES[place % len(STYLES)][:2])
+        for place, found in enumerate(known)
+        if found is not None
+    ]
+    if not any(cloud.x for cloud in clouds):
+        return None, ""
+    same = Series((0, 1), (0, 1), "nothing learned", "#7a8290", dash="2 4")
+    below = float(point.below)
+    if point.relative:
+        limit = Series((0, 1 / below, 1), (0, 1, 1), "the limit", LIMIT, dash="8 5")
+        said = f"is {times_text(point.below)} times as likely as before"
+    else:
+        limit = Series((0, 1), (below, below), "the limit", LIMIT, dash="8 5")
+        said = f"is {limit_text(point.below)}"
+    widest = max(x or 0 for cloud in clouds for x in cloud.x)
+    across = shares("how likely before the release", min(1.0, 1.1 * widest))
+    # The likeliest of each table, as the figure has them.
+    listed = [text for cloud in clouds for text in cloud.texts[:_LISTED]]
+    rows = [text.split("\n", 1) for text in listed]
+    chart = Chart(
+        across,
+        shares("how likely at worst after it"),
+        [same, limit, *clouds],
+        table=Grid(("who, and which value", "before and after"), rows, left=(0, 1)),
+    )
+    return chart, (
+        f"Each mark is a {_kind(priors)} and a value: across, how likely the value was before the "
+        "release; up, how likely it is after it in the group where it is likeliest. The limit "
+        f"{said}."
+    )
+
+
+def _kind(priors: Priors) -> str:
+    columns = list(dict.fromkeys(name for table in priors.tables for name in table.attributes))
+    return " or ".join(visible(name) for name in columns[:4])
+
+
+def _cloud(found: Judged, about: np.ndarray[Any, Any], color: str, symbol: str) -> Series:
+    who, what, prior, after = found.surest()
+    kept = np.flatnonzero(about[what])
+    kept = kept[np.argsort(-after[kept], kind="stable")][:_MOST]
+    names = found.table.attributes
+    texts = []
+    for cell in kept.tolist():
+        label = found.signatures[who[cell]]
+        kind = ", ".join(
+            f"{visible(name)} {'missing' if part is None else visible(part)}"
+            for name, part in zip(names, label, strict=True)
+        )
+        value = named(found.counts.values[what[cell]])
+        before, then = (percentage(float(x), 2) for x in (prior[cell], after[cell]))
+        texts.append(f"{kind}: {value}\n{before} before, {then} after")
+    name = f"by {', '.join(visible(name) for name in names)}: {number(len(kept))}"
+    x, y = prior[kept].tolist(), after[kept].tolist()
+    return Series(x, y, name, color, texts, symbol, size=0.8)

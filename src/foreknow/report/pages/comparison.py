@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
+from foreknow.auditing.scope import AS_REQUIRED, NOT_JUDGED
 from foreknow.comparison import Candidate, Comparison
 from foreknow.numbers import percentage
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
+from foreknow.report.pages.utility import share_text
 from foreknow.report.words import listing, number, percent, some, visible
 
 _NOTHING = "–"
@@ -36,11 +39,8 @@ class ComparisonPage(Page[Comparison]):
         """Write the page: the frontier, every run, and why some made no release."""
         found = self.result
         drawn = [each for each in found.safe if each.risk is not None]
-        return document(
+        return self.document(
             "comparison.html.j2",
-            kept=self.kept,
-            heading=self.headline,
-            name=found.name,
             scope=self._scope(),
             sentences=[*self._said()],
             explanation=_explanation(found),
@@ -53,7 +53,8 @@ class ComparisonPage(Page[Comparison]):
     def brief(self) -> Iterator[Block]:
         """The table, why some runs made no release, and what the figures are."""
         yield Sentence(self._scope())
-        yield self.table()
+        table = self.table()  # without its last column it is as wide as a terminal
+        yield replace(table, head=table.head[:-1], rows=[row[:-1] for row in table.rows])
         nearest: dict[str, tuple[str, str]] = {}
         for method, at, why in self.reasons().rows:  # of several reasons, that of the last limit
             known = f"{nearest[str(method)][0]}, {at}" if str(method) in nearest else str(at)
@@ -83,14 +84,13 @@ class ComparisonPage(Page[Comparison]):
                     risk_text(each),
                     _NOTHING if each.groups is None else number(each.groups),
                     _over_text(each),
+                    known_text(each),
                     _seconds_text(each.seconds),
                 )
             )
         head = ("method", "limit", *map(visible, varied), "release", "NCP", "error", "sure")
-        note = "* No other one is better in both error and how sure somebody can become." * bool(
-            best
-        )
-        return Grid((*head, "groups", "over", "sec"), rows, (0, 2 + len(varied)), note)
+        note = _STARRED if best else ""
+        return Grid((*head, "groups", "over", "known", "sec"), rows, (0, 2 + len(varied)), note)
 
     def reasons(self) -> Grid:
         """Each sentence why there is no release, with the runs that it is about."""
@@ -158,9 +158,10 @@ def _explanation(found: Comparison) -> str:
         f"{limits}NCP: 0% is exact, 100% suppressed. Error: the median error of "
         f"{some(found.queries, 'count', 'counts')} by all quasi-identifiers. Sure: how sure an "
         f"adversary of the policy as it is can become at worst, by its strictest requirement{own}. "
-        "Over: people over a limit of that policy, of the requirement with the most. Sec: seconds "
-        "of publishing, with the other runs beside it. No release was kept. Safe is by the policy; "
-        "an adversary who knows the method may learn more, which foreknow attack tests."
+        "Over: people over a limit of that policy, of the requirement with the most. Known: "
+        "whether that also holds against an adversary who knows the method: it does, by a proof; "
+        "in part, if they know nothing else; so many people are found out by it; or it is open, "
+        "which foreknow attack looks into. No release was kept."
     )
 
 
@@ -200,9 +201,16 @@ def _loss_text(each: Candidate) -> str:
 
 
 def _share_text(share: float | None) -> str:
-    if share is None:
+    return _NOTHING if share is None else share_text(share)
+
+
+def known_text(each: Candidate) -> str:
+    """Whether it holds against an adversary who knows the method."""
+    if each.found_out is not None:
+        return f"{number(each.found_out)} out"
+    if each.method_known is None:
         return _NOTHING
-    return "below 0.1%" if 0 < share < 0.0005 else percentage(share, 1)
+    return {AS_REQUIRED: "holds", NOT_JUDGED: "open"}.get(each.method_known, "part")
 
 
 def _over_text(each: Candidate) -> str:
@@ -255,6 +263,6 @@ def _hover(each: Candidate) -> str:
         f"how sure: {risk_text(each)}; query error: {_share_text(each.query_error)}",
         f"{some(each.groups or 0, 'group', 'groups')}, NCP {_loss_text(each)}",
         f"over the policy's limits: {_over_text(each)}",
-        f"an adversary who knows the method: {each.method_known or 'not judged'}",
+        f"against an adversary who knows the method: {known_text(each)}",
     ]
     return "\n".join(lines)

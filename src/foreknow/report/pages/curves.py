@@ -7,26 +7,21 @@ from dataclasses import replace
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts.witness import FactsWitness
-from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.implications.witness import ImplicationsWitness
+from foreknow.adversaries.facts.facts import FactsWitness
+from foreknow.adversaries.implications.implications import (
+    Implications,
+    ImplicationsWitness,
+    Negations,
+)
 from foreknow.auditing.audit import Verdict
 from foreknow.auditing.curves import DisclosureCurves, curves_at
 from foreknow.data.counts import GroupCounts
 from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
 from foreknow.report.figures import last_below, limit_holds, steps, with_limit
 from foreknow.report.knowledge import NOUN, implications_text, values_text
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
 from foreknow.report.scope import sight
-from foreknow.report.words import (
-    group_words,
-    is_certain,
-    named,
-    noun_of,
-    number,
-    percent,
-    some,
-)
+from foreknow.report.words import group_words, is_certain, named, noun_of, number, percent, some
 
 _ALL, _HALF = Fraction(1), Fraction(1, 2)
 _LONGEST, _BAR = 32, 30
@@ -65,11 +60,8 @@ class CurvesPage(Page[DisclosureCurves]):
             (Cell(number(k), "strong"), *map(fraction_text, (a, b)), _target(b), known_text(b))
             for k, a, b in _points(curves)
         ]
-        return document(
+        return self.document(
             "curves.html.j2",
-            kept=self.kept,
-            heading=self.headline,
-            name=curves.name,
             scope=". ".join([_scope(curves.counts), *([" ".join(own)] if own else [])]),
             key=key_sentence(curves),
             explanation=f"An implication says: if this person has this {noun}, then that person "

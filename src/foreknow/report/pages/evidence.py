@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
+from foreknow.documents import from_toml
 from foreknow.evidence import EvidenceReport
 from foreknow.numbers import percentage, significant
 from foreknow.publishing import CERTIFICATE, REPORT
 from foreknow.report.exposed import MEANING, exposed_figure, exposed_grid
 from foreknow.report.knowledge import describe
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, resource
 from foreknow.report.pages.audit import (
     by_requirement,
     criterion_sentence,
@@ -100,15 +101,12 @@ class EvidencePage(Page[EvidenceReport]):
             drawn = None if self._withheld(found.requirement) else exposed_figure(found)
             if drawn is not None:
                 figures.append((f"people-{place}", title, drawn[0], drawn[1]))
-        return document(
+        return self.document(
             "evidence.html.j2",
-            kept=self.kept,
-            heading=self.headline,
-            name=self.result.name,
             scope=utility_line(audit.utility),
             no_conclusion=_NO_CONCLUSION,
             published=self._published(),
-            safe=self._safe(),
+            safe=self._safe,
             assumptions=self._assumptions(),
             beside=self._beside,
             before=self._before(),
@@ -125,7 +123,7 @@ class EvidencePage(Page[EvidenceReport]):
         """What was verified, before and after, and how much is left to fill in."""
         before = self._before()
         if before is None:
-            for said in self._safe():
+            for said in self._safe:
                 yield Sentence(f"✓ {said}", "safe")
         else:
             yield Sentence("✓ Verified afresh from the files: every requirement holds.", "safe")
@@ -207,6 +205,7 @@ class EvidencePage(Page[EvidenceReport]):
             rows.append(("Ranges are on a grid", grids))
         return rows
 
+    @property
     def _safe(self) -> list[str]:
         """Each requirement as it was found to hold."""
         audit, said = self.result.audit, []
@@ -306,11 +305,22 @@ class EvidencePage(Page[EvidenceReport]):
 
     def questions(self) -> list[tuple[str, list[Answer]]]:
         """The questions of each guidance, with what was measured."""
+        guidances = from_toml(resource("guidances.toml"))["guidance"]
         return [
-            ("The three questions of the European opinion on anonymization (WP216)", self._wp216),
-            ("The points of an expert determination (HIPAA, 45 CFR 164.514(b)(1))", self._hipaa),
-            ("The steps of NIST SP 800-188, De-Identifying Government Datasets", self._nist),
+            (own["title"], [self._answer(**one) for one in own["questions"]]) for own in guidances
         ]
+
+    def _answer(
+        self,
+        question: str,
+        measured: Iterable[str] = (),
+        to_fill: Iterable[str] = (),
+        if_not_measured: Iterable[str] | None = None,
+    ) -> Answer:
+        said = tuple(sentence for name in measured for sentence in getattr(self, f"_{name}"))
+        wanted = to_fill if said or if_not_measured is None else if_not_measured
+        fill = tuple(each.replace("{columns}", self._columns) for each in wanted)
+        return Answer(question, said, fill)
 
     @cached_property
     def _singling_out(self) -> tuple[str, ...]:
@@ -357,7 +367,7 @@ class EvidencePage(Page[EvidenceReport]):
     @cached_property
     def _inference(self) -> tuple[str, ...]:
         scope = self.result.audit.scope
-        said = list(self._safe())
+        said = list(self._safe)
         over = [own.over for _, own in self._exposed()]
         if over and all(tally is not None and not tally.people for tally in over):
             said.append("Nobody could be found out at a limit; everybody was looked at in turn.")
@@ -377,188 +387,79 @@ class EvidencePage(Page[EvidenceReport]):
         )
 
     @property
-    def _wp216(self) -> list[Answer]:
+    def _methods(self) -> list[str]:
+        points = (point for own in self.result.audit.policy.requirements for point in own.points)
+        kinds = dict.fromkeys(key for point in points for key in point.adversary.to_dict())
         return [
-            Answer(
-                "Singling out: can the records of one person be isolated?",
-                self._singling_out,
-                (
-                    "Whether anything else in the release, or known of people, makes somebody's "
-                    "record recognizable.",
-                ),
-            ),
-            Answer(
-                "Linkability: can records of one person, or of one group of people, be linked, in "
-                "this table or with others?",
-                self._linking,
-                (
-                    f"Other tables that have {self._columns}, and who has them.",
-                    "Earlier and later releases about the same people: together they may tell more "
-                    "than each by itself, which was not looked at.",
-                ),
-            ),
-            Answer(
-                "Inference: can a person's value be deduced, with significant probability?",
-                self._inference,
-                (
-                    "Why these limits, and these amounts of knowledge, suit those who will get "
-                    "the release.",
-                ),
-            ),
+            *(f"Knowledge was judged after {_SOURCES[key]}." for key in kinds if key in _SOURCES),
+            "Probabilities are exact, and those near a limit are settled with fractions. They were "
+            "computed twice: by the program that made the release, and from the written files by "
+            "another that shares nothing with its search.",
         ]
 
     @property
-    def _hipaa(self) -> list[Answer]:
-        worth = self.result.audit.utility
-        least = worth.smallest_group
-        kinds = [
-            key
-            for requirement in self.result.audit.policy.requirements
-            for point in requirement.points
-            for key in point.adversary.to_dict()
-            if key in _SOURCES
-        ]
-        methods = [f"Knowledge was judged after {_SOURCES[key]}." for key in dict.fromkeys(kinds)]
-        chance = significant(1 / least, 3, "up")
+    def _picking(self) -> list[str]:
+        least = self.result.audit.utility.smallest_group
         return [
-            Answer(
-                "A person with appropriate knowledge of and experience with generally accepted "
-                "statistical and scientific principles and methods makes the determination.",
-                (),
-                ("Name, training and experience of this person.",),
-            ),
-            Answer(
-                "These principles and methods are applied.",
-                (
-                    *methods,
-                    "Probabilities are exact, and those near a limit are settled with fractions. "
-                    "They were computed twice: by the program that made the release, and from the "
-                    "written files by another that shares nothing with its search.",
-                ),
-                ("Why these methods suit these data.",),
-            ),
-            Answer(
-                "The risk is very small that the information could be used, alone or with other "
-                "reasonably available information, by an anticipated recipient to identify an "
-                "individual.",
-                (
-                    *self._singling_out,
-                    f"Who picks one of a group at random is right with a chance of at most {chance}"
-                    f" (1 of {number(least)}).",
-                    *self._safe(),
-                ),
-                (
-                    "Who the anticipated recipients are, and what they have agreed to.",
-                    "What is reasonably available to them: registers, media, their own records.",
-                    "What counts as very small here, and why.",
-                ),
-            ),
-            Answer(
-                "Of each column: how stable it is over time, who else has it, and how far it "
-                "distinguishes people.",
-                tuple(self._distinguishing()),
-                ("Stability and availability of each of these columns.",),
-            ),
-            Answer(
-                "The methods and results that justify the determination are documented.",
-                (f"This page, {CERTIFICATE} and the digests at the end.",),
-                ("Until when the determination holds, and what would bring it up for review.",),
-            ),
+            "Who picks one of a group at random is right with a chance of at most "
+            f"{significant(1 / least, 3, 'up')} (1 of {number(least)})."
         ]
 
+    @property
     def _distinguishing(self) -> Iterator[str]:
         losses = {} if self.result.utility is None else self.result.utility.utility.ncp
-        rows = dict(schema_rows(self.result.audit.policy.schema))  # type: ignore[arg-type]
         for name in self._known:
             if name in losses:
                 yield f"{visible(name)}: coarsened by {percentage(losses[name])} (NCP)."
         if not losses and self._known:
             how = "coarsened" if self._generalized else "published as they are"
-            yield f"{listing(rows['Columns others may know'], most=_ALL)}: {how}."
+            yield f"{listing(self._roles_of['Columns others may know'], most=_ALL)}: {how}."
 
     @property
-    def _nist(self) -> list[Answer]:
-        known, worth = self.result.certificate, self.result.utility
-        audit = self.result.audit
-        asked = [
-            f"{title}: {' '.join(lines)}"
-            for title, lines in policy_rows(audit.policy, audit.counts.semantics, published=False)[
-                : len(audit.policy.requirements)
-            ]
-        ]
-        useful = () if worth is None else tuple(filter(None, [UtilityPage(worth).key]))
-        coarser = {
-            True: f"{self._columns} were coarsened, by {visible(known.method.get('name', ''))}.",
-            False: f"{self._columns} are as they were; values were taken out of the rows, and are "
-            "published by group.",
-        }[self._generalized]
-        verified = (
-            f"The files ({listing([*map(visible, self.result.verification.files)], most=_ALL)}) "
-            "were judged afresh, by themselves: every requirement holds, for "
-            f"{people_text(self._people, 'all')}."
-        )
-        return [
-            Answer("Goals and intended uses of the release are identified.", (), ("Which.",)),
-            Answer(
-                "Risks of the release are assessed: how probable re-identification is, and what "
-                "harm it would do.",
-                self._singling_out,
-                ("What harm somebody would suffer, and what else could go wrong.",),
-            ),
-            Answer(
-                "A model of sharing is chosen: to everybody, under an agreement, or on the "
-                "premises.",
-                (),
-                ("Which, and which controls it brings.",),
-            ),
-            Answer(
-                "Somebody who is not the maker reviews the release, such as a disclosure review "
-                "board.",
-                (),
-                ("Who, when, and what they decided.",),
-            ),
-            Answer(
-                "Objectives of privacy, usability and access are determined.",
-                tuple(asked),
-                ("How useful the release must be, and to whom.",),
-            ),
-            Answer(
-                "The data are surveyed: which columns identify people, which others may know, "
-                "which are sensitive.",
-                tuple(
-                    f"{title}: {'; '.join(lines)}."
-                    for title, lines in schema_rows(audit.policy.schema)  # type: ignore[arg-type]
-                ),
-                ("Whether these are the roles of all columns, free texts and dates among them.",),
-            ),
-            Answer(
-                "Identifiers are removed, and quasi-identifiers transformed.",
-                (*self._identifiers(), coarser),
-            ),
-            Answer(
-                "It is validated that the result is useful.",
-                useful,
-                ("Whether the intended uses are served.",)
-                if useful
-                else ("Give the table as well, to have this measured; or say how it was checked.",),
-            ),
-            Answer(
-                "It is validated that the result protects privacy.",
-                (verified,),
-                ("Whether somebody has tried to re-identify people, and how far they came.",),
-            ),
-            Answer(
-                "The release is watched afterwards, and later releases are considered with it.",
-                (),
-                ("Who does so, and when it is looked at again.",),
-            ),
-        ]
+    def _documents(self) -> list[str]:
+        return [f"This page, {CERTIFICATE} and the digests at the end."]
 
-    def _identifiers(self) -> list[str]:
-        given = self.result.certificate.policy["schema"].get("identifiers", ())
-        if not given:
-            return ["The policy names no identifiers."]
-        return [f"Left out: {listing([visible(column) for column in given], most=_ALL)}."]
+    @property
+    def _objectives(self) -> list[str]:
+        audit = self.result.audit
+        rows = policy_rows(audit.policy, audit.counts.semantics, published=False)
+        asked = rows[: len(audit.policy.requirements)]
+        return [f"{title}: {' '.join(lines)}" for title, lines in asked]
+
+    @property
+    def _roles_of(self) -> dict[str, list[str]]:
+        return dict(schema_rows(self.result.audit.policy.needed_schema))
+
+    @property
+    def _roles(self) -> list[str]:
+        return [f"{title}: {'; '.join(lines)}." for title, lines in self._roles_of.items()]
+
+    @property
+    def _transformed(self) -> list[str]:
+        known = self.result.certificate
+        given = known.policy["schema"].get("identifiers", ())
+        left_out = listing([visible(column) for column in given], most=_ALL)
+        coarser = (
+            f"{self._columns} were coarsened, by {visible(known.method.get('name', ''))}."
+            if self._generalized
+            else f"{self._columns} are as they were; values were taken out of the rows, and are "
+            "published by group."
+        )
+        said = f"Left out: {left_out}." if given else "The policy names no identifiers."
+        return [said, coarser]
+
+    @property
+    def _usefulness(self) -> list[str]:
+        worth = self.result.utility
+        return [] if worth is None else [said] if (said := UtilityPage(worth).key) else []
+
+    @property
+    def _verified(self) -> list[str]:
+        files = listing([*map(visible, self.result.verification.files)], most=_ALL)
+        return [
+            f"The files ({files}) were judged afresh, by themselves: every requirement holds, for "
+            f"{people_text(self._people, 'all')}."
+        ]
 
     # ---- digests ------------------------------------------------------------------------------
 
@@ -573,7 +474,7 @@ class EvidencePage(Page[EvidenceReport]):
         found, source = self.result, self.result.certificate.source
         said = [
             "The certificate names the digests of the other files, so it stands for all of them. "
-            f"Anybody can judge them afresh: foreknow verify {visible(found.name)}.",
+            f"Anybody can judge them afresh: foreknow verify {visible(found.name)}."
         ]
         if found.signed:
             said.append(f"The signature of {CERTIFICATE} was checked with the public key given.")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from foreknow.inference import InferenceAttack, Rate
 from foreknow.numbers import percentage
-from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document
+from foreknow.report.page import Block, Cell, Grid, Page, Sentence
 from foreknow.report.words import listing, noun_of, number, plural, visible
 
 WHAT_IT_IS = (
@@ -29,11 +29,8 @@ class InferencePage(Page[InferenceAttack]):
 
     def html(self) -> str:
         """Write the page."""
-        return document(
+        return self.document(
             "plain.html.j2",
-            kept=self.kept,
-            heading=self.headline,
-            name=self.result.name,
             eyebrow="Guessed from",
             sentences=self._sentences(),
             sections=[("Guesses", self._how(), self._guesses())],

@@ -11,7 +11,7 @@ from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, Node
 from foreknow.numbers import significant
 from foreknow.policy.policy import Form
 from foreknow.report.chart import Axis, Chart, Series, amounts
-from foreknow.report.page import Block, Grid, Page, Sentence, document
+from foreknow.report.page import Block, Grid, Page, Sentence
 from foreknow.report.words import listing, number, some, visible
 
 # The most nodes that are drawn one by one, and those with lines between them.
@@ -33,10 +33,8 @@ class LatticePage(Page[LatticeResult]):
     def html(self, *, form: Form = "generalized") -> str:
         """Write the page, of a search for a release of a form."""
         found = self.result
-        return document(
+        return self.document(
             "lattice.html.j2",
-            kept=self.kept,
-            heading=self.headline,
             sentence=chosen_sentence(found, form),
             explanation=search_sentences(found, form),
             figure=lattice_figure(found) if found.n_nodes <= MOST_NODES else None,

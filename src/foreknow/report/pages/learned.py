@@ -9,7 +9,7 @@ import numpy as np
 from foreknow.auditing.learning import LearnedReport, Lesson
 from foreknow.numbers import percentage
 from foreknow.report.learned import WHAT_IT_IS, learned_sentence
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
 from foreknow.report.words import listing, named, noun_of, some, visible
 
 _MOST_KINDS, _MOST_VALUES = 16, 4
@@ -33,11 +33,8 @@ class LearnedPage(Page[LearnedReport]):
         if len(self.result.lessons) == 1:
             sections = []
         statistics = self._statistics(self._surest)
-        return document(
+        return self.document(
             "plain.html.j2",
-            kept=self.kept,
-            heading=self.headline,
-            name=self.result.name,
             eyebrow="Learned from",
             sentences=self._sentences(),
             sections=[*sections, ("What is learned", self._how(self._surest), statistics)],

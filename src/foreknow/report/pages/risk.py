@@ -10,7 +10,7 @@ from foreknow.auditing.population import SMALL, UniquesEstimate
 from foreknow.auditing.risk import ColumnSet, Contribution, PopulationRisk, Risk, RiskReport
 from foreknow.numbers import percentage
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, amounts, bar_table
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
 from foreknow.report.words import limit_text, listing, number, some, visible
 
 _WORST = 10  # sets and pairs that a page shows; a terminal shows half of them
@@ -35,11 +35,8 @@ class RiskPage(Page[RiskReport]):
 
     def html(self) -> str:
         """Write the page: how many people share their values, then every table."""
-        return document(
+        return self.document(
             "risk.html.j2",
-            kept=self.kept,
-            heading=self.headline,
-            name=self.result.name,
             scope=self._scope(),
             sentences=self._outlook(),
             figure=_figure(self.result),
@@ -232,10 +229,7 @@ def _sets(report: RiskReport, most: int) -> Grid:
     rows = [_set(each) for each in [*singles, *larger[:most]]]
     total = f"all {number(len(everything.columns))}" if len(everything.columns) > 2 else ""
     rows.append(_set(everything, total))
-    left = len(larger) - most
-    note = (
-        f"And {some(left, 'other set', 'other sets')}, which are in the JSON." if left > 0 else ""
-    )
+    note = _more(len(larger) - most, "other set", "other sets")
     return Grid(("columns", "distinction", "separation", "unique people"), rows, note=note)
 
 
@@ -257,15 +251,12 @@ def _contributions(report: RiskReport, most: int) -> Grid:
     singles = [each for each in report.contributions if len(each.columns) == 1]
     pairs = [each for each in report.contributions if len(each.columns) == 2]
     rows = [_contribution(each) for each in [*singles, *pairs[:most]]]
-    left = len(pairs) - most
-    note = (
-        f"And {some(left, 'other pair', 'other pairs')}, which are in the JSON." if left > 0 else ""
-    )
+    note = _more(len(pairs) - most, "other pair", "other pairs")
     return Grid(("without", "unique people", "fewer", "share of the unique"), rows, note=note)
 
 
 def _more(left: int, one: str, several: str) -> str:
-    return f"And {some(left, one, several)}, listed in the JSON." if left > 0 else ""
+    return f"And {some(left, one, several)}, which are in the JSON." if left > 0 else ""
 
 
 def _contribution(found: Contribution) -> Row:

@@ -10,22 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.facts.witness import FactsWitness
+from foreknow.adversaries.facts.facts import Facts, FactsWitness
 from foreknow.auditing.skyline import Corner, Point, SkylineReport
 from foreknow.data.labels import Label
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
-from foreknow.report.page import (
-    Block,
-    Cell,
-    Grid,
-    Laid,
-    Page,
-    Row,
-    Sentence,
-    document,
-    script_json,
-)
+from foreknow.report.page import Block, Cell, Grid, Laid, Page, Row, Sentence, script_json
 from foreknow.report.scope import sight
 from foreknow.report.words import (
     is_certain,
@@ -77,12 +66,9 @@ class SkylinePage(Page[SkylineReport]):
             {"anchor": f"value-{place}", **_section(report, value)}
             for place, value in enumerate(report.values[:_MOST_VALUES], 1)
         ]
-        return document(
+        return self.document(
             "skyline.html.j2",
             script="skyline.js" if any(section["data"] for section in sections) else None,
-            kept=self.kept,
-            heading=self.headline,
-            name=report.name,
             scope=f"{some(counts.n_people, 'person', 'people')} in "
             f"{some(counts.n_groups, 'group', 'groups')}. {' '.join(sight(report.scope))}",
             explanation=self.explanation,
@@ -137,7 +123,7 @@ def value_table(report: SkylineReport, value: Label) -> Laid:
 
 def worst_case(report: SkylineReport, value: Label, point: Point) -> Laid:
     """Say whether some amounts are withstood, and the worst case by groups and numbers."""
-    safe, (l, k, m) = report.withstands(value, point), point  # noqa: E741
+    safe, (l, k, m) = report.withstands(value, point), point
     said = f"l={l}, k={k}, m={m} is {'withstood' if safe else 'not withstood'}"
     first = Sentence(f"{said}: {probability_text(report, value, point)}.", "" if safe else "unsafe")
     details = [f"{who}: {what}" for who, what in _worst(report, value, point).details]
@@ -397,7 +383,7 @@ def floor_of(points: Sequence[Point]) -> Place:
     >>> floor_of([(0, 4, 100), (2, 0, 0)])
     (-1.0, -1.0, -5.0)
     """
-    l, k, m = (-max(1.0, max(point[axis] for point in points) / 20) for axis in range(3))  # noqa: E741
+    l, k, m = (-max(1.0, max(point[axis] for point in points) / 20) for axis in range(3))
     return l, k, m
 
 
@@ -408,11 +394,7 @@ def _mark(points: int) -> dict[str, Any]:
 
 
 def _mesh(points: Sequence[Point], floor: Place, axis: int) -> dict[str, Any]:
-    """The two faces across an axis of a box below each point, as triangles.
-
-    Together the boxes look like the stairs: what is inside of one is hidden, and faces that
-    overlap have one color.
-    """
+    """The two faces across an axis of a box below each point, as triangles; inner ones hidden."""
     first, second = (other for other in range(3) if other != axis)
     corners = []
     for point in points:

@@ -11,7 +11,7 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.auditing.survey import LatticeSurvey, SurveyedNode
 from foreknow.methods.fulldomain.lattice import Node
 from foreknow.report.chart import STYLES, Axis, Chart, Series, round_numbers, shares
-from foreknow.report.page import Block, Grid, Page, Sentence, document
+from foreknow.report.page import Block, Grid, Page, Sentence
 from foreknow.report.words import noun_of, number, percent, plural, some, visible
 
 _ALL = Fraction(1)
@@ -34,11 +34,8 @@ class SurveyPage(Page[LatticeSurvey]):
         """Write the page: a figure, what the levels are, and the nodes."""
         survey, drawn = self.result, drawn_nodes(self.result)
         plain = [node for node in survey.nodes if node.entropy == 0]
-        return document(
+        return self.document(
             "survey.html.j2",
-            kept=self.kept,
-            heading=self.headline,
-            name=survey.name,
             scope=self._scope(),
             plain=plain_sentence(survey, "drawn"),
             explanation=_explanation(survey),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from foreknow.numbers import percentage
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
 from foreknow.report.words import average_text, number, some, visible
 from foreknow.utility.report import UtilityReport
 from foreknow.utility.utility import Utility, optimal_discernibility
@@ -25,11 +25,8 @@ class UtilityPage(Page[UtilityReport]):
 
     def html(self) -> str:
         """Write the page: two tables."""
-        return document(
+        return self.document(
             "plain.html.j2",
-            kept=self.kept,
-            heading=self.headline,
-            name=self.result.name,
             eyebrow="Utility of",
             sentences=[said] if (said := self.key) else [],
             sections=[

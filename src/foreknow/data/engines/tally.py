@@ -1,0 +1,175 @@
+"""Tally: a table of counts, read as the people whom it counts; and the query that makes one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from foreknow.data.engines.columns import codes_of, plain, plain_table
+from foreknow.data.engines.table import Table, sql_name
+from foreknow.data.sparse import IntArray, combine
+from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
+
+_MOST = 2**53  # of an amount: what a float holds
+# What stands around a name: in standard SQL, and in Spark, Databricks and BigQuery.
+_QUOTES = {"standard": '"', "spark": "`"}
+DIALECTS = tuple(_QUOTES)
+
+
+class Tally:
+    """A table of which each row stands for so many people; nobody can be told from the others.
+
+    Parameters
+    ----------
+    table : Table
+    amount : str
+        The column that says how many.
+    columns : sequence of str
+        Those that are judged; of several readings they are read in one.
+    """
+
+    settled = in_order = True  # what is counted keeps the order of the rows
+
+    def __init__(self, table: Table, amount: str, columns: Sequence[str]) -> None:
+        self.name, self.untyped = table.name, table.untyped
+        self.columns = [name for name in table.columns if name != amount]
+        self._table, self._amount = table, amount
+        self._judged = list(dict.fromkeys(columns))
+
+    @property
+    def two_empties(self) -> Any:
+        """Columns of a file with empty fields of which some are in quotes."""
+        return getattr(self._table, "two_empties", ())
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Refuse to give rows of people."""
+        raise UnsupportedError(
+            f"{self.name} counts people and does not tell them apart; for this, give the table "
+            "that was counted"
+        )
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
+        """The rows, some of which may now be equal, and how many people each is."""
+        rows, amounts = self._read
+        if not set(columns) <= set(self._judged):
+            rows, amounts = self._fetch(columns)
+        return rows.select(list(columns)), amounts
+
+    @cached_property
+    def _read(self) -> tuple[pa.Table, IntArray]:
+        rows, amounts = self._fetch(self._judged)
+        if _repeated(rows, self._judged) and (found := self._repeat_of_all()):
+            first, again = found
+            raise DataError(
+                f"{self.name}: rows {first + 1} and {again + 1} differ by nothing but the count, "
+                "and GROUP BY gives each combination once; if it was written twice, keep one; if "
+                f"these are parts of one count, add them up: SUM({sql_name(self._amount)}) ... "
+                "GROUP BY"
+            )
+        return rows, amounts
+
+    def _repeat_of_all(self) -> tuple[int, int] | None:
+        """Two rows that are alike in every column but the count."""
+        return _repeated(self._table.arrow(self.columns), self.columns)
+
+    def _fetch(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
+        rows = self._table.arrow([*columns, self._amount])
+        return rows.select(list(columns)), amounts_of(
+            self._table, self._amount, rows.column(len(columns))
+        )
+
+
+def _repeated(rows: pa.Table, columns: Sequence[str]) -> tuple[int, int] | None:
+    """The first row that is like an earlier one, after that."""
+    if not len(rows):
+        return None
+    coded = [codes_of(column) for column in plain_table(rows, columns).columns]
+    keys, first = combine([codes for codes, _ in coded], [len(found) for _, found in coded])
+    if len(first) == len(keys):
+        return None
+    _, earliest = np.unique(keys, return_index=True)
+    again = int(np.argmax(earliest[keys] != np.arange(len(keys))))
+    return int(earliest[keys[again]]), again
+
+
+def amounts_of(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
+    """Read how often each value occurs."""
+    if pa.types.is_integer(amounts.type) and not amounts.null_count:
+        found: IntArray = np.asarray(amounts)
+        wrong = (found < 1) | (found > _MOST)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise _no_amount(table, count, row, str(found[row]))
+        return found.astype(np.int64, copy=False)
+    codes, known = codes_of(plain(count, amounts))
+    each = [_whole(value) for value in known.to_pylist()]
+    odd = [code for code, amount in enumerate(each) if not 1 <= amount <= _MOST]
+    if odd:
+        row = int(np.argmax(np.isin(codes, odd)))
+        raise _no_amount(table, count, row, repr(known[int(codes[row])].as_py()))
+    weights: IntArray = np.array(each, np.int64)[codes]
+    return weights
+
+
+def _whole(value: Any) -> int:
+    """A whole number, whatever it is written as; 0 for anything else."""
+    if isinstance(value, str):  # 1.000 is a thousand to some, and one to others
+        whole = re.fullmatch(r"(?!\d{1,3}\.000$)(\d{1,19})(\.0*)?", value, re.ASCII)
+        return int(whole[1]) if whole else 0
+    if type(value) not in (int, float, Decimal) or value != value // 1:
+        return 0
+    return int(value)
+
+
+def _no_amount(table: Table, count: str, row: int, given: str) -> DataError:
+    sign = "without a sign for thousands, " if re.search(r"\d[.,\s]\d{3}\b", given) else ""
+    return DataError(
+        f"{table.name}: column {count!r} must hold a whole number from 1 to 2**53 in each row, "
+        f"{sign}but row {row + 1} holds {given}"
+    )
+
+
+def counting_query(
+    columns: Sequence[str], amount: str, table: str, dialect: str = "standard"
+) -> str:
+    """The query whose result is a tally of a table, or view, by some columns.
+
+    >>> print(counting_query(["age", "order by"], "count", "clinic.release"))
+    SELECT "age", "order by", COUNT(*) AS "count"
+    FROM "clinic"."release"
+    GROUP BY "age", "order by"
+    """
+    if dialect not in _QUOTES:
+        raise InputError(f"dialect {dialect!r} is unknown{did_you_mean(dialect, DIALECTS)}")
+    mark = _QUOTES[dialect]
+
+    def quoted(name: str) -> str:
+        if "\0" in name:
+            raise InputError(f"{name!r} cannot be a name in a query")
+        return mark + name.replace(mark, 2 * mark) + mark
+
+    parts = [_bare(part) for part in re.findall(_PART, table)]
+    if not parts or ".".join(re.findall(_PART, table)) != table:
+        raise InputError(
+            f"{table!r} is no name of a table; write it as the database has it, such as "
+            'clinic.release, and a name with a point in it in quotes: clinic."release.2024"'
+        )
+    names = ", ".join(map(quoted, columns))
+    return (
+        f"SELECT {names}, COUNT(*) AS {quoted(amount)}\n"
+        f"FROM {'.'.join(map(quoted, parts))}\n"
+        f"GROUP BY {names}"
+    )
+
+
+_PART = r'"(?:[^"]|"")+"|[^."]+'
+
+
+def _bare(part: str) -> str:
+    return part[1:-1].replace('""', '"') if part.startswith('"') else part

@@ -1,0 +1,75 @@
+"""Refusal: a division that a run refused, as an adversary sees it who knows the method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Labels
+from foreknow.data.sparse import IntArray
+from foreknow.methods.mondrian.cuts import Tally
+
+Refuses: TypeAlias = Callable[[GroupCounts, IntArray], NDArray[np.bool_]]
+
+# Parts that are judged at once.
+_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Refusal:
+    """A refused division across groups: the people of these groups, the part of each, the rest.
+
+    A `Decision` of a replay. `refuses` is asked for groups, and the proposal of each of them.
+    """
+
+    people: IntArray
+    child: IntArray
+    fixed: IntArray  # values of everybody else, shape (parts, values)
+    _labels: Labels = field(repr=False)
+    _refuses: Refuses = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        people: IntArray,
+        child: IntArray,
+        group: IntArray,
+        codes: NDArray[Any],
+        labels: Labels,
+        refuses: Refuses,
+    ) -> Refusal:
+        """Of people with a part, a group of the release, and a value each; parts from 0."""
+        places, of = np.unique(group, return_inverse=True)
+        parts = int(child.max()) + 1
+        pairs = np.unique(of.reshape(-1) * parts + child) // parts
+        moves = (np.bincount(pairs, minlength=len(places)) > 1)[of.reshape(-1)]
+        fixed = np.zeros((parts, len(labels)), dtype=np.int64)
+        np.add.at(fixed, (child[~moves], codes[~moves]), 1)
+        return cls(people[moves], child[moves], fixed, labels, refuses)
+
+    def holds(self, tables: IntArray) -> NDArray[np.bool_]:
+        """Whether it is refused, for values of its people of shape (worlds, parts, values)."""
+        worlds, (parts, values) = len(tables), self.fixed.shape
+        step, found = max(1, _AT_ONCE // parts), np.zeros(worlds, dtype=bool)
+        for start in range(0, worlds, step):
+            some = slice(start, min(start + step, worlds))
+            dense = (tables[some] + self.fixed).reshape(-1, values)
+            owner = np.repeat(np.arange(len(dense) // parts), parts)
+            found[some] = self._refuses(self._counts(dense), owner)
+        return found
+
+    def alone(self, child: int, bags: IntArray) -> NDArray[np.bool_]:
+        """Whether one part is enough for it to be refused, for values of its people.
+
+        A part never reveals more than the whole.
+        """
+        dense = bags + self.fixed[child]
+        return self._refuses(self._counts(dense), np.arange(len(dense)))
+
+    def _counts(self, dense: IntArray) -> GroupCounts:
+        return Tally.of_table(self._labels, "single", None, dense).part(0, len(dense))

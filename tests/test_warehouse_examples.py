@@ -1,0 +1,80 @@
+"""The examples for a warehouse: a build of dbt, and a test of somebody's own."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from foreknow.cli.entry import app
+
+HERE = Path(__file__).parents[1]
+PROJECT = HERE / "examples" / "dbt"
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A copy of the project, and what makes its policy too strict for it."""
+    made = shutil.copytree(PROJECT, tmp_path / "dbt", ignore=shutil.ignore_patterns("target"))
+    policy = made / "policy.toml"
+
+    def stricter():
+        assert "below = 0.25" in policy.read_text()
+        policy.write_text(policy.read_text().replace("below = 0.25", "below = 0.1"))
+
+    return made, stricter
+
+
+def test_a_test_of_ones_own_shows_the_verdicts(project, monkeypatch):
+    folder, stricter = project
+    place = HERE / "examples" / "test_release.py"
+    spec = importlib.util.spec_from_file_location("own_test", place)
+    own = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(own)
+    assert own.FOLDER == PROJECT
+    own.test_the_release_may_be_published()
+    stricter()
+    monkeypatch.setattr(own, "FOLDER", folder)
+    with pytest.raises(AssertionError, match=r"(?s)must not be published.*FAILS.*HIV.*16\.7%"):
+        own.test_the_release_may_be_published()
+
+
+def test_the_model_is_the_query_of_its_policy():
+    asked = CliRunner().invoke(app, ["sql", "--policy", str(PROJECT / "policy.toml")]).output
+    _, _, *model = (PROJECT / "models" / "tally.sql").read_text().splitlines()
+    made = "\n".join(model).replace('{{ ref("release") }}', '"release"')
+    assert asked.splitlines()[1:] == f"{made};".splitlines()
+
+
+def test_dbt_stops_at_an_unsafe_release(project):
+    dbt = Path(sys.executable).with_name("dbt")
+    pytest.importorskip("dbt.adapters.duckdb", reason="there is no dbt (dbt-core, dbt-duckdb)")
+    folder, stricter = project
+    known = os.pathsep.join(filter(None, [str(HERE / "src"), os.environ.get("PYTHONPATH")]))
+    around = {**os.environ, "PYTHONPATH": known, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
+
+    def build():
+        command = [dbt, "--no-use-colors", "build", "--profiles-dir", "."]
+        found = subprocess.run(
+            command, cwd=folder, env=around, capture_output=True, text=True, timeout=240
+        )
+        return found.returncode, found.stdout
+
+    code, said = build()
+    assert (code, "PASS=4 " in said) == (0, True), said
+    stricter()
+    code, said = build()
+    assert code == 1, said
+    assert "the release must not be published" in said
+    assert "16.7%" in said
+    release = folder / "seeds" / "release.csv"
+    release.write_text("\n".join(release.read_text().splitlines()[:-5]) + "\n")
+    code, said = build()
+    assert (code, "FAIL" in said) == (1, True), said  # the test in SQL, before the audit
+    audit = ["audit", "--counts", str(folder / "clinic.duckdb"), "--table", "tally"]
+    found = CliRunner().invoke(app, [*audit, "--policy", str(folder / "policy.toml")])
+    assert found.exit_code == 1
