@@ -60,10 +60,10 @@ def test_mistakes_are_named_as_in_memory(desk):
 
 RUNNER = """
 import os, signal, sys, time
-from foreknow.publishing import in_engine
+from foreknow.publishing import entries, members
 from foreknow.cli import main
 
-write, calls = in_engine.write_parts, []
+write, calls = entries.write_parts, []
 
 def ended(parts, path, note=None):
     write(parts, path, note)
@@ -74,7 +74,7 @@ def ended(parts, path, note=None):
         os.kill(os.getpid(), signal.{name})
         time.sleep(30)
 
-in_engine.write_parts = ended
+entries.write_parts = members.write_parts = ended
 sys.argv = ["foreknow", "publish", "table.csv", "-p", "policy.toml", "-o", "out"]
 sys.argv += ["--engine", "duckdb"]
 main()

@@ -58,13 +58,16 @@ def write_parts(parts: Iterable[pa.Table], path: Path, note: str | None = None) 
     """Write a Parquet file of parts, a row group each or more; with a note for `read_noted`.
 
     Entries of dictionaries are written as they stand: there must be none that does not occur.
+    Without statistics, which take as long as all the rest.
     """
     writer = None
     try:
         for part in parts:
             if note is not None:
                 part = part.replace_schema_metadata({_NOTE: note})
-            writer = writer or pq.ParquetWriter(path, part.schema, store_schema=note is not None)
+            writer = writer or pq.ParquetWriter(
+                path, part.schema, store_schema=note is not None, write_statistics=False
+            )
             writer.write_table(part)
     finally:
         if writer is not None:
@@ -105,11 +108,6 @@ def frame_of(table: pa.Table | list[dict[str, Any]], library: str) -> Any:
             f'{library} is not installed: pip install {library}, or ask for "arrow"'
         ) from None
     return table.to_pandas() if library == "pandas" else found.from_arrow(table)
-
-
-def write_noted(table: pa.Table, path: Path, note: str) -> None:
-    """Write a Parquet file of columns as they are, with a note for `read_noted`."""
-    pq.write_table(table.replace_schema_metadata({_NOTE: note}), path)
 
 
 def read_noted(path: Path) -> tuple[pa.Table, str | None]:

@@ -1,16 +1,15 @@
-"""In the engine: publish a table by the counts of its equal rows, which never come into memory.
+"""Entries: publish a table by its equal rows and how often each occurs.
 
-An engine counts the combinations of all published columns where the data lives. The method groups
-these, the release is drawn from the counts of its groups, and only the owner's file of members
-looks at each row again.
+They are counted in memory, where the table fits, else by the engine in which it lies, and then its
+rows never come into memory. The method groups entries, the release is drawn from the counts of its
+groups, and only the owner's file of members looks at each row again.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,12 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.data.engines.columns import codes_of, plain_table
-from foreknow.data.engines.counted import Counted, OutOfOrder
+from foreknow.data.engines.counted import Counted
 from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.engines.write import parts_of_parquet, write_parts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, combine
-from foreknow.engine import memory_limit, new_file
+from foreknow.engine import memory_limit, memory_there_is, new_file
 from foreknow.errors import DataError, InputError, InternalError, did_you_mean
 from foreknow.methods.protocol import traits_of
 from foreknow.policy.policy import Policy
@@ -33,45 +32,38 @@ from foreknow.publishing.tables import ROW, free_name
 
 _log = logging.getLogger(__name__)
 ENGINES = "auto", "memory", "duckdb"
-# From here on a table is counted: rows, or bytes of a CSV file. What is smaller is read as fast.
-LARGE_ROWS, LARGE_BYTES = 10_000_000, 400_000_000
 # So much memory it takes to publish a row, or a byte of CSV, that was read; at the peak.
-_PER_ROW, _PER_BYTE = 160, 8
+_PER_ROW, _PER_BYTE = 100, 4
+_BATCH = 1 << 20  # rows
 
 
 @dataclass(frozen=True, eq=False)
-class InEngine:
-    """A table that an engine counted: its entries as microdata, and how its rows are found again.
+class Entries:
+    """A table by its equal rows, and how its rows are found again."""
 
-    Attributes
-    ----------
-    microdata : Microdata
-        Of entries; see `Microdata.counted`.
-    """
-
-    microdata: Microdata
-    _source: Counted
-    _rows: pa.Table  # the entries as they were counted
+    microdata: Microdata  # of entries; see `Microdata.counted`
+    rows: Microdata | Counted  # the table as it was read, or where the engine has it
+    _counted: pa.Table | None = None  # the entries as the engine counted them
 
     @classmethod
-    def of(cls, microdata: Microdata, policy: Policy, method: Any, engine: str) -> InEngine | None:
-        """Count a table in its engine; None where it is to be read into memory."""
+    def of(cls, microdata: Microdata, policy: Policy, method: Any, engine: str) -> Entries:
+        """Count equal rows; where the method, or what is required, looks at each, take them all."""
         if engine not in ENGINES:
             raise InputError(f"engine is {engine!r}{did_you_mean(str(engine), ENGINES)}")
-        if engine == "memory":
-            return None
-        source = _source(microdata, policy, method)
-        if isinstance(source, Counted) and engine == "auto" and _is_small(source):
-            source = f"{microdata.name} is small"
-        found = source if isinstance(source, str) else cls._counted(microdata, source)
-        if isinstance(found, InEngine):
-            return found
-        level = logging.INFO if engine == "auto" else logging.WARNING
-        _log.log(level, "the table is read into memory: %s", found)
-        return None
+        why = _by_row(microdata, policy, method)
+        if engine != "memory":
+            source: Counted | str = why or _source(microdata, policy)
+            if isinstance(source, Counted) and engine == "auto" and _is_small(source):
+                source = f"{microdata.name} is small"
+            counted = source if isinstance(source, str) else cls._by_engine(microdata, source)
+            if isinstance(counted, Entries):
+                return counted
+            level = logging.INFO if engine == "auto" else logging.WARNING
+            _log.log(level, "the table is read into memory: %s", counted)
+        return cls(microdata if why else microdata.merged, microdata)
 
     @classmethod
-    def _counted(cls, microdata: Microdata, source: Counted) -> InEngine | str:
+    def _by_engine(cls, microdata: Microdata, source: Counted) -> Entries | str:
         schema = microdata.schema
         names = dict.fromkeys([*schema.quasi_identifiers, *schema.sensitives, *schema.other])
         _log.info("counting equal rows of %s", microdata.name)
@@ -86,37 +78,34 @@ class InEngine:
         return cls(counted, source, rows)
 
     @property
-    def name(self) -> str:
-        """What messages call the table."""
-        return self.microdata.name
+    def digest(self) -> Callable[[bytes], str]:
+        """What gives the keyed digest of the source: of its rows, or of what was counted."""
+        rows = self.rows
+        return self.microdata.digest_of_counts if isinstance(rows, Counted) else rows.digest
 
-    def write_members(
-        self,
-        groups: IntArray,
-        published: Mapping[str, pa.Array],
-        path: Path,
-        files: Mapping[str, str],
-    ) -> None:
-        """Write who is in which group, as `foreknow.publishing.members.write_members` does."""
-        people = np.bincount(groups, self.microdata.times).astype(np.int64)
-        note = json.dumps(dict(files), sort_keys=True)
-        try:
-            write_parts(self._members(groups, published, people), path, note)
-        except OutOfOrder:
-            write_parts(self._members(groups, published, people, in_order=True), path, note)
+    def kept(
+        self, tables: Mapping[str, Iterable[pa.Table]], policy: Policy
+    ) -> Mapping[str, pa.Table]:
+        """The tables of a release: in memory, or in files where they are large."""
+        large = self.microdata.schema.semantics == "single" and self.microdata.n_people > _BATCH
+        # What may be known is certified as the texts that CSV has.
+        large &= policy.options.format != "csv" or not policy.known_other
+        if large or isinstance(self.rows, Counted):
+            return Stored(tables)
+        return {name: pa.concat_tables(parts) for name, parts in tables.items()}
 
-    def _members(
-        self,
-        groups: IntArray,
-        published: Mapping[str, pa.Array],
-        people: IntArray,
-        *,
-        in_order: bool = False,
+    def members(
+        self, groups: IntArray, published: Mapping[str, pa.Array], *, in_order: bool = False
     ) -> Iterator[pa.Table]:
+        """Who is in which group, for the owner: a row for each of the source, null if left out.
+
+        `published` is how each group is called in the release, by column. The engine may be asked
+        to put rows in their order, without which there may be an `OutOfOrder`.
+        """
         schema = self.microdata.schema
-        names = list(schema.quasi_identifiers)
+        people = np.bincount(groups, self.microdata.times).astype(np.int64)
         given = dict.fromkeys(filter(None, [schema.person, *schema.identifiers]))
-        own = [name for name in given if name not in names]
+        own = [name for name in given if name not in schema.quasi_identifiers]
         who: list[str] = []
         for name in own:
             who.append(free_name(name, {*published, *who}))
@@ -125,10 +114,8 @@ class InEngine:
             name: array.dictionary_encode() if pa.types.is_string(array.type) else array
             for name, array in published.items()
         }
-        needed = schema.sensitives if self.microdata.left_out else ()
-        keys, of_key = self._keys(names, groups)
         found, done = np.zeros(len(people), dtype=np.int64), 0
-        rows = self._source.looked_up(keys, of_key, needed, own, in_order=in_order)
+        rows = self._looked_up(groups, own, in_order=in_order)
         for batch, of_row in rows:
             inside = of_row >= 0
             found += np.bincount(of_row[inside], minlength=len(people))
@@ -137,15 +124,34 @@ class InEngine:
             made |= dict(zip(who, batch.columns, strict=True))
             yield pa.table(made | {name: array.take(at) for name, array in labels.items()})
             done += len(of_row)
-        if done != self.microdata.n_rows or not np.array_equal(found, people):
+        several = schema.semantics != "single"
+        if done != self.microdata.n_rows or not (several or np.array_equal(found, people)):
             raise DataError(
-                f"{self.name} gave other rows when it was read again; give a file, or publish with "
-                'engine = "memory"'
+                f"{self.microdata.name} gave other rows when it was read again; give a file, or "
+                'publish with engine = "memory"'
             )
+
+    def _looked_up(
+        self, groups: IntArray, own: list[str], *, in_order: bool
+    ) -> Iterator[tuple[Any, IntArray]]:
+        """Some columns of the rows in their order, a batch at a time, and the group of each."""
+        schema, rows = self.microdata.schema, self.rows
+        if isinstance(rows, Counted):
+            needed = schema.sensitives if self.microdata.left_out else ()
+            keys, of_key = self._keys(list(schema.quasi_identifiers), groups)
+            yield from rows.looked_up(keys, of_key, needed, own, in_order=in_order)
+            return
+        one = self.microdata is rows
+        of_row = rows.rows_of(groups) if one else rows.of_rows(self.microdata, groups)
+        known = rows.source.arrow(own) if own else pa.table({})
+        for start in range(0, len(of_row), _BATCH):
+            part = of_row[start : start + _BATCH]
+            yield known.slice(start, len(part)), part
 
     def _keys(self, names: list[str], groups: IntArray) -> tuple[pa.Table, IntArray]:
         """The distinct quasi-identifiers as they stand in the table, and the group of each."""
-        coded = [codes_of(self._rows.column(name)) for name in names]
+        assert self._counted is not None
+        coded = [codes_of(self._counted.column(name)) for name in names]
         key, first = combine([codes for codes, _ in coded], [len(found) for _, found in coded])
         of_key = np.full(len(first), -1, dtype=np.int64)
         own = key[self.microdata.kept]
@@ -197,15 +203,18 @@ class Stored(Mapping[str, pa.Table]):
         return len(self.paths)
 
 
-def _source(microdata: Microdata, policy: Policy, method: Any) -> Counted | str:
-    """The table where an engine can count it, or why it is to be read."""
-    schema, options = microdata.schema, policy.options
+def _by_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
+    """Why rows are to be looked at, and not how often each occurs."""
     if not traits_of(method).counted:
         return f"{type(method).__name__} looks at each row"
-    if schema.semantics != "single":
+    if microdata.schema.semantics != "single":
         return "a person may have several values"
-    if policy.attributes:
-        return "priors are compared with people"
+    return "priors are compared with people" if policy.attributes else None
+
+
+def _source(microdata: Microdata, policy: Policy) -> Counted | str:
+    """The table where an engine can count it, or why it is to be read."""
+    schema, options = microdata.schema, policy.options
     if microdata.was_read:
         return "it was read already"
     names = [*schema.quasi_identifiers, *schema.sensitives, *schema.other]
@@ -218,9 +227,8 @@ def _source(microdata: Microdata, policy: Policy, method: Any) -> Counted | str:
 
 
 def _is_small(source: Counted) -> bool:
-    """Whether to read it is as fast, and it fits in what memory is allowed."""
-    csv, limit = source.duck.untyped, memory_limit()
-    large = LARGE_BYTES if csv else LARGE_ROWS
-    if limit is not None:
-        large = min(large, limit // (_PER_BYTE if csv else _PER_ROW))
-    return source.size < large
+    """Whether it fits in what memory is allowed: to read it is faster, and takes less beside."""
+    limit = memory_limit()
+    if limit is None:
+        limit = memory_there_is() // 4
+    return source.size * (_PER_BYTE if source.duck.untyped else _PER_ROW) < limit
