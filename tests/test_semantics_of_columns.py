@@ -6,6 +6,7 @@ import random
 from collections import Counter, defaultdict
 from fractions import Fraction
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -355,3 +356,40 @@ def test_k_anonymity_counts_people_who_look_alike_by_all_that_is_known(name):
     )
     if name == "ill":
         assert fk.audit(one, fk.Policy([asked])).criteria[0].attained == found.attained
+
+
+@pytest.mark.parametrize("order", [["ill", "pay"], ["pay", "ill"]])
+def test_groups_in_which_nobody_has_any_are_said_of_that_column_whichever_is_first(order, tmp_path):
+    table = pl.DataFrame(
+        {
+            "name": [f"p{i}" for i in range(12)],
+            "age": [1] * 6 + [50] * 6,
+            "ill": [[]] * 6 + [["Flu"], []] * 3,
+            "pay": ["low", "high"] * 6,
+        }
+    )
+    roles = fk.Schema(
+        person="name", quasi_identifiers=["age"], sensitive=order, semantics={"ill": "set"}
+    )
+    rules = [fk.Requirement(fk.Facts(), "9/10", sensitive=name, knowing=[]) for name in order]
+    fk.publish(table, fk.Policy(rules, roles), labels={"age": "exact"}).save(tmp_path / "out")
+    said = "6 people are in groups in which nobody has any ill: that they have none can be read"
+    written = fk.audit(tmp_path / "out", fk.Policy(rules))
+    for found in (fk.audit(table, fk.Policy(rules, roles)), written):
+        notes = [note for note in found.notes if "nobody has any" in note]
+        assert notes == [f"{said} from the release."]
+    assert fk.verify(tmp_path / "out").scope.without == {"ill": 6}
+
+
+def test_a_set_of_which_nobody_has_anything_is_audited():
+    table = pl.DataFrame(
+        {"name": ["a", "b"], "age": [1, 1], "ill": [None, None], "pay": ["x", "y"]},
+        schema_overrides={"ill": pl.List(pl.String)},
+    )
+    for sensitive, semantics in (("ill", "set"), (["pay", "ill"], {"ill": "set"})):
+        roles = fk.Schema(
+            person="name", quasi_identifiers=["age"], sensitive=sensitive, semantics=semantics
+        )
+        rule = fk.Requirement(fk.Facts(1, 1, 1), "1/2", sensitive="ill")
+        (verdict,) = fk.audit(table, fk.Policy([rule], roles)).verdicts
+        assert (verdict.value, verdict.disclosure.exact, verdict.safe) == (None, 0, True)

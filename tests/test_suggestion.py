@@ -287,6 +287,7 @@ def test_nulls_empty_texts_and_columns_that_cannot_be_used():
     assert str(again.policy.schema.missing) == "missing?"
 
 
-def test_a_number_of_a_person_that_repeats_is_asked_about():
-    found = fk.suggest_policy(pa.table(people(subject_id=[i // 2 for i in range(120)])))
-    assert any(q.startswith("subject_id: has a person several rows?") for q in found.questions)
+@pytest.mark.parametrize("name", ["subject_id", "Pupil"])
+def test_a_number_of_a_person_that_repeats_is_asked_about(name):
+    found = fk.suggest_policy(pa.table(people(**{name: [f"n{i // 2}" for i in range(120)]})))
+    assert any(q.startswith(f"{name}: has a person several rows?") for q in found.questions)

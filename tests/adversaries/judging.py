@@ -5,6 +5,7 @@ A release is a list of groups, each (number of people, bag of values).
 
 import os
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import cycle, product
 from random import Random
@@ -125,7 +126,7 @@ def same(found, value, truth, where):
 
 
 def check_witness(groups, counts, found, point, played):
-    """The witness fits into the groups, stays within its amounts, and attains the probability."""
+    """The witness fits in, stays within its amounts, attains the probability, spares no fact."""
     witness = found.witness
     where = (groups, counts.semantics, point, witness)
     l, k, m = point  # noqa: E741
@@ -141,7 +142,19 @@ def check_witness(groups, counts, found, point, played):
     key = str(witness)
     if key not in played:
         played[key] = play(groups, counts.semantics, witness)
+        for fewer in without_one_fact(witness) if found.exact == 1 else ():
+            assert play(groups, counts.semantics, fewer) < 1, (where, fewer)
     assert played[key] == found.exact, (where, played[key], found.exact)
+
+
+def without_one_fact(witness):
+    """The witness without each value that is ruled out, each known person, a relative."""
+    for x in witness.ruled_out:
+        yield replace(witness, ruled_out=tuple(y for y in witness.ruled_out if y != x))
+    for x in witness.known:
+        yield replace(witness, known=Counter(witness.known) - Counter([x]))
+    if witness.family:
+        yield replace(witness, family=witness.family - 1)
 
 
 def play(groups, semantics, witness):

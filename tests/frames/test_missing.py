@@ -1,5 +1,8 @@
 """Nulls: one in a quasi-identifier is a value, one in the sensitive column or group is an error."""
 
+from datetime import date, datetime
+from decimal import Decimal
+
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -14,6 +17,7 @@ from tests.frames.backends import (
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.engines.columns import Relabel
+from foreknow.data.labels import text_of
 from foreknow.data.release import Release
 from foreknow.errors import DataError
 
@@ -119,6 +123,25 @@ def test_a_label_may_be_a_value_already_or_make_texts_of_numbers():
         by_group(table, missing="dorp")
     with pytest.raises(DataError, match="has no rows"):
         by_group(table.filter(table["disease"].is_null()), missing="drop")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [True, False],
+        [1.0, 2.5, 1e-7],
+        [datetime(2024, 1, 31), datetime(2024, 1, 31, 10, 30)],
+        [date(2024, 1, 31)],
+        [Decimal("1.50")],
+    ],
+)
+def test_beside_a_label_for_nulls_values_print_as_they_do_without_one(values):
+    def known(more):
+        column = [*values, *[None] * more]
+        table = pa.table({"gid": [1] * len(column), "disease": column})
+        return by_group(table, missing=Relabel("unknown")).values
+
+    assert sorted(known(1)) == sorted([*map(text_of, known(0)), "unknown"])
 
 
 def test_the_row_of_a_null_group_id_counts_header_and_dropped_rows(tmp_path):

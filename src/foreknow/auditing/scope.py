@@ -40,7 +40,9 @@ class Scope:
     smallest_group, groups_of_one : int
         People of the smallest group, and how many groups have one person.
     without_value : int
-        People in groups in which nobody has a sensitive value.
+        People in groups in which nobody has a sensitive value; of several columns, of the first.
+    without : mapping of str to int
+        The same of each of several columns, where there are any.
     unprotected : mapping of str to int
         Sensitive values that no requirement is about, and how often each occurs; the most frequent
         first.
@@ -103,6 +105,7 @@ class Scope:
     identifiers: tuple[str, ...] = ()
     people_suppressed: int = 0
     lacking: Mapping[str, int] = field(default_factory=dict)
+    without: Mapping[str, int] = field(default_factory=dict)
     tallied: bool = False
 
     def __post_init__(self) -> None:
@@ -121,9 +124,12 @@ class Scope:
         several = table is not None and len(table.sensitives) > 1
         crowded: dict[str, tuple[int, int]] = {}
         look_alike: set[tuple[str, ...]] = set()
+        without: dict[str, int] = {}
         for column in (None,) if table is None else table.sensitives:
             seen = counts if table is None else table.seen(column, []).counts
             look_alike |= {*alike(str(seen.values[code]) for code in np.flatnonzero(seen.totals))}
+            if several and (nothing := _without_value(seen)):
+                without[column or ""] = nothing
             own = [] if policy is None else requirements_of(policy, column, table)
             if several and not own:
                 unrequired += [] if policy is None else [column or ""]
@@ -155,7 +161,8 @@ class Scope:
             lacking=lacking,
             smallest_group=int(counts.sizes.min()) if counts.n_groups else 0,
             groups_of_one=int((counts.sizes == 1).sum()),
-            without_value=int(counts.sizes[np.diff(counts.offsets) == 0].sum()),
+            without_value=_without_value(counts),
+            without=without,
             unprotected=+free,
             beside=None if table is None else (*unseen, *beside),
             suppressed=None if table is None else table.suppressed,
@@ -177,7 +184,7 @@ class Scope:
         some = (
             *("linked", "values_and_people", "alike", "apart", "more_apart"),
             *(lists := ("unrequired", "shuffled", "known", "identifiers")),
-            *("assumed", "people_suppressed", "lacking", "crowded", "tallied"),
+            *("assumed", "people_suppressed", "lacking", "crowded", "tallied", "without"),
         )
         plain = {key: given for key, given in vars(self).items() if key not in some}
         for key in lists:
@@ -185,8 +192,9 @@ class Scope:
                 plain[key] = list(given)
         if self.assumed:
             plain["assumed"] = {name: list(of) for name, of in self.assumed.items()}
-        if self.lacking:
-            plain["lacking"] = dict(self.lacking)
+        for key in ("lacking", "without"):
+            if given := getattr(self, key):
+                plain[key] = dict(given)
         if self.people_suppressed:
             plain["people_suppressed"] = self.people_suppressed
         for key in ("beside", "suppressed"):
@@ -255,6 +263,10 @@ def requirements_of(
         if not required.of_people
         and (release is None or (required.sensitive or release.sensitive) == column)
     ]
+
+
+def _without_value(counts: GroupCounts) -> int:
+    return int(counts.sizes[np.diff(counts.offsets) == 0].sum())
 
 
 def unprotected_codes(counts: GroupCounts, requirements: Iterable[Requirement]) -> IntArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -49,9 +50,7 @@ class Columns:
     def seen(self, release: Release) -> Release:
         """The release as an adversary sees it who asks for `sensitive` and knows `knowing`."""
         if self.sensitive is None and len(release.sensitives) > 1:
-            raise SchemaError(
-                f"say which column it is about: --sensitive {' or '.join(release.sensitives)}"
-            )
+            raise SchemaError(_which_column(release.sensitives))
         known = None if self.knowing is None else listed(self.knowing)
         return release.seen(self.sensitive, known)
 
@@ -59,7 +58,7 @@ class Columns:
         """A schema with the one of its sensitive columns that is asked about."""
         known = schema.sensitives
         if self.sensitive is None and len(known) > 1:
-            raise SchemaError(f"say which column it is about: --sensitive {' or '.join(known)}")
+            raise SchemaError(_which_column(known))
         if self.sensitive not in (None, *known):
             hint = did_you_mean(str(self.sensitive), known)
             raise SchemaError(f"{self.sensitive!r} is no sensitive column of the policy{hint}")
@@ -103,6 +102,10 @@ class Columns:
         require(table, [*names, *(column for column in roles.values() if column is not None)])
         roles |= {"quasi_identifiers": names, "group": self.group, "semantics": semantics}
         return Release.from_schema(table, Schema(**roles))
+
+
+def _which_column(known: Sequence[str]) -> str:
+    return f"say which column it is about: --sensitive {' or '.join(map(shlex.quote, known))}"
 
 
 ANY = Columns()

@@ -709,8 +709,9 @@ class Release:
 
     @property
     def name(self) -> str:
-        """What messages call the table."""
-        return self._tables.table.name
+        """What messages call the table, or the tables of values that are published apart."""
+        names = {each.table.name for each in (self._tables, *self._apart.values())}
+        return " and ".join(sorted(names))
 
     def to_dict(self) -> dict[str, Any]:
         """What is known of the release."""

@@ -682,8 +682,8 @@ class Requirement:
 
     def called(self, values: Labels, name: Label) -> Requirement:
         """The one of its `secrets` that is called so; itself, where it is about single values."""
-        every = self.secrets(values)
-        return next((own for own in every if own.labels(values)[-1] == name), every[0])
+        first, *more = self.secrets(values)
+        return next((own for own in more if own.labels(values)[-1] == name), first)
 
     def name_in(self, counts: GroupCounts) -> Label:
         """What the set that it is about is called beside the other values of a release."""

@@ -65,7 +65,8 @@ _NAMES_PEOPLE = _vocabulary(
 )
 _OFTEN_NAMES = _vocabulary(
     """
-    name id nr number nummer key index seqn mrn kennung identifier
+    name id nr number nummer key index seqn mrn kennung identifier person patient pupil schüler
+    employee mitarbeiter customer kunde client respondent participant teilnehmer proband
     """
 )
 _KNOWN = _vocabulary(

@@ -316,6 +316,7 @@ class _Scope(Settings):
     assumed: dict[str, _Names] = Field(default={})
     shuffled: _Names = Field(default=[])
     people_suppressed: _Amount = Field(default=0)
+    without: dict[str, _Amount] = Field(default={})
     method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 
 
@@ -532,7 +533,7 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         if read.version < 5:
             return "a scope is certified from version 5 on"
         late = {"values_and_people", "alike", "apart", "more_apart", "people_suppressed"}
-        late |= {"crowded"}
+        late |= {"crowded", "without"}
         if read.version < 6 and late & (read.scope.model_fields_set):
             return (
                 "what makes a verdict empty, and suppressed people, are certified from version 6 on"

@@ -130,7 +130,7 @@ def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) ->
         name = f"{name} (this requirement)" if own else name
         chances = [d.probability for d in curve]
         lines.append(Series(ks, chances, name, color, dash=dash, width=3.5 if own else 2))
-        columns.append([percent(d, limit, 1) for d in curve])
+        columns.append([percent(d, limit, 1, "up") for d in curve])
     x, y = terms.axes[1], f"how sure of {named(found.value)}"
     rows = [(number(k), *said) for k, *said in zip(ks, *columns, strict=True)]
     chart = Chart(
@@ -144,7 +144,7 @@ def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) ->
 
 def with_limit(chart: Chart, k: int, found: Disclosure, limit: Fraction) -> Chart:
     """Add a requirement's point and its limit to a figure of curves."""
-    said, chance = percent(found, limit, 1), found.probability
+    said, chance = percent(found, limit, 1, "up"), found.probability
     text = f"the policy's point: {said}"
     mark = Series([k], [chance], "", LIMIT, [text], "diamond", size=1.6, open=True)
     rule = Rule(float(limit), f"limit {limit_text(limit)}", left=chance > 0.85)

@@ -79,11 +79,14 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
             f"{_some(scope.left_out, has, has)} no {noun} and {were} left out; nothing is said "
             f"about {them}."
         )
-    if scope.without_value:
-        are = "is" if scope.without_value == 1 else "are"
+    without = {noun_of(name): many for name, many in scope.without.items()}
+    if scope.without_value and not without:
+        without = {noun: scope.without_value}
+    for of, people in without.items():
+        are = "is" if people == 1 else "are"
         said.append(
-            f"{_some(scope.without_value, 'person', 'people')} {are} in groups in which nobody has "
-            f"any {noun}: that they have none can be read from the release."
+            f"{_some(people, 'person', 'people')} {are} in groups in which nobody has "
+            f"any {of}: that they have none can be read from the release."
         )
     if scope.smallest_group:
         alone = scope.groups_of_one

@@ -441,6 +441,9 @@ def scope_of(
                     own.pop(value, None)
         free |= {f"{column} {v}" if len(columns) > 1 else v: n for v, n in own.items()}
     each = [written.held_by(column, ()) for column in columns]
+    nothing = {
+        name: int(of.people[of.kinds == 0].sum()) for name, of in zip(columns, each, strict=True)
+    }
     same = {pair for of in each for pair in _alike(of.names)}
     labelled = written.groups if written.form == "generalized" else ()
     return {
@@ -451,6 +454,7 @@ def scope_of(
         "unrequired": unrequired,
         "alike": tuple(sorted(same)),
         **({"crowded": crowded} if crowded else {}),
+        "without": {name: n for name, n in nothing.items() if n and len(columns) > 1},
         **more,
         "suppressed": [
             column

@@ -6,11 +6,12 @@ Ramakrishnan), sections 4 to 6.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -365,98 +366,68 @@ class FactsWitness:
 
 
 def witness_of(
-    counts: GroupCounts, code: int, amounts: tuple[int, int, int], found: ExactMinimum
+    counts: GroupCounts,
+    code: int,
+    amounts: tuple[int, int, int],
+    found: ExactMinimum,
 ) -> FactsWitness:
     """Spell out an exact minimum as facts, no more of them than attain it."""
     value = counts.values[code]
     bag = counts.bag(found.target)
     bag.pop(value)
     most_frequent = sorted(in_order(bag), key=bag.__getitem__, reverse=True)
+    if not found.ratio:
+        amounts = _enough(counts, value, most_frequent, amounts, found)
+    _, k, m = amounts
     used = tuple(most_frequent[: amounts[0]])
-    choose = _one_value_each if counts.semantics == "single" else _several_values_each
-    known, known_at, relatives = choose(counts, value, used, amounts, found)
-    if not known:
-        known_at = None
-    family_at = found.family if relatives else None
+    known_at = found.family if found.known == "with family" else found.target
+    if counts.semantics != "single":
+        known = {value: k} if k else {}
+    else:
+        others = counts.bag(known_at)
+        for label in [value, *used] if known_at == found.target else [value]:
+            del others[label]
+        known = _some(others, k)
     return FactsWitness(
         value=value,
         target_group=counts.group_label(found.target),
         ruled_out=used,
-        known_group=None if known_at is None else counts.group_label(known_at),
+        known_group=counts.group_label(known_at) if known else None,
         known=known,
-        family_group=None if family_at is None else counts.group_label(family_at),
-        family=relatives,
+        family_group=counts.group_label(found.family) if m else None,
+        family=m,
         target_position=found.target,
-        known_position=known_at,
-        family_position=family_at,
+        known_position=known_at if known else None,
+        family_position=found.family if m else None,
         semantics=counts.semantics,
     )
 
 
-_Chosen: TypeAlias = tuple[dict[Label, int], int | None, int]
-
-
-def _one_value_each(
+def _enough(
     counts: GroupCounts,
     value: Label,
-    ruled_out: tuple[Label, ...],
+    others: list[Label],
     amounts: tuple[int, int, int],
     found: ExactMinimum,
-) -> _Chosen:
-    """Known people, their group, and how many relatives, under ``single``."""
-    _, k, m = amounts
-    family = found.family
-    bag = counts.bag(found.target)
-    holders = bag.pop(value)
-    for excluded in ruled_out:
-        del bag[excluded]
-    rest = sum(bag.values())
-    if found.known != "with family":
-        known = _some(bag, k)
-        if k >= rest:
-            return known, found.target, 0
-        size = int(counts.sizes[family])
-        if found.known == "one group":
-            return known, found.target, min(m, size - holders - k)
-        return known, found.target, min(m, size - _held(counts, family, value) + 1)
-    if not rest:
-        return {}, None, 0
-    others = counts.bag(family)
-    theirs = others.pop(value)
-    known = _some(others, k)
-    relatives = min(m, int(counts.sizes[family]) - theirs - sum(known.values()) + 1)
-    return known, family, relatives
+) -> tuple[int, int, int]:
+    """The least amounts that give certainty where these do: links go first, then known people."""
+    formulas, (_, k, m) = FORMULAS[counts.semantics], amounts
+    n, s, bag = int(counts.sizes[found.target]), _held(counts, found.target, value), counts.bag
+    family_n, family_s = int(counts.sizes[found.family]), _held(counts, found.family, value)
+    frequent = [bag(found.target)[label] for label in others[: amounts[0]]]
+    with_target, with_family = found.known != "with family", found.known != "with target"
 
+    def certain(out: int, k: int, m: int) -> bool:
+        slack = formulas.slack_exact(n, s, frequent[:out])
+        if formulas.t_exact(n, s, slack, k if with_target else 0) == 0:
+            return True
+        taken = (k if with_family else 0) + (found.target == found.family)
+        return formulas.v_exact(family_n, family_s, m, taken) == 0
 
-def _several_values_each(
-    counts: GroupCounts,
-    value: Label,
-    co_occurring: tuple[Label, ...],
-    amounts: tuple[int, int, int],
-    found: ExactMinimum,
-) -> _Chosen:
-    """Known people, their group, and how many relatives, under ``set`` and ``multiset``."""
-    _, k, m = amounts
-    family = found.family
-    size = int(counts.sizes[found.target])
-    others = [counts.bag(found.target)[x] for x in co_occurring]
-    holders = _held(counts, found.target, value)
-    if not FORMULAS[counts.semantics].slack_exact(size, holders, others):
-        return {}, None, 0  # the target surely has one of the co-occurring values
-    known_at = family if found.known == "with family" else found.target
-    # Everybody may lack the value but those who must hold it; under multiset one can hold all.
-    fewest = _held(counts, known_at, value) if counts.semantics == "set" else 1
-    room = int(counts.sizes[known_at]) - fewest
-    lacking = min(k, room)
-    known = {value: lacking} if lacking else {}
-    if known_at == found.target and lacking == room:
-        return known, known_at, 0
-    free = int(counts.sizes[family])
-    if known_at == family:
-        free -= lacking
-    if found.target == family:
-        free -= 1
-    return known, known_at, min(m, free)
+    out, k, m = len(frequent), min(k, n + family_n), min(m, family_n)
+    m = bisect_left(range(m), True, key=lambda fewer: certain(out, k, fewer))
+    k = bisect_left(range(k), True, key=lambda fewer: certain(out, fewer, m))
+    return bisect_left(range(out), True, key=lambda fewer: certain(fewer, k, m)), k, m
 
 
 def _some(bag: dict[Label, int], most: int) -> dict[Label, int]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.engines.advice import has_decimal_commas, way_out
 from foreknow.data.engines.table import Table, require
+from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, SchemaError
@@ -485,7 +486,9 @@ def settle_missing(
         column = column.cast(column.type.value_type)
     at = rows.column_names.index(sensitive)
     if isinstance(missing, Relabel):
-        filled = pc.fill_null(column.cast(pa.string()), str(missing))
+        codes, found = codes_of(column)
+        texts = pa.array([text_of(x) for x in to_python(sensitive, found)], pa.string())
+        filled = pc.if_else(pc.is_null(column), str(missing), texts.take(pa.array(codes)))
         return rows.set_column(at, sensitive, filled), None
     holes = pc.is_null(column).to_numpy()
     if missing == "drop":
