@@ -15,7 +15,7 @@ help:
 	@echo "make test   run all tests (FOREKNOW_NIGHTLY=1 adds the exhaustive ones)"
 	@echo "make docs   build the documentation into site/; a broken link fails"
 	@echo "make lowest tests with the lowest versions that pyproject.toml allows, in $(LOWEST)/"
-	@echo "make services  tests with Spark, Ibis and PostgreSQL, in $(SERVICES)/; wants Java and a server"
+	@echo "make services  tests with Spark, Ibis, PostgreSQL and dbt, in $(SERVICES)/; wants Java and a server"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  measured claims, printed as ratios"
 
@@ -68,12 +68,14 @@ $(SERVICES)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(SERVICES)
 	$(SERVICES)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(SERVICES)/bin/python -m pip install --quiet --disable-pip-version-check \
-		--editable ".[spark,sql]" --group dev --group services
+		--only-binary dbt-core-experimental-parser --editable ".[spark,sql]" \
+		--group dev --group services
 	@touch $(SERVICES)/.ready
 
 # A test that finds no server, or no Java, says so and is skipped.
 services: $(SERVICES)/.ready
-	$(SERVICES)/bin/python -m pytest -rs tests/frames -k "spark or ibis or postgres or databases"
+	$(SERVICES)/bin/python -m pytest -rs tests/frames tests/test_warehouse_examples.py \
+		-k "spark or ibis or postgres or databases or dbt"
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,10 +1,12 @@
 """Time and memory of whole commands as a table grows, each in a process of its own.
 
-    python -m benchmarks.growth [--most 7] [--out growth.json]
+    python -m benchmarks.growth [--most 7] [--out growth.json] [--page docs/evidence/growth.md]
 
-Rows go from 10^4 to 10^MOST; then, at 10^6 rows, groups, values, columns, and nodes of the lattice.
-Tables are Parquet: five quasi-identifiers of 79, 2, 17, 57 and 7 values unless said, a sensitive
-column of 50. Besides each command stands DuckDB's bare GROUP BY of the same file.
+Rows go from 10^4 to 10^MOST; then, at 10^6 rows, groups, values and columns; and, at 10^5 rows,
+nodes of the lattice. Tables are Parquet: five quasi-identifiers of 79, 2, 17, 57 and 7 values
+unless said, a sensitive column of 50. Besides each command stands DuckDB's bare GROUP BY of the
+same file. A page gets its tables between its marks, and `docs/images/growth.svg` beside it is
+drawn, from this run, or from what an earlier one wrote (`--of growth.json`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from benchmarks.measure import heading
 
 CARDINALITIES = (79, 2, 17, 57, 7)
 VALUES, GROUPS, ROWS = 50, 50_000, 10**6
+# Widths of the levels of columns of so many values.
+WIDTHS = {79: (8, 32, 2, 4, 16, 64), 17: (4, 8, 2, 16), 57: (8, 32, 2, 4, 16), 7: (2, 4), 2: ()}
 POLICY = """
 [schema]
 quasi_identifiers = {columns}
@@ -77,7 +81,8 @@ def alone(code: str) -> str:
 def bare(path: Path, keys: str) -> float:
     """Seconds of DuckDB's GROUP BY of the file."""
     code = (
-        "import duckdb, time; t = time.perf_counter(); "
+        "import duckdb, time; duckdb.sql('SET enable_progress_bar = false'); "
+        "t = time.perf_counter(); "
         f"duckdb.sql('SELECT {keys}, count(*) FROM \"{path}\" GROUP BY ALL').to_arrow_table(); "
         "print(time.perf_counter() - t)"
     )
@@ -101,6 +106,31 @@ def run(*command: str) -> tuple[float, int, int]:
     return time.perf_counter() - start, used.ru_maxrss * 1024, code
 
 
+def searched(path: Path, columns: int, widths: int, suppression: float) -> list:
+    """Seconds of a search alone, peak memory of its process, nodes, and how many were judged."""
+    levels = {
+        f"q{i}": sorted(WIDTHS[size][:widths])
+        for i, size in enumerate((CARDINALITIES * 3)[:columns])
+        if WIDTHS[size][:widths]
+    }
+    code = f"""
+import json, resource, time
+import foreknow as fk
+levels = {{name: fk.Intervals(widths) for name, widths in {levels}.items()}}
+names = [f"q{{i}}" for i in range({columns})]
+schema = fk.Schema(quasi_identifiers=names, sensitive="disease", hierarchies=levels)
+policy = fk.Policy([fk.Requirement(fk.Facts(l=3, k=2, m=1), below="1/2")])
+table = fk.Microdata({str(path)!r}, schema)
+_ = table.attributes, table.values
+start = time.perf_counter()
+found = fk.FullDomain(suppression={suppression}).search(table, policy)
+seconds = time.perf_counter() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps([seconds, peak, found.n_nodes, found.n_checked, found.gap or 0]))
+"""
+    return json.loads(alone(code))
+
+
 def settings(most: int) -> Iterator[tuple[str, dict[str, int], tuple[str, ...]]]:
     """What grows, at which sizes, and by which methods."""
     usual = {"rows": ROWS, "groups": GROUPS, "values": VALUES, "columns": 5}
@@ -113,10 +143,17 @@ def settings(most: int) -> Iterator[tuple[str, dict[str, int], tuple[str, ...]]]
         yield "values", {**usual, "values": values}, ("mondrian",)
     for columns in (2, 8):
         yield "columns", {**usual, "columns": columns}, ("mondrian", "fulldomain")
+    few = {**usual, "rows": 10**5, "groups": 5_000}
+    for columns, widths in ((5, 0), (5, 1), (5, 2), (5, 6), (8, 2), (8, 6), (9, 6)):
+        yield "nodes", {**few, "columns": columns, "widths": widths}, ()
 
 
 def measured(folder: Path, size: dict[str, int], methods: tuple[str, ...]) -> dict[str, list]:
     """Each command once: seconds, and peak memory."""
+    if (widths := size.get("widths")) is not None:
+        path = made(folder, *(size[key] for key in ("rows", "groups", "values", "columns")))
+        given = (("search", 0), ("search with 5% suppressed", 0.05))
+        return {name: searched(path, size["columns"], widths, share) for name, share in given}
     path, found = made(folder, **size), {}
     columns = [f"q{i}" for i in range(size["columns"])]
     for name, text in (("audit.toml", AUDIT), ("publish.toml", POLICY)):
@@ -141,21 +178,36 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--most", type=int, default=7)
     asked.add_argument("--out", type=Path)
+    asked.add_argument("--of", type=Path)
+    asked.add_argument("--page", type=Path)
     given = asked.parse_args()
+    if given.of:
+        ran = json.loads(given.of.read_text())
+    else:
+        ran = {"load": os.getloadavg()[0], "results": []}
+        for result in results_of(given.most):
+            ran["results"].append(result)
+            if given.out:
+                given.out.write_text(json.dumps(ran, indent=1))
+    if given.page:
+        from benchmarks.figures import growth
+
+        growth.write(given.page, ran)
+
+
+def results_of(most: int) -> Iterator[dict]:
+    """Measure everything, and print it as it comes."""
     heading(f"growth, load {os.getloadavg()[0]:.1f} at the start")
-    results = []
     with tempfile.TemporaryDirectory(prefix="growth") as place:
-        for what, size, methods in settings(given.most):
+        for what, size, methods in settings(most):
             found = measured(Path(place), size, methods)
-            results.append({"grows": what, **size, "cost": found})
             print(f"{what}: {', '.join(f'{n:,} {key}' for key, n in size.items())}")
-            for name, (seconds, peak) in found.items():
+            for name, (seconds, peak, *rest) in found.items():
                 took = "none safe" if seconds is None else f"{seconds:8.2f} s"
-                print(f"    {name:<26}{took} {peak / 2**20:8,.0f} MiB", flush=True)
+                print(f"    {name:<26}{took} {peak / 2**20:8,.0f} MiB", *rest, flush=True)
             for old in Path(place).glob("*.parquet"):
                 old.unlink()
-    if given.out:
-        given.out.write_text(json.dumps(results, indent=1))
+            yield {"grows": what, **size, "cost": found}
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     print(f"highest peak of any process: {peak / 2**10:,.0f} MiB")
 

@@ -96,7 +96,7 @@ def one(what: str, path: Path, memory: str | None) -> dict[str, Any]:
     np.zeros(1)
     frame = _frame(path) if what.startswith("spark") else None
     before = _peak()
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     if what in ("group_by", "group_by_release"):
         keys = "gid, disease" if what == "group_by_release" else "q0, q1, q2, q3, q4, disease"
         config = {"memory_limit": memory} if memory else {}
@@ -124,6 +124,7 @@ def one(what: str, path: Path, memory: str | None) -> dict[str, Any]:
     ends = [at for at, _ in steps.began[1:]] + [end]
     return {
         "seconds": end - start,
+        "busy": time.process_time() - busy,
         "many": many,
         "peak": (_peak() - before) / 1024,
         "before": before / 1024,
@@ -164,9 +165,11 @@ def main(asked: argparse.Namespace) -> None:
         encoded = asked.rows * (5 if asked.audit else 6) / 1e6
         for way in ways:
             seconds = statistics.median(run["seconds"] for run in runs[way])
+            busy = min(run["busy"] for run in runs[way])
             peak = statistics.median(run["peak"] for run in runs[way])
             print(
-                f"  {way:<18} {seconds:8.2f} s   ratio {seconds / base:5.2f}   "
+                f"  {way:<18} {seconds:8.2f} s, {busy:6.2f} of cores   "
+                f"ratio {seconds / base:5.2f}   "
                 f"{peak:6.0f} MB beyond the idle process ({runs[way][0]['before']:.0f} MB), "
                 f"{peak / encoded:4.1f} times the encoded columns; {runs[way][0]['many']:,} "
                 f"{'rows' if way.startswith('group') else 'groups'}"

@@ -55,7 +55,17 @@ def made(form="generalized", fmt="csv", *, table=None, seed=None, policy=EASY, r
 def generalized(microdata, groups, n_groups, styles, random, floors=None):
     """The tables of a grouping, with quasi-identifiers in these styles."""
     columns = tables.coarsened_columns(microdata, groups, n_groups, styles, floors)
-    return tables.generalized(microdata, groups, columns, random)
+    return whole(tables.generalized(microdata, groups, columns, random))
+
+
+def bucketized(*given):
+    """The tables of a grouping in the bucketized form."""
+    return whole(tables.bucketized(*given))
+
+
+def whole(made):
+    """Tables of their parts."""
+    return {name: pa.concat_tables(parts) for name, parts in made.items()}
 
 
 def files(named, fmt, folder):

@@ -37,7 +37,7 @@ ENGINES_ALLOWED = (
     "engine",
     "data.engines",
     "data.microdata",
-    "publishing.in_engine",
+    "publishing.entries",
     "publishing.tables",
     "publishing.publish",
     "verifier",

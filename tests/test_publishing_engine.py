@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 import foreknow as fk
-from foreknow.publishing import in_engine, tables
+from foreknow.publishing import entries, tables
 from foreknow.publishing.certificate import Certificate
 from foreknow.publishing.members import OF_COUNTS, named_release
 
@@ -210,6 +210,25 @@ def test_the_bucketized_form(tmp_path, unlinked, written_as):
     assert members[0] == members[1]
 
 
+def test_what_is_learned_is_limited_alike(tmp_path):
+    source = written(patients(600), tmp_path / "patients.parquet")
+    schema = {**HOSPITAL, "quasi_identifiers": ["age", "ward"]}
+    learned = {"learned": {"by": ["ward"]}, "below": 0.9}
+    made = both(source, {"schema": schema, "require": [FACTS, learned]})
+    assert all(each.audit.estimates for each in made)
+
+
+def test_columns_of_more_combinations_than_a_number_can_name(tmp_path):
+    random, names = np.random.default_rng(3), [f"q{i}" for i in range(9)]
+    columns = {name: random.permutation(300) // 2 for name in names}  # 150 ** 9 combinations
+    columns["name"] = [f"person {i}" for i in range(300)]
+    columns["disease"] = [f"d{i}" for i in random.integers(0, 5, 300)]
+    source = written(pa.table(columns), tmp_path / "wide.parquet")
+    schema = {**HOSPITAL, "quasi_identifiers": names}
+    policy = {"schema": schema, "require": [FACTS], "publish": {"format": "parquet"}}
+    same_folders(both(source, policy), tmp_path, source, policy)
+
+
 def test_a_relation_is_counted_where_it_lives(tmp_path):
     table = patients(300)
     connection = duckdb.connect()
@@ -257,14 +276,14 @@ def test_rows_of_a_group_come_in_every_order_equally_often(tmp_path, monkeypatch
         }
     )
     microdata = fk.Microdata(source, policy.schema)
-    counted = in_engine.InEngine.of(microdata, policy, fk.Mondrian(), "duckdb").microdata
+    counted = entries.Entries.of(microdata, policy, fk.Mondrian(), "duckdb").microdata
     groups = np.zeros(3, dtype=np.int64)
     coarse = tables.coarsened_columns(counted, groups, 1, {}, None)
     random, seen = np.random.default_rng(5), Counter()
     times = 3600
     for _ in range(times):
-        drawing = tables.generalized_parts(counted, groups, coarse, random, ["drug"])
-        rows = pa.concat_tables(drawing.tables())
+        made = tables.generalized(counted, groups, coarse, random, ["drug"])["release"]
+        rows = pa.concat_tables(made)
         seen["".join(rows["disease"].to_pylist()), "".join(rows["drug"].to_pylist())] += 1
     # 12 orders of each column, each pair of them equally often: chi-squared with 143 degrees.
     assert len(seen) == 144
@@ -309,10 +328,8 @@ def test_errors_name_the_row_of_the_table(tmp_path):
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_large_tables_are_counted_without_being_asked(tmp_path, monkeypatch, limited):
-    monkeypatch.setattr(in_engine, "LARGE_ROWS", 201 if limited else 200)
-    monkeypatch.setattr(in_engine, "LARGE_BYTES", 10**9 if limited else 1000)
-    if limited:
-        monkeypatch.setattr(in_engine, "memory_limit", lambda: 200 * 160)
+    memory = "memory_limit" if limited else "memory_there_is"
+    monkeypatch.setattr(entries, memory, lambda: 100 * 200 * (1 if limited else 4))
     policy = {"schema": HOSPITAL, "require": [FACTS]}
     for suffix in (".csv", ".parquet"):
         source = written(patients(200), tmp_path / f"patients{suffix}")

@@ -5,11 +5,11 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.people import EASY, generalized, made, people, schema
+from tests.people import EASY, bucketized, generalized, made, people, schema
 
 import foreknow as fk
 from foreknow.errors import PolicyError, SchemaError
-from foreknow.publishing.tables import bucketized, group_ids
+from foreknow.publishing.tables import group_ids
 
 
 def covers(label, value):

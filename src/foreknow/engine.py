@@ -110,6 +110,14 @@ def memory_limit() -> int | None:
     return _limit
 
 
+def memory_there_is() -> int:
+    """The machine's memory in bytes; 8 GiB where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 33
+
+
 def _bytes_of(said: str) -> int:
     found = _AMOUNT.fullmatch(said.strip()) if isinstance(said, str) else None
     if found is None:

@@ -406,12 +406,11 @@ def _placed(
         raise InputError("members is for a folder that publish wrote")
     if hasattr(release, "certificate") and hasattr(release, "audit"):
         microdata = _as_microdata(people, (rules or release.audit.policy).needed_schema)
-        rows, opened = release._members, release.release
-        if callable(rows):  # they never came into memory
-            raise InputError("write what was published, and give the folder")
-        if len(rows) != microdata.n_rows:
+        known, opened = release.certificate, release.release
+        parts = release._members(in_order=True)
+        groups = np.concatenate([groups_of(p, known, opened.counts, escaped=False) for p in parts])
+        if len(groups) != microdata.n_rows:
             raise _other(microdata)
-        groups = groups_of(rows, release.certificate, opened.counts, escaped=False)
         return opened, microdata, groups[microdata.kept]
     if not isinstance(release, Release) or not release.by_values:
         raise InputError(

@@ -60,10 +60,10 @@ def test_mistakes_are_named_as_in_memory(desk):
 
 RUNNER = """
 import os, signal, sys, time
-from foreknow.publishing import in_engine
+from foreknow.publishing import entries
 from foreknow.cli import main
 
-writers, calls = [in_engine.write_in_parts, in_engine.write_parts], []
+writers, calls = [entries.write_in_parts, entries.write_parts], []
 
 def ended(parts, path, more=None):
     found = writers[len(calls)](parts, path, more)
@@ -75,7 +75,7 @@ def ended(parts, path, more=None):
         time.sleep(30)
     return found
 
-in_engine.write_in_parts = in_engine.write_parts = ended
+entries.write_in_parts = entries.write_parts = ended
 sys.argv = ["foreknow", "publish", "table.csv", "-p", "policy.toml", "-o", "out"]
 sys.argv += ["--engine", "duckdb"]
 main()

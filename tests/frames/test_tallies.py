@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.frames import postgres
+from tests.frames.backends import spark_frame
 from tests.oracle.sights import joint_worlds, worst_over_worlds
 
 import foreknow as fk
@@ -373,3 +374,20 @@ def test_a_tally_of_one_cell_each_is_exact():
     )
     found = fk.Facts().disclosure(release, value="a")
     assert found.exact == Fraction(2**40, 2**41 - 1)
+
+
+def test_the_query_runs_on_spark(odd):
+    """Its result comes as Arrow: frames of Spark do not name columns with backticks."""
+    frame = spark_frame(odd.table, odd.folder)
+    frame.createOrReplaceTempView("release")
+    _, asked = query(odd, "--dialect", "spark")
+    tally = frame.sparkSession.sql(asked.rstrip(";")).toArrow()
+    how = {"other": ODD[3:], "missing": "drop"}
+    release = fk.Release.from_tally(tally, group=ODD[:2], sensitive=ODD[2], count="count_2", **how)
+    direct = fk.Release.from_generalized(
+        odd.table, quasi_identifiers=ODD[:2], sensitive=ODD[2], **how
+    )
+    assert release.groups == direct.groups
+    policy = fk.Policy.load(odd.folder / "odd.toml")
+    found = [fk.audit(each, policy)._content() for each in (release, direct)]
+    assert found[0]["verdicts"] == found[1]["verdicts"]

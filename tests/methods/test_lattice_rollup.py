@@ -12,6 +12,7 @@ from tests.methods.tables import cases, crowds
 
 import foreknow as fk
 from foreknow.methods import points
+from foreknow.methods.fulldomain import rollup as rollup_module
 from foreknow.methods.fulldomain.rollup import Rollup
 
 
@@ -86,7 +87,8 @@ def test_blocks_of_rows_are_seamless(monkeypatch):
         check(microdata, rollup, node)
 
 
-def test_memory_is_bounded_and_the_finest_node_stays():
+def test_memory_is_bounded_and_the_finest_node_stays(monkeypatch):
+    monkeypatch.setattr(rollup_module, "_KEPT", 1 << 15)
     microdata = wide(4000, 4, 30)
     rollup = Rollup(microdata)
     finest = len(rollup.finest.counts.codes)

@@ -36,7 +36,7 @@ class Drawn:
     "any" (nothing follows).
     """
 
-    def __init__(self, seed, shape, loss):
+    def __init__(self, seed, shape, loss, at_once=False):
         draw = random.Random(seed)
         self.lattice = Lattice([draw.randint(0, 4) for _ in range(draw.randint(1, 5))])
         n = len(self.lattice)
@@ -87,10 +87,15 @@ class Drawn:
             self.lattice,
             SimpleNamespace(
                 view=lambda node: SimpleNamespace(levels=node, people=people),
+                finest=SimpleNamespace(n_cells=1),
                 cache=SimpleNamespace(add=lambda view: None),
                 sizes=[[top + 1 - level for level in range(top + 1)] for top in self.lattice.tops],
             ),
-            SimpleNamespace(monotone=self.monotone, judge=judge),
+            SimpleNamespace(
+                monotone=self.monotone,
+                at_once=at_once,
+                judge_each=lambda views: [judge(view) for view in views],
+            ),
             SimpleNamespace(
                 bounds=bounds,
                 each=np.zeros(n),
@@ -114,18 +119,23 @@ SHAPES = st.sampled_from(["rising", "suppressing", "any"])
 
 
 @examples(150)
-@given(seed=SEEDS, shape=SHAPES)
-def test_all_minimal_nodes_are_found(seed, shape):
-    drawn = Drawn(seed, shape, "known")
+@given(seed=SEEDS, shape=SHAPES, at_once=st.booleans())
+def test_all_minimal_nodes_are_found(seed, shape, at_once):
+    drawn = Drawn(seed, shape, "known", at_once)
     drawn.search.all_minimal()
     assert set(drawn.search.minimal()) == drawn.minimal
     drawn.check()
 
 
 @examples(200)
-@given(seed=SEEDS, shape=SHAPES, loss=st.sampled_from(["known", "learned", "given"]))
-def test_the_best_node_is_found(seed, shape, loss):
-    drawn = Drawn(seed, shape, loss)
+@given(
+    seed=SEEDS,
+    shape=SHAPES,
+    loss=st.sampled_from(["known", "learned", "given"]),
+    at_once=st.booleans(),
+)
+def test_the_best_node_is_found(seed, shape, loss, at_once):
+    drawn = Drawn(seed, shape, loss, at_once)
     drawn.search.the_best()
     drawn.check()
     if not drawn.safe:

@@ -4,8 +4,9 @@ People are numbered 0, 1, ...; a world is the tuple of everybody's value, and ha
 here knows the library.
 """
 
+from collections import Counter, defaultdict
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 
@@ -67,3 +68,77 @@ def worst_posterior(weights, secret, most):
     left, hits = found
     total = sum(x for x, own in zip(exact, left, strict=True) if own)
     return sum(x for x, own in zip(exact, left & hits, strict=True) if own) / total
+
+
+def partitions(n):
+    """Every way to group n people, as the group of each.
+
+    >>> list(partitions(2))
+    [(0, 0), (0, 1)]
+    """
+    if n == 0:
+        yield ()
+        return
+    for rest in partitions(n - 1):
+        for group in range(max(rest, default=-1) + 2):
+            yield (*rest, group)
+
+
+def one_trial(values, part, many, unsafe, swaps, decoys):
+    """One cut, tried beside decoys, and the groups that people are dealt into if it is refused.
+
+    Parameters
+    ----------
+    values : the bag of the group, as a sequence
+    part : the people of one part
+    many : how many groups people are dealt into
+    unsafe : set of bags of the part (sorted tuples) with which the cut is unsafe
+    swaps : how many exchanges of two people's values away a decoy must be from such a bag
+
+    Returns
+    -------
+    accepted : dict of world -> probability that the cut is accepted
+    refused : dict of (deal, bags) -> dict of world -> probability of it; `deal` is the group of
+        each person
+
+    >>> accepted, refused = one_trial("ab", [0], 1, {("a",)}, 0, 1)
+    >>> accepted[("a", "b")], accepted[("b", "a")], refused[(0, 0), ("ab",)]["b", "a"]
+    (Fraction(0, 1), Fraction(1, 2), Fraction(1, 2))
+    """
+    n, often = len(values), Counter(values)
+    worlds = sorted(set(permutations(values)))
+    order = sorted(often, key=lambda x: (-often[x], x))
+    seats = [[] for _ in range(many)]
+    for turn, value in enumerate(x for x in order for _ in range(often[x])):
+        seats[turn % many].append(value)
+    planned = ["".join(sorted(own)) for own in seats]
+
+    def bag(world, people):
+        return tuple(sorted(world[p] for p in people))
+
+    near = {world for world in worlds if bag(world, part) in unsafe}
+    for _ in range(swaps):
+        more = set()
+        for world in near:
+            for p, q in combinations(range(n), 2):
+                other = list(world)
+                other[p], other[q] = other[q], other[p]
+                more.add(tuple(other))
+        near |= more
+    labelled = sorted(set(permutations([i for i, own in enumerate(planned) for _ in own])))
+    inside = defaultdict(list)  # of each deal, the worlds that agree with it
+    for deal in labelled:
+        for world in worlds:
+            bags = ["".join(bag(world, [p for p in range(n) if deal[p] == i])) for i in range(many)]
+            if bags == planned:
+                inside[deal].append(world)
+    ways = Counter(world for own in inside.values() for world in own)
+    accepted, refused = dict.fromkeys(worlds, Fraction(0)), defaultdict(dict)
+    for deal, own in inside.items():
+        quiet = Fraction(sum(world not in near for world in own), len(own)) ** decoys
+        for world in own:
+            chance = Fraction(1, ways[world])
+            is_safe = bag(world, part) not in unsafe
+            accepted[world] += chance * quiet * is_safe
+            refused[deal, tuple(planned)][world] = chance * (1 - quiet * is_safe)
+    return accepted, dict(refused)

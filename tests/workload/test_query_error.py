@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.methods.tables import cases
-from tests.people import generalized
+from tests.people import bucketized, generalized
 from tests.workload import brute
 
 import foreknow as fk
 from foreknow.errors import DataError
-from foreknow.publishing.tables import bucketized, group_ids
+from foreknow.publishing.tables import group_ids
 from foreknow.utility import queries as answering
 from foreknow.utility.queries import draw_queries
 

@@ -231,17 +231,19 @@ class _Sample:
     """Some groups of a release, drawn at random where there are many people."""
 
     def __init__(self, release: Any) -> None:
-        self._release = release
         counts = counts_of(release)
         order = np.random.default_rng(0).permutation(counts.n_groups)
         enough = int(np.searchsorted(np.cumsum(counts.sizes[order]), SAMPLE)) + 1
         self._groups = np.sort(order[:enough])
+        self._release = release.only(self._groups) if isinstance(release, Sight) else release
         self.counts = counts.take(self._groups)
         self.sensitive = release.sensitive
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:
         """Those of these groups."""
         found = self._release.signatures(attributes)
+        if isinstance(self._release, Sight):
+            return found
         starts, ends = found.offsets[self._groups], found.offsets[self._groups + 1]
         cells, offsets = ranges(starts, ends)
         return Signatures(

@@ -22,6 +22,7 @@ from foreknow.data.engines.columns import (
     Kind,
     Missing,
     codes_of,
+    dictionary_of,
     fetch,
     narrowest,
     settle_missing,
@@ -39,8 +40,8 @@ from foreknow.data.labels import Bags, JointLabels, Labels
 from foreknow.data.layout import Layout
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
-from foreknow.data.sparse import IntArray, combine
-from foreknow.errors import DataError, SchemaError, UnsupportedError
+from foreknow.data.sparse import IntArray, Keys, combine, starts_of
+from foreknow.errors import DataError, InternalError, SchemaError, UnsupportedError
 from foreknow.result import card_of
 
 Order: TypeAlias = Literal["ordered", "nominal"]
@@ -228,6 +229,57 @@ class Microdata:
         _ = other.attributes, other.values
         self.__dict__["_counted"] = other
         return other
+
+    @cached_property
+    def merged(self) -> Microdata:
+        """The same table by its equal rows, as `counted` gives it; of one value per person only."""
+        read, other = self._read, copy(self)
+        _ = self.attributes  # where an error in them names a row
+        columns = [*read.columns, *self.sensitives]
+        beside = [codes_of(column) for column in read.other.columns]
+        keys = Keys(
+            [*(column.codes for column in columns), *(codes for codes, _ in beside)],
+            [*(len(column.domain) for column in columns), *(len(values) for _, values in beside)],
+        )
+        found, times = keys.counted()
+        codes = iter(keys.codes(found))
+        columns = [replace(column, codes=next(codes)) for column in columns]
+        sensitive, *more = columns[len(read.columns) :]
+        other.__dict__["_read"] = replace(
+            read,
+            columns=columns[: len(read.columns)],
+            sensitive=sensitive,
+            more=tuple(more),
+            other=pa.table(
+                [
+                    dictionary_of(own, values)
+                    for own, (_, values) in zip(codes, beside, strict=True)
+                ],
+                names=read.other.column_names,
+            ),
+            kept=None,
+            times=times,
+            n_entries=len(times),
+        )
+        for name in ("attributes", "holdings", "_known_cells"):
+            other.__dict__.pop(name, None)
+        return other
+
+    def of_rows(self, merged: Microdata, groups: IntArray) -> IntArray:
+        """What `rows_of` gives, of groups of the entries of this table that was `merged`."""
+        pairs = list(zip(merged.attributes, self.attributes, strict=True))
+        columns = [np.concatenate([of.codes, own.codes]) for of, own in pairs]
+        keys = Keys(columns, [len(own.domain) for _, own in pairs])
+        n_entries = len(groups)
+        known = keys.of(slice(n_entries))
+        order = np.argsort(known)
+        ordered = known[order]
+        starts = starts_of(ordered)
+        found, given = ordered[starts], groups[order[starts]]
+        of_each = keys.spread(found, given)
+        if not np.array_equal(of_each[:n_entries], groups):
+            raise InternalError("people with the same quasi-identifiers were put into two groups")
+        return self.rows_of(of_each[n_entries:])
 
     def _read_several(self) -> _Read:
         schema = self.schema

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ class Sight:
         self._seen: dict[tuple[str, ...], Sight] = {}
         self.counts, self.sensitive, self.name = counts, sensitive, name
         self._microdata, self._groups = microdata, groups
+        self._rows: IntArray | slice = slice(None)  # of the microdata, that groups are of
         own = np.bincount(groups, microdata.times, self.counts.n_groups)
         if not np.array_equal(own, self.counts.sizes):
             g = int(np.argmax(own != self.counts.sizes))
@@ -99,6 +101,17 @@ class Sight:
             )
         return self._seen[shown.sensitive, *known]
 
+    def only(self, groups: IntArray) -> Sight:
+        """Some groups, numbered anew."""
+        place = np.full(self.counts.n_groups, -1, dtype=np.int64)
+        place[groups] = np.arange(len(groups))
+        own, of_row = copy(self), place[self._groups]
+        inside = np.flatnonzero(of_row >= 0)
+        own.counts, own._groups = self.counts.take(groups), of_row[inside]
+        own._rows = inside if isinstance(self._rows, slice) else self._rows[inside]
+        own._release, own._seen = None, {}
+        return own
+
     @property
     def attributes(self) -> tuple[str, ...]:
         """The columns that are known."""
@@ -107,10 +120,12 @@ class Sight:
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:
         """How many people of each group have which values of some columns, as they print."""
-        columns = [self._column(name) for name in attributes]
+        known = [self._column(name) for name in attributes]
+        columns = [(of[self._rows], labels) for of, labels in known]
         codes, first = combine([of for of, _ in columns], [len(labels) for _, labels in columns])
         labels = [tuple(names[int(of[row])] for of, names in columns) for row in first.tolist()]
         n_groups, times = self.counts.n_groups, self._microdata.times
+        times = None if times is None else times[self._rows]
         found = count_pairs(self._groups, codes, n_groups, len(labels), times)
         return Signatures(tuple(attributes), labels, *found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, TypeAlias
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 IntArray: TypeAlias = NDArray[np.int64]
 
 _DENSE_LIMIT = 1 << 16
+_BLOCK = 1 << 18  # rows
 
 
 def count_pairs(
@@ -34,13 +36,13 @@ def count_pairs(
     most = len(keys) // 4 if weights is None else 4 * len(keys)
     if cells_in_all <= max(most, _DENSE_LIMIT):
         table = np.bincount(keys, weights=weights, minlength=n_rows * n_columns)
-        cells = np.flatnonzero(table)
+        cells = np.flatnonzero(table > 0)  # of truths: much faster than of floats
         counts = table[cells].astype(np.int64)
     else:
         cells, counts = _tally(keys, weights)
     cells, counts = (part.astype(np.int64, copy=False) for part in (cells, counts))
     row_of = cells // n_columns if n_columns else cells
-    offsets = np.searchsorted(row_of, np.arange(n_rows + 1)).astype(np.int64)
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(row_of, minlength=n_rows))))
     return offsets, cells - row_of * n_columns, counts
 
 
@@ -94,14 +96,14 @@ def combine(
     # Half the memory where it will do.
     narrow = prod(sizes) < 2**31 and len(columns[0]) < 2**31
     kept: type = np.int32 if narrow else np.int64
-    keys: NDArray[Any] = np.zeros(len(columns[0]), dtype=kept)
-    span = 1
-    for codes, size in zip(columns, sizes, strict=True):
+    keys: NDArray[Any] = columns[0].astype(kept)
+    span = sizes[0]
+    for codes, size in zip(columns[1:], sizes[1:], strict=True):
         if span * size >= 2**62:
             distinct, keys = np.unique(keys, return_inverse=True)
             span = len(distinct)
         keys *= size
-        keys += codes.astype(keys.dtype, copy=False)
+        np.add(keys, codes, out=keys, casting="unsafe")
         span *= size
     if span <= max(2 * len(keys), _DENSE_LIMIT):
         row_of: NDArray[Any] = np.full(span, -1, dtype=kept)
@@ -110,8 +112,14 @@ def combine(
         place = np.empty(span, dtype=np.int64)
         place[present] = np.arange(len(present))
         return place[keys], row_of[present].astype(np.int64)
-    _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
-    return codes, first
+    order = np.argsort(keys)  # in any order among equals, which NumPy finds several times as fast
+    keys = keys[order]
+    new = np.empty(len(keys), dtype=bool)
+    new[:1] = False
+    np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    first = order[np.concatenate(([True], new[1:]))]
+    keys[order] = np.cumsum(new, dtype=kept)
+    return keys, first
 
 
 def distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
@@ -132,3 +140,104 @@ def distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
     first = place[present]
     place[present] = np.arange(len(present))
     return first, place[keys]
+
+
+def blocks(n: int) -> Iterator[slice]:
+    """Runs of rows, few enough to stay near at hand while something is done to them."""
+    return (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
+
+
+def starts_of(ordered: NDArray[Any]) -> IntArray:
+    """Where runs of equal keys begin."""
+    new = np.empty(len(ordered), dtype=bool)
+    new[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return np.flatnonzero(new)
+
+
+class Keys:
+    """Rows of several columns of codes as one whole number each, in lexicographic order.
+
+    There is `room` for so many codes of a column that is put `beside` them.
+
+    >>> keys = Keys([np.array([1, 0, 1]), np.array([2, 0, 2])], [2, 3])
+    >>> found, times = keys.counted()
+    >>> [each.tolist() for each in (*keys.codes(found), times)]
+    [[0, 1], [0, 2], [1, 2]]
+    >>> keys.spread(found, np.array([7, 8])).tolist()
+    [8, 7, 8]
+    """
+
+    def __init__(
+        self, columns: Sequence[NDArray[Any]], sizes: Sequence[int], room: int = 1
+    ) -> None:
+        self._given = columns
+        self._first: IntArray | None = None
+        if prod(sizes) * room >= 2**62:
+            joint, self._first = combine(list(columns), list(sizes))
+            columns, sizes = [joint], [len(self._first)]
+        self._columns, self._sizes = list(columns), list(sizes)
+
+    def beside(self, column: NDArray[Any], size: int) -> Keys:
+        """The same with one more column, which is the last."""
+        return Keys([*self._columns, column], [*self._sizes, size])
+
+    def of(self, rows: slice | None = None) -> NDArray[Any]:
+        """The numbers of some rows."""
+        columns = [column if rows is None else column[rows] for column in self._columns]
+        keys = np.empty(len(columns[0]), np.int32 if prod(self._sizes) < 2**31 else np.int64)
+        for block in blocks(len(keys)):
+            own: NDArray[Any] = keys[block]
+            own[:] = columns[0][block]
+            for codes, size in zip(columns[1:], self._sizes[1:], strict=True):
+                np.multiply(own, size, out=own)
+                np.add(own, codes[block], out=own, casting="unsafe")
+        return keys
+
+    def counted(self, weights: NDArray[Any] | None = None) -> tuple[NDArray[Any], IntArray]:
+        """The distinct numbers in order, and how often each occurs; in memory of one per row."""
+        n_rows, span = len(self._columns[0]), prod(self._sizes)
+        if span <= max(min(n_rows, _BLOCK), _DENSE_LIMIT):
+            table = np.zeros(span, dtype=np.int64)
+            for block in blocks(n_rows):
+                own = None if weights is None else weights[block]
+                counts = np.bincount(self.of(block), own, minlength=span)
+                table += counts.astype(np.int64, copy=False)
+            found = np.flatnonzero(table)
+            return found, table[found]
+        keys = self.of()
+        if weights is None:
+            keys.sort()
+        else:
+            order = np.argsort(keys)
+            keys, weights = keys[order], weights[order]
+        starts = starts_of(keys)
+        if weights is None:
+            return keys[starts], np.diff(starts, append=n_rows)
+        return keys[starts], np.add.reduceat(weights, starts).astype(np.int64, copy=False)
+
+    def codes(self, keys: NDArray[Any]) -> list[NDArray[Any]]:
+        """The columns of some numbers."""
+        if self._first is not None:
+            return [column[self._first[keys]] for column in self._given]
+        found = [np.empty(len(keys), dtype=column.dtype) for column in self._columns]
+        for block in blocks(len(keys)):
+            left = keys[block]
+            for column, size in zip(reversed(found), reversed(self._sizes), strict=True):
+                rest = left // size
+                np.subtract(left, rest * size, out=column[block], casting="unsafe")
+                left = rest
+        return found
+
+    def spread(self, found: NDArray[Any], given: NDArray[Any]) -> NDArray[Any]:
+        """Give each row what belongs to its number, of all distinct ones in order."""
+        n_rows, span = len(self._columns[0]), prod(self._sizes)
+        table: NDArray[Any] | None = None
+        if span <= 4 * n_rows:
+            table = np.empty(span, dtype=given.dtype)
+            table[found] = given
+        result = np.empty(n_rows, dtype=given.dtype)
+        for block in blocks(n_rows):
+            keys = self.of(block)
+            result[block] = given[np.searchsorted(found, keys)] if table is None else table[keys]
+        return result

@@ -133,7 +133,11 @@ def _sight(
         groups = combine([groups, codes], [int(groups.max()) + 1, len(beside.values)])[0]
     (column,) = (own for own in microdata.sensitives if own.name == sensitive)
     counts = GroupCounts.from_pairs(
-        groups, column.codes, values=Labels(column.domain), n_groups=int(groups.max()) + 1
+        groups,
+        column.codes,
+        values=Labels(column.domain),
+        n_groups=int(groups.max()) + 1,
+        weights=microdata.times,
     )
     return Sight(counts, microdata, groups, sensitive)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +13,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Holdings
 from foreknow.data.engines.columns import to_python
 from foreknow.data.engines.group_counts import People, group_codes
-from foreknow.data.engines.write import disarm_name, read_noted, write_noted
+from foreknow.data.engines.write import disarm_name, read_noted
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import Members
@@ -29,13 +27,9 @@ from foreknow.publishing import MEMBERS, OWNER, owners_folder
 from foreknow.publishing.certificate import Certificate
 from foreknow.publishing.verification import Published, open_published
 
-# How the digest of a source is called whose equal rows were counted.
+# How the digest of a source is called: of its rows, or of how often each occurs.
+KEYED = "BLAKE2b-256 keyed with the owner's key"
 OF_COUNTS = "BLAKE2b-256 of counted rows keyed with the owner's key"
-
-
-def write_members(members: Any, path: Path, files: Mapping[str, str]) -> None:
-    """Write who is in which group of the release of some files, by their digests."""
-    write_noted(members, path, json.dumps(dict(files), sort_keys=True))
 
 
 def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool | None:

@@ -78,23 +78,19 @@ from foreknow.publishing.certificate import (
     finding_to_dict,
 )
 from foreknow.publishing.certificate_file import parts_of_sensitive
-from foreknow.publishing.in_engine import InEngine, Stored
+from foreknow.publishing.entries import Entries, Stored
 from foreknow.publishing.learned import certified as certified_estimates
 from foreknow.publishing.learned import gate_notes, gated, sight_of
-from foreknow.publishing.members import OF_COUNTS, write_members
+from foreknow.publishing.members import KEYED, OF_COUNTS
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.signature import Signer
 from foreknow.publishing.tables import (
     GROUP,
     bucketized,
-    bucketized_parts,
     coarsened_columns,
     generalized,
-    generalized_parts,
     group_ids,
-    members_of,
     refuse_borrowed_priors,
-    tallies_of,
 )
 from foreknow.publishing.verification import as_release, findings_of
 from foreknow.result import page_of
@@ -128,7 +124,8 @@ class Publication:
     tables: Mapping[str, pa.Table]
     _options: PublishOptions = field(repr=False)
     _private: Mapping[str, Any] = field(repr=False)
-    _members: pa.Table | Callable[[Path, Mapping[str, str]], None] = field(repr=False)
+    _members: Callable[..., Iterator[pa.Table]] = field(repr=False)
+    _write_members: Callable[[Path, Mapping[str, str]], None] = field(repr=False)
     _kept: KeptPriors | None = field(repr=False, default=None)
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
     _dividing: str = field(repr=False, default="")
@@ -248,10 +245,7 @@ class Publication:
                 write_whole(own / LATTICE, page, private=True)
             write_whole(own / OWNER, as_json(dict(self._private)), private=True)
             _log.info("writing who is in which group")
-            if callable(self._members):
-                self._members(own / MEMBERS, digests)
-            else:
-                write_members(self._members, own / MEMBERS, digests)
+            self._write_members(own / MEMBERS, digests)
             if kept is not None:
                 write_whole(own / PRIORS, as_json(kept.to_dict()), private=True)
         return certificate
@@ -320,10 +314,10 @@ def publish(
     options : PublishOptions, optional
         The policy's own when left out.
     engine : {"auto", "memory", "duckdb"}
-        Where the table is grouped: in memory, or by what is counted of it, in DuckDB or where it
-        lives (Spark, Ibis). Left to us, it is counted if it is large and can be, and a frame of
-        Spark always; with "duckdb" also if it is small. What cannot be counted is read into memory,
-        and the log says why.
+        Where equal rows are counted: in memory, by DuckDB, or where the table lives (Spark, Ibis).
+        Left to us, a table is counted elsewhere that does not fit in memory, if it can be, and a
+        frame of Spark always; with "duckdb" also one that does. What cannot be counted is read into
+        memory, and the log says why.
     **changed
         What is to be otherwise in the options, such as ``form="bucketized"``.
     seed : int, optional
@@ -369,8 +363,8 @@ def publish(
     chosen = method if method is not None else options.method
     anonymizer = method_of(chosen, policy.settled or policy)
     policy = in_its_form(anonymizer, policy)
-    counted = InEngine.of(microdata, policy, anonymizer, engine)
-    microdata = microdata if counted is None else counted.microdata
+    entries = Entries.of(microdata, policy, anonymizer, engine)
+    microdata = entries.microdata
     policy = marked(policy, microdata)
     if method is not None:
         policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
@@ -390,18 +384,12 @@ def publish(
     found = gate.grouping
     anonymizer, floors = found.settled or anonymizer, found.floors
     groups, n_groups = _people(found.of_row, microdata, type(anonymizer).__name__)
-    random = np.random.default_rng(seed)
-    tables: Mapping[str, pa.Table]
+    random, most = np.random.default_rng(seed), entries.rows_per_part(options)
     _log.info("writing %d groups as tables", n_groups)
     if options.form == "generalized":
         coarse = coarsened_columns(written, groups, n_groups, options.labels, floors)
         refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
-        if counted is None:
-            tables = generalized(microdata, groups, coarse, random, options.unlinked)
-        else:
-            most = counted.rows_per_part(options)
-            parts = generalized_parts(microdata, groups, coarse, random, options.unlinked, most)
-            tables = counted.stored({"release": parts}, most)
+        made = generalized(microdata, groups, coarse, random, options.unlinked, most)
         people = np.bincount(groups, microdata.times)
         ncp = {column.attribute.name: column.ncp(people) for column in coarse}
         labels = {column.attribute.name: column.known for column in coarse}
@@ -409,15 +397,9 @@ def publish(
         called = {c.attribute.name: pa.array(c.labels, pa.string()) for c in coarse}
     else:
         ids = group_ids(n_groups, random)
-        if counted is None:
-            tables = bucketized(microdata, groups, ids, random, options.unlinked)
-        else:
-            tallies = tallies_of(microdata, groups, ids, options.unlinked)
-            most = counted.rows_per_part(options)
-            parts = bucketized_parts(microdata, groups, ids, random, most)
-            tables = counted.stored({"people": parts, **tallies}, most)
+        made = bucketized(microdata, groups, ids, random, options.unlinked, most)
         columns, labels, ncp, called = (GROUP,), {}, {}, {GROUP: pa.array(ids)}
-    schema = microdata.schema
+    tables, schema = entries.kept(made, policy), microdata.schema
     opened: dict[str, Table]
     if isinstance(tables, Stored):
         opened = {**tables.opened()}
@@ -464,7 +446,7 @@ def publish(
     if options.written == "generalized":
         _refuse_boxes(anonymizer, policy, release.counts)
     certificate, private, kept = _certify(
-        microdata, policy, options, anonymizer, tables, columns, verdicts, seed
+        entries, policy, options, anonymizer, tables, columns, verdicts, seed
     )
     if gate.factor != 1:
         notes = (*gate_notes(gate), *certificate.notes)
@@ -472,15 +454,23 @@ def publish(
     if found.lattice is not None and not found.lattice.complete:
         notes = (*certificate.notes, CUT_OFF)
         certificate = replace(certificate, notes=notes, minimal=False)
-    if counted is None:
-        members: Any = members_of(microdata, groups, called)
-    else:
-        members = partial(counted.write_members, groups, called)
+    members = partial(entries.members, groups, called)
+    write_members = partial(entries.write_members, groups, called)
     dividing = ""
     if n_groups == 1 and not verdicts.estimates:
         dividing = _by_suppressing(anonymizer, written, policy, seed)
     return Publication(
-        release, verdicts, certificate, tables, options, private, members, kept, labels, dividing
+        release,
+        verdicts,
+        certificate,
+        tables,
+        options,
+        private,
+        members,
+        write_members,
+        kept,
+        labels,
+        dividing,
     )
 
 
@@ -638,7 +628,7 @@ def _refuse_empty_lines(tables: Mapping[str, pa.Table]) -> None:
 
 
 def _certify(
-    microdata: Microdata,
+    entries: Entries,
     policy: Policy,
     options: PublishOptions,
     anonymizer: Anonymizer,
@@ -648,7 +638,8 @@ def _certify(
     seed: int | None,
 ) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
-    schema, semantics = microdata.schema, microdata.schema.to_dict()["semantics"]
+    microdata, schema = entries.microdata, entries.microdata.schema
+    semantics = schema.to_dict()["semantics"]
     if isinstance(tables, Stored):
         tables = tables.paths
     elif options.format == "csv":  # what is known is certified as a reader of the file has it
@@ -695,7 +686,8 @@ def _certify(
         findings=_certified(findings, kept),
         source={
             "rows": microdata.n_rows,
-            **_digest(microdata, bytes.fromhex(key)),
+            "digest": entries.digest(bytes.fromhex(key)),
+            "digest_kind": KEYED if isinstance(entries.rows, Microdata) else OF_COUNTS,
         },
         seeded=seed is not None,
         escaped=options.escape_formulas and options.format == "csv",
@@ -716,15 +708,6 @@ def _certify(
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private, kept
-
-
-def _digest(microdata: Microdata, key: bytes) -> dict[str, str]:
-    """The digest of the source, by the owner's key: of its rows, or of what was counted."""
-    if microdata.times is None:
-        kind, found = "BLAKE2b-256 keyed with the owner's key", microdata.digest(key)
-    else:
-        kind, found = OF_COUNTS, microdata.digest_of_counts(key)
-    return {"digest": found, "digest_kind": kind}
 
 
 def _agree(verdicts: Audit, findings: Sequence[Finding | Reached]) -> bool:

@@ -7,6 +7,7 @@ published columns is carried over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.engines import Column
 from foreknow.data.engines.columns import codes_of
 from foreknow.data.engines.drawn import Bag, Drawing, Run
-from foreknow.data.engines.table import free_name
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import COUNT
@@ -58,37 +58,34 @@ def generalized(
     columns: Sequence[Coarsened],
     random: np.random.Generator,
     unlinked: Sequence[str] = (),
-) -> dict[str, pa.Table]:
-    """The tables of a release with coarsened quasi-identifiers.
+    most: int | None = None,
+) -> dict[str, Iterable[pa.Table]]:
+    """The tables of a release with coarsened quasi-identifiers, each in parts.
 
     A column that is `unlinked` is shuffled within each group by itself.
     """
     one_of, rank = _ranks(columns)
-    order = _shuffled(rank[groups], random)
+    of_rank = pa.array(one_of)
     written = {
-        column.attribute.name: pa.array(column.labels, pa.string()).dictionary_encode()
+        column.attribute.name: pa.array(column.labels, pa.string()).take(of_rank)
         for column in columns
     }
-    of_person = pa.array(groups[order])
-    people = {name: column.take(of_person) for name, column in written.items()}
+    by_rank = {name: labels.dictionary_encode() for name, labels in written.items()}
     if microdata.schema.semantics == "single":
-        orders = {name: _shuffled(rank[groups], random) for name in unlinked}
-        for name in microdata.schema.other:
-            people.update(_other(microdata, orders.get(name, order), [name]))
+        own = _others(microdata)
         for column in microdata.sensitives:
-            codes = pa.array(column.codes[orders.get(column.name, order)])
-            people[column.name] = pa.DictionaryArray.from_arrays(codes, _texts(column.domain))
-        return {"release": pa.table(people)}
-    people.update(_other(microdata, order))
+            own[column.name] = column.codes, _texts(column.domain)
+        return {"release": _drawn(microdata, rank[groups], by_rank, own, random, unlinked, most)}
     for name in (*microdata.schema.quasi_identifiers, *microdata.schema.sensitives):
         if name == COUNT:
             raise SchemaError(f"a release counts its values in {COUNT!r}; rename the column")
-    tables = {"people": pa.table(people)}
-    for part, own in _parts(microdata, unlinked):
-        of_cell, tally = _tally(microdata, rank[groups], len(one_of), own)
-        of_group = pa.array(one_of[of_cell])
-        published = {name: column.take(of_group) for name, column in written.items()}
-        tables[part] = pa.table({**published, **tally})
+    people = _drawn(microdata, rank[groups], by_rank, _others(microdata), random, (), most)
+    tables: dict[str, Iterable[pa.Table]] = {"people": people}
+    for part, columns_of in _parts(microdata, unlinked):
+        of_cell, tally = _tally(microdata, rank[groups], len(one_of), columns_of)
+        at = pa.array(of_cell)
+        published = {name: labels.take(at) for name, labels in by_rank.items()}
+        tables[part] = [pa.table({**published, **tally})]
     return tables
 
 
@@ -112,51 +109,24 @@ def _ranks(columns: Sequence[Coarsened]) -> tuple[IntArray, IntArray]:
     return one_of, rank.reshape(-1)
 
 
-def generalized_parts(
-    microdata: Microdata,
-    groups: IntArray,
-    columns: Sequence[Coarsened],
-    random: np.random.Generator,
-    unlinked: Sequence[str] = (),
-    most: int | None = None,
-) -> Drawing:
-    """The table of `generalized`, a run at a time, of entries that stand for many people each.
-
-    It is drawn from the counts of the groups: which row of the source a row was, nothing tells.
-    """
-    one_of, rank = _ranks(columns)
-    written = {
-        column.attribute.name: pa.array([column.labels[g] for g in one_of], pa.string())
-        for column in columns
-    }
-    by_rank = {name: labels.dictionary_encode() for name, labels in written.items()}
-    own = _others(microdata)
-    for column in microdata.sensitives:
-        own[column.name] = column.codes, _texts(column.domain)
-    names = [*by_rank, *own]
-    runs = _runs(microdata, rank[groups], by_rank, own, random, unlinked, most)
-    return Drawing(names, runs, random)
-
-
-def bucketized_parts(
-    microdata: Microdata,
-    groups: IntArray,
-    ids: IntArray,
-    random: np.random.Generator,
-    most: int | None = None,
-) -> Drawing:
-    """The table ``people`` of `bucketized`, a run at a time; see `generalized_parts`."""
-    own = {a.name: (a.codes, pa.array(exact_labels(a), pa.string())) for a in microdata.attributes}
-    by_rank = {GROUP: pa.array(np.arange(1, len(ids) + 1))}
-    order = [*own, *microdata.schema.other, GROUP]
-    own |= _others(microdata)
-    return Drawing(order, _runs(microdata, ids[groups] - 1, by_rank, own, random, (), most), random)
-
-
 def _others(microdata: Microdata) -> dict[str, tuple[NDArray[Any], Any]]:
     """Codes and values of the columns that are published as they are."""
     other = microdata.other()
     return {name: codes_of(_one_zero(other.column(name))) for name in microdata.schema.other}
+
+
+def _drawn(
+    microdata: Microdata,
+    of_entry: IntArray,
+    by_rank: Mapping[str, pa.Array],
+    own: dict[str, tuple[NDArray[Any], Any]],
+    random: np.random.Generator,
+    unlinked: Sequence[str] = (),
+    most: int | None = None,
+) -> Drawing:
+    """Rows in order of rank, at random among equals; what is drawn of at most so many at once."""
+    names = [*by_rank, *own]
+    return Drawing(names, _runs(microdata, of_entry, by_rank, own, random, unlinked, most), random)
 
 
 def _runs(
@@ -306,26 +276,24 @@ def bucketized(
     ids: IntArray,
     random: np.random.Generator,
     unlinked: Sequence[str] = (),
-) -> dict[str, pa.Table]:
+    most: int | None = None,
+) -> dict[str, Iterable[pa.Table]]:
     """Make the table ``people`` of exact quasi-identifiers, and ``sensitive``: group, value, count.
 
-    The groups are called by their `ids`, see `group_ids`. A sensitive column that is `unlinked` has
-    a table of its own, ``sensitive2`` and so on.
+    Each comes in parts. The groups are called by their `ids`, see `group_ids`. A sensitive column
+    that is `unlinked` has a table of its own, ``sensitive2`` and so on.
     """
-    tallies = tallies_of(microdata, groups, ids, unlinked)
-    order = _shuffled(ids[groups], random)
-    people: dict[str, Any] = {
-        attribute.name: pa.array(exact_labels(attribute), pa.string()).take(
-            pa.array(attribute.codes[order])
-        )
-        for attribute in microdata.attributes
-    }
-    people.update(_other(microdata, order))
-    people[GROUP] = pa.array(ids[groups][order])
-    return {"people": pa.table(people), **tallies}
+    tallies = _tallies(microdata, groups, ids, unlinked)
+    own = {a.name: (a.codes, pa.array(exact_labels(a), pa.string())) for a in microdata.attributes}
+    by_rank = {GROUP: pa.array(np.arange(1, len(ids) + 1))}
+    order = [*own, *microdata.schema.other, GROUP]
+    own |= _others(microdata)
+    people = _drawn(microdata, ids[groups] - 1, by_rank, own, random, (), most)
+    people = replace(people, columns=order)
+    return {"people": people, **{name: [tally] for name, tally in tallies.items()}}
 
 
-def tallies_of(
+def _tallies(
     microdata: Microdata, groups: IntArray, ids: IntArray, unlinked: Sequence[str]
 ) -> dict[str, pa.Table]:
     """The tables of sensitive values of `bucketized`."""
@@ -340,26 +308,6 @@ def tallies_of(
         of_cell, tally = _tally(microdata, ids[groups] - 1, len(ids), own)
         tables[part] = pa.table({GROUP: pa.array(of_cell + 1), **tally})
     return tables
-
-
-def members_of(
-    microdata: Microdata, groups: IntArray, published: Mapping[str, pa.Array]
-) -> pa.Table:
-    """Who is in which group, for the owner: a row for each of the source, null if left out.
-
-    `published` is how each group is called in the release, by column.
-    """
-    schema, of_row = microdata.schema, microdata.rows_of(groups)
-    given = dict.fromkeys(filter(None, [schema.person, *schema.identifiers]))
-    names = [name for name in given if name not in schema.quasi_identifiers]
-    own = microdata.source.arrow(names) if names else pa.table({})
-    at = pa.array(of_row, mask=of_row < 0)
-    made = {name: labels.take(at) for name, labels in published.items()}
-    who: dict[str, Any] = {}
-    for name in own.column_names:
-        who[free_name(name, {**made, **who})] = own.column(name)
-    position = pa.array(np.arange(1, len(of_row) + 1))
-    return pa.table({free_name(ROW, {**made, **who}): position, **who, **made})
 
 
 def _tally(
@@ -386,21 +334,8 @@ def _texts(values: Iterable[Any]) -> pa.Array:
     return pa.array([str(value) for value in values], pa.string())
 
 
-def _other(
-    microdata: Microdata, order: IntArray, names: Sequence[str] | None = None
-) -> dict[str, Any]:
-    names = microdata.schema.other if names is None else names
-    return {name: _one_zero(microdata.other().column(name)).take(pa.array(order)) for name in names}
-
-
 def _one_zero(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """0.0 for -0.0, which is as much and prints otherwise."""
     if not pa.types.is_floating(column.type) or pa.types.is_float16(column.type):
         return column
     return pc.add(column, pa.scalar(0.0, column.type))
-
-
-def _shuffled(rank: NDArray[Any], random: np.random.Generator) -> IntArray:
-    """Row positions in order of rank, at random among equals."""
-    mixed = random.permutation(len(rank))
-    return mixed[np.argsort(rank[mixed], kind="stable")]

@@ -26,6 +26,8 @@ _PLAIN = re.compile(
 )
 # Those that DuckDB writes as Python does.
 _AS_TEXT = re.compile(r"VARCHAR|U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|ENUM\(.*|\"?NULL\"?")
+# Those that become texts once they are numbered.
+_WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)")
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
 _ARMED = re.compile(r"[=+\-@\t\r]")
@@ -97,7 +99,9 @@ def count_rows(
     if len(sights) > 1:
         which = f"GROUPING({by})"
         by = f"GROUPING SETS ({', '.join('(' + ', '.join(sight) + ')' for sight in sights)})"
-    texts = ", ".join(f"CAST({key} AS VARCHAR)" for key in keys)
+    texts = ", ".join(
+        key if _WHOLE.fullmatch(kinds[key]) else f"CAST({key} AS VARCHAR)" for key in keys
+    )
     found = relation.project(", ".join(inner)).query(
         "written",
         f"SELECT {texts}, n, which FROM "
@@ -121,13 +125,15 @@ def _told_apart(key: str, kind: str) -> str:
 
 
 def _encoded(connection: Any, texts: pa.ChunkedArray, kind: str) -> Column:
-    """A column of texts of DuckDB as texts of Python, numbered."""
+    """A column of texts of DuckDB, or of whole numbers, as texts of Python, numbered."""
     chunks = texts.dictionary_encode("encode").chunks
     if not chunks:
         return Column(pa.array([], pa.string()), np.zeros(0, np.int32))
     known = chunks[0].dictionary
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
-    if not _AS_TEXT.fullmatch(kind):
+    if _WHOLE.fullmatch(kind):
+        known = known.cast(pa.string())
+    elif not _AS_TEXT.fullmatch(kind):
         known = _as_python(connection, known, kind)
     return Column.of(known, codes)
 

@@ -338,6 +338,13 @@ def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     return codes, domain
 
 
+def dictionary_of(codes: Codes, values: pa.Array) -> pa.DictionaryArray:
+    """The column of which `codes_of` gives these."""
+    size = len(values) - values.null_count
+    at = pa.array(codes.astype(np.int32), mask=codes == size if values.null_count else None)
+    return pa.DictionaryArray.from_arrays(at, values.slice(0, size))
+
+
 def ranked(codes: Codes, found: pa.Array) -> tuple[Codes, pa.Array]:
     """Codes into the distinct values of a column in ascending order, a null first."""
     if pa.types.is_integer(found.type) and not found.null_count:

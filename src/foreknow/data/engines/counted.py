@@ -332,8 +332,8 @@ class _Codes:
                 self._values = pa.concat_arrays([known, own.filter(pa.array(new))])
         assert self._values is not None
         kind = np.min_scalar_type(-max(len(self._values), 1))
-        at = coded.indices.fill_null(len(own)).to_numpy(zero_copy_only=False)
-        self._codes.append(np.append(place, -1).astype(kind)[at])
+        at = coded.indices.fill_null(len(own)) if coded.null_count else coded.indices
+        self._codes.append(np.append(place, -1).astype(kind)[at.to_numpy(zero_copy_only=False)])
 
     def array(self) -> pa.Array:
         """The column."""

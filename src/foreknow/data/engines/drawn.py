@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,14 +51,15 @@ class Run(NamedTuple):
         return pa.table({name: made[name] for name in columns})
 
 
-class Drawing(NamedTuple):
+@dataclass(frozen=True)
+class Drawing:
     """A table that is to be drawn, some rows at a time."""
 
     columns: Sequence[str]
     runs: Iterator[Run]
     random: np.random.Generator
 
-    def tables(self) -> Iterator[pa.Table]:
+    def __iter__(self) -> Iterator[pa.Table]:
         """The rows, drawn here."""
         return (run.drawn(self.columns, self.random) for run in self.runs)
 
@@ -112,7 +114,8 @@ def draw(plan: Path, columns: Sequence[str], n_bags: int) -> tuple[str, int]:
     path = plan.with_name(f"{uuid4().hex}.drawn")
     parts = (run.drawn(columns, random) for run in runs)
     first, rows = next(parts), 0
-    with pq.ParquetWriter(str(path), first.schema, store_schema=False) as writer:
+    how: Any = {"store_schema": False, "write_statistics": False}
+    with pq.ParquetWriter(str(path), first.schema, **how) as writer:
         for part in chain([first], parts):
             writer.write_table(part)
             rows += len(part)

@@ -24,7 +24,7 @@ from foreknow.data.engines import drawn
 from foreknow.data.engines.counted import in_codes
 from foreknow.data.engines.drawn import Drawing, Run
 from foreknow.data.engines.table import check_columns
-from foreknow.data.engines.write import part_of, write_noted
+from foreknow.data.engines.write import part_of, write_parts
 from foreknow.data.sparse import IntArray
 from foreknow.engine import new_folder
 from foreknow.errors import DataError
@@ -256,7 +256,7 @@ class SparkCounts:
             with table.clear_errors():
                 rows = joined.toArrow()
             told = [(*drawn.sums(rows.column(len(names))), None)]
-            write_noted(rows.select(range(len(names))).rename_columns(names), path, note)
+            write_parts([rows.select(range(len(names))).rename_columns(names)], path, note)
         else:
             path.mkdir()
             for number, name in enumerate(sorted(name for _, _, name in told if name)):

@@ -53,13 +53,16 @@ def write_parts(parts: Iterable[pa.Table], path: Path, note: str | None = None) 
     """Write a Parquet file of parts, a row group each or more; with a note for `read_noted`.
 
     Entries of dictionaries are written as they stand: there must be none that does not occur.
+    Without statistics, which take as long as all the rest.
     """
     writer = None
     try:
         for part in parts:
             if note is not None:
                 part = part.replace_schema_metadata({_NOTE: note})
-            writer = writer or pq.ParquetWriter(path, part.schema, store_schema=note is not None)
+            writer = writer or pq.ParquetWriter(
+                path, part.schema, store_schema=note is not None, write_statistics=False
+            )
             writer.write_table(part)
     finally:
         if writer is not None:
@@ -79,7 +82,9 @@ def write_in_parts(tables: Iterable[pa.Table], path: Path, most: int | None) -> 
             for piece in _pieces(table, left, most):
                 if not left:
                     files.append(part_of(path, len(files)))
-                    writer = pq.ParquetWriter(files[-1], piece.schema, store_schema=False)
+                    writer = pq.ParquetWriter(
+                        files[-1], piece.schema, store_schema=False, write_statistics=False
+                    )
                 assert writer is not None
                 writer.write_table(piece)
                 left = (left or most) - len(piece)
@@ -138,11 +143,6 @@ def frame_of(table: pa.Table | list[dict[str, Any]], library: str) -> Any:
             f'{library} is not installed: pip install {library}, or ask for "arrow"'
         ) from None
     return table.to_pandas() if library == "pandas" else found.from_arrow(table)
-
-
-def write_noted(table: pa.Table, path: Path, note: str) -> None:
-    """Write a Parquet file of columns as they are, with a note for `read_noted`."""
-    pq.write_table(table.replace_schema_metadata({_NOTE: note}), path)
 
 
 def read_noted(path: Path) -> tuple[pa.Table, str | None]:

@@ -12,9 +12,9 @@ from foreknow.adversaries.protocol import Mask
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, hints
-from foreknow.methods.decoy.draws import every
-from foreknow.methods.decoy.guards import Guards, others_of
-from foreknow.methods.decoy.search import Search, Trial
+from foreknow.methods.decoy.chances import chance_of
+from foreknow.methods.decoy.guards import COUPLED, Guards, others_of
+from foreknow.methods.decoy.search import Outcome, Search, Trial
 from foreknow.methods.likelihood import groups_of_people
 from foreknow.methods.points import Points
 from foreknow.methods.protocol import ADVICE, Traits, notes_of_seed, refuse_columns
@@ -23,6 +23,9 @@ from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.settings import FromOne, Settings
 from foreknow.text import people_text
+
+# Decoys that are drawn at once, where groups bear on one another.
+_TOGETHER = 1 << 14
 
 
 class DecoySettings(Settings):
@@ -40,9 +43,9 @@ class Decoy:
     everybody may know: quasi-identifiers, and how often each value occurs in the group. Beside the
     cut, *decoys* are judged: the same cut of the same group, whose values are given to its people
     at random. It is accepted if all of them keep the policy, the true one and the decoys. So who
-    sees that a group was not divided does not know whether the true values are the reason. Before
-    a cut is tried, it is made sure that the group keeps the policy even if it is refused, for
-    adversaries who know all that.
+    sees that a group was not divided does not know whether the true values are the reason. What
+    comes of a refusal is drawn before: people are dealt out by lot, into as many small groups as
+    keep the policy for adversaries who know all that.
 
     Parameters
     ----------
@@ -105,8 +108,9 @@ class Decoy:
             If the policy has a limit that is not worked out for this method.
         """
         random = generator(seed, "Decoy")
-        points, search = self._start(microdata, policy)
-        return microdata.rows_of(points.spread(search.run(lambda s, t: _decided(s, t, random))))
+        search = self._start(microdata, policy)
+        search.run(lambda search, trial: _decided(search, trial, random))
+        return microdata.rows_of(search.finish(random))
 
     def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
         """How probable it is that these groups are made of a table, over all decoys.
@@ -126,20 +130,9 @@ class Decoy:
         own = groups_of_people(microdata, groups)
         if own is None:
             return Fraction(0)
-        points, search = self._start(microdata, policy)
-        of_point, inside = _groups_of_points(points, own)
-        if not inside:
-            return Fraction(0)
-        replay = _Replay(of_point)
-        made = search.run(replay)
-        # The same groups, if each of one lies in one of the other.
-        pairs = len(np.unique(np.stack([made, of_point]), axis=1).T)
-        same = pairs == len(np.unique(made)) == len(np.unique(of_point))
-        if same and replay.chance and replay.beyond is not None:
-            raise replay.beyond
-        return replay.chance if same else Fraction(0)
+        return chance_of(self._start(microdata, policy), own)
 
-    def _start(self, microdata: Microdata, policy: Policy | None) -> tuple[Points, Search]:
+    def _start(self, microdata: Microdata, policy: Policy | None) -> Search:
         if policy is None:
             raise InputError("Decoy needs a policy: what must the groups withstand?")
         if microdata.schema.semantics != "single":
@@ -158,9 +151,15 @@ class Decoy:
                 f"not even one group of {people_text(everyone.n_people, 'all')} is safe: "
                 f"{'; '.join(failures)}"
             )
-        points = Points.of(microdata)
-        guards = Guards.of(policy, microdata.values, everyone)
-        return points, Search(points, microdata, guards, self.cuts)
+        points, values = Points.of(microdata), microdata.values
+        guards = Guards.of(policy, values, everyone)
+        tries = True
+        if guards.coupled:  # all limits are those that hold for what a refusal leaves
+            stricter = Guards.of(policy, values, everyone, COUPLED)
+            only = np.zeros(1, dtype=np.int64)
+            tries = bool(stricter.evaluate(everyone, only).safe_each()[0])
+            guards = stricter if tries else guards
+        return Search(points, microdata, guards, self.cuts, tries)
 
     @property
     def traits(self) -> Traits:
@@ -186,41 +185,51 @@ def _is_kept(policy: Policy) -> bool:
     return True
 
 
-def _groups_of_points(points: Points, own: IntArray) -> tuple[IntArray, bool]:
-    """The group of each point, and whether people at one point are in one group."""
-    point = points.spread(np.arange(len(points)))
-    of_point = np.zeros(len(points), dtype=np.int64)
-    of_point[point] = own
-    return of_point, bool((of_point[point] == own).all())
-
-
 # ---- decisions ----------------------------------------------------------------------------------
 
 
-def _decided(search: Search, trial: Trial, random: np.random.Generator) -> Mask:
+def _decided(search: Search, trial: Trial, random: np.random.Generator) -> Outcome:
     """Accept the cuts that are safe, and of which all decoys are."""
-    possible = search.reserve(trial)
-    possible &= search.safe(trial.bags, trial.owner)
+    n = len(trial.group)
+    many = np.ones(search.n_groups, dtype=np.int64)
+    many[trial.group] = trial.many
+    lots = search.lots(search.group_of_people(), many, random)
+    every = np.ones(n, dtype=bool)
     if not search.guards.coupled:
-        drawn = np.zeros(len(possible), dtype=np.int64)
+        possible = search.safe(trial.bags, trial.owner)
+        drawn = np.zeros(n, dtype=np.int64)
         while True:  # a few decoys at a time: most cuts that are refused are refused by the first
             more = np.minimum(np.maximum(drawn, 2), trial.decoys - drawn)
             some = np.flatnonzero(possible & (more > 0))
             if not len(some):
                 break
-            bags, owner, of = search.tried(trial, some, more[some], random)
-            possible[of[~search.safe(bags, owner)]] = False
+            bags, owner, of = search.decoys(trial, some, more[some], lots, random)
+            possible[of[~search.quiet(bags, owner)]] = False
             drawn[some] += more[some]
-        search.commit(trial, possible)
-        return possible
-    accepted = np.zeros(len(possible), dtype=bool)
-    some = np.flatnonzero(possible)
-    if not len(some):
-        return accepted
-    bags, owner, of = search.tried(trial, some, trial.decoys[some], random)
-    some = np.setdiff1d(some, of[~search.safe(bags, owner)])
-    _accept(search, trial, some, (bags, owner, of), accepted)
-    return accepted
+        return Outcome(every, possible, lots)
+    before = search.guards
+    search.guards = before.copy()
+    made = search.guards.evaluate(*search.left(trial, every)).accept_greedily()
+    possible = made & search.safe(trial.bags, trial.owner)
+    accepted = np.zeros(n, dtype=bool)
+    waiting = np.flatnonzero(possible)
+    step = max(_TOGETHER // int(trial.decoys.max()), 1)
+    for start in range(0, len(waiting), step):
+        some = waiting[start : start + step]
+        decoys = search.decoys(trial, some, trial.decoys[some], lots, random)
+        some = np.setdiff1d(some, decoys[2][~search.quiet(*decoys[:2])])
+        _accept(search, trial, some, decoys, accepted)
+    search.guards = before
+    _note(search, trial, made, accepted)
+    return Outcome(made, accepted, lots)
+
+
+def _note(search: Search, trial: Trial, made: Mask, accepted: Mask) -> None:
+    """Note what became of trials, where groups bear on one another."""
+    refused = made & ~accepted
+    if refused.any():
+        search.guards.commit(search.left(trial, refused)[0])
+    search.commit(trial, accepted)
 
 
 def _accept(
@@ -247,7 +256,7 @@ def _accept(
         search.commit(trial, batch)
     parts = batch[trial.owner]
     own = np.unique(trial.owner[parts], return_inverse=True)[1]
-    if search.safe(trial.bags[parts], own).all() and search.safe(bags[mine], numbered).all():
+    if search.safe(trial.bags[parts], own).all() and search.quiet(bags[mine], numbered).all():
         if len(waiting) == 1:
             search.commit(trial, batch)
         accepted |= batch
@@ -257,50 +266,3 @@ def _accept(
         middle = len(waiting) // 2
         _accept(search, trial, waiting[:middle], decoys, accepted)
         _accept(search, trial, waiting[middle:], decoys, accepted)
-
-
-class _Replay:
-    """Decide as groups that were made say, and note how probable that was."""
-
-    def __init__(self, of_point: IntArray) -> None:
-        self.of_point, self.chance = of_point, Fraction(1)
-        self.beyond: UnsupportedError | None = None
-
-    def __call__(self, search: Search, trial: Trial) -> Mask:
-        """Go through the trials in order."""
-        allowed = search.reserve(trial)
-        accepted = np.zeros(len(allowed), dtype=bool)
-        final = self.of_point[search.index]
-        inside = trial.child >= 0
-        pairs = np.unique(np.stack([final[inside], trial.child[inside]]), axis=1)
-        groups, many = np.unique(pairs[0], return_counts=True)
-        torn = groups[many > 1]
-        whole = np.ones(len(allowed), dtype=bool)
-        whole[trial.owner[pairs[1][np.isin(pairs[0], torn)]]] = False
-        for number in np.flatnonzero(allowed).tolist():
-            parts = np.flatnonzero(trial.owner == number)
-            bags = trial.bags[parts]
-            kept = self._kept(search, trial, parts, bags, number)
-            is_safe = bool(search.safe(bags, np.zeros(len(parts), dtype=np.int64))[0])
-            if whole[number]:
-                self.chance *= kept if is_safe else 0
-                accepted[number] = is_safe
-                if is_safe:
-                    search.commit(trial, np.arange(len(allowed)) == number)
-            elif is_safe:
-                self.chance *= 1 - kept
-        return accepted
-
-    def _kept(
-        self, search: Search, trial: Trial, parts: IntArray, bags: IntArray, number: int
-    ) -> Fraction:
-        """How probable it is that all decoys of a trial are safe."""
-        try:
-            ways, times = every(bags.sum(axis=0), trial.people[parts].tolist())
-        except UnsupportedError as error:
-            self.beyond = error
-            return Fraction(1, 2)
-        each = np.array(ways, dtype=np.int64).reshape(-1, bags.shape[1])
-        held = search.safe(each, np.repeat(np.arange(len(ways)), len(parts)))
-        some = sum(many for many, one in zip(times, held.tolist(), strict=True) if one)
-        return Fraction(some, sum(times)) ** int(trial.decoys[number])

@@ -1,11 +1,10 @@
-"""Guards: the limits of a policy, asked of groups, and of groups that a cut was refused of.
+"""Guards: the limits of a policy, asked of groups, of decoys, and of what a refusal leaves.
 
-That a cut was refused tells something of who has which value in its group: at most what the page
-on the method proves (docs/research/decoys.md). Nothing that concerns j people of the group becomes
-likelier by more than 1 + rho/K: K is the number of decoys, and rho says how much likelier j people
-can have any j values once it is known how many of each part have each. So the group is judged as if
-some more of its people had the value in question. That covers facts about the target, about k other
-people and about m people linked to the target.
+That a cut was refused tells something of who has which value: at most what the page on the method
+proves (docs/research/decoys.md). Beside K decoys, nothing that concerns as many people as an
+adversary of the policy knows of becomes likelier by more than 1 + 1/K. So what a refusal leaves is
+judged by limits that are lowered for that. And decoys are judged as if the values of so many people
+had been exchanged with the worst ones.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import Evaluation, Ledger, Mask, counts_of
 from foreknow.data.counts import GroupCounts
@@ -28,99 +26,121 @@ from foreknow.policy.ledger import PolicyEvaluation
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 
-# What is computed in floats is rounded up by so much.
-_UP = 1e-9
-# For estimates, limits are lowered by so little that a tie is surely above one.
+# How many decoys there may be; the one amount where groups bear on one another.
+AMOUNTS, COUPLED = (3, 10, 30, 100), 30
+# For decoys and estimates, limits are lowered by so little that a tie is surely above one.
 _STRICTER = 1 - Fraction(1, 10**6)
-# Where more people than this would be added, nothing is tried.
-_MANY = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """One limit: what it counts, its ledger, which values it is about.
+    """One limit: what it counts, its ledgers, which values it is about.
 
     `others`: how many other people's values the adversary knows, and how many are linked to the
-    target; None for what only asks which values a group has, and of how many people.
+    target; None for what only asks which values a group has, and of how many people. `refused` has
+    a ledger for each amount of decoys, with the limit that holds for what a refusal leaves.
     """
 
     requirement: Requirement
     ledger: Ledger
+    rough: Ledger
+    refused: dict[int, Ledger]
     others: tuple[int, int] | None
     wanted: Mask
 
-    def evaluate(self, groups: GroupCounts, owner: IntArray) -> Evaluation:
-        """Measure proposals."""
-        return self.ledger.evaluate(None, counts_of(self.requirement.counted(groups)), owner)
+    def counted(self, groups: GroupCounts) -> GroupCounts:
+        """What it counts of groups."""
+        return counts_of(self.requirement.counted(groups))
 
-    def refused(self, groups: GroupCounts, least: IntArray, decoys: IntArray) -> Any:
-        """Groups as they are judged if a cut of them is refused, and whose each is.
+    def exchanged(self, groups: GroupCounts, swaps: int) -> tuple[GroupCounts, IntArray]:
+        """Groups of which so many people have got the value that matters, in place of rare ones.
 
-        `least`: people of the smallest part of the cut. Also says which groups surely fail.
+        As bad as they can be after so many exchanges with other groups; and whose each is.
         """
-        counted = counts_of(self.requirement.counted(groups))
-        everybody = np.arange(counted.n_groups)
+        counted = self.counted(groups)
+        bags = np.zeros((counted.n_groups, counted.n_values), dtype=np.int64)
+        bags[counted.cell_groups, counted.codes] = counted.counts
+        own = np.arange(counted.n_groups)
         if self.others is None:
-            return counted, everybody, np.zeros(counted.n_groups, dtype=bool)
-        known, linked = self.others
-        people, cells = counted.sizes, np.flatnonzero(self.wanted[counted.codes])
-        group = counted.cell_groups[cells]
-        if not linked:  # groups do not bear on one another, and the most frequent value is worst
-            order = np.lexsort((-counted.counts[cells], group))
-            first = np.ones(len(order), dtype=bool)
-            first[1:] = group[order][1:] != group[order][:-1]
-            cells = cells[order[first]]
-            group = counted.cell_groups[cells]
-        n, have = people[group].astype(float), counted.counts[cells].astype(float)
-        ratio = likelier(n, least[group], max(1 + known, known + linked)) / decoys[group]
-        more = have * ratio
-        if not known and not linked:  # no probability exceeds 1
-            more = np.minimum(more, n / decoys[group])
-        hopeless = np.zeros(counted.n_groups, dtype=bool)
-        if linked:
-            left = n - known - linked + 1
-            room = left - (1 + ratio) * have
-            hopeless[group[room <= _UP * n]] = True
-            more *= left / np.maximum(room, _UP * n)
-        hopeless[group[more > _MANY]] = True
-        added = np.ceil(np.minimum(more, _MANY) * (1 + _UP) + _UP).astype(np.int64)
-        chosen = counted.take(group)
-        counts = chosen.counts.copy()
-        at = chosen.codes == np.repeat(counted.codes[cells], np.diff(chosen.offsets))
-        counts[at] += added
-        return replace(chosen, sizes=chosen.sizes + added, counts=counts), group, hopeless
+            value = bags.argmax(axis=1)
+        elif not self.others[1]:
+            # Groups do not bear on one another, and the most frequent value that matters is worst.
+            value = np.where(self.wanted, bags, -1).argmax(axis=1)
+        else:  # each that matters, also if nobody of the group has it
+            asked = np.flatnonzero(self.wanted)
+            own, value = np.repeat(own, len(asked)), np.tile(asked, len(own))
+        bags, row = bags[own], np.arange(len(own))
+        many = bags[row, value]
+        bags[row, value] = 0
+        rising = np.argsort(bags, axis=1, kind="stable")
+        rare = np.take_along_axis(bags, rising, axis=1)
+        taken = np.clip(swaps - (np.cumsum(rare, axis=1) - rare), 0, rare)
+        np.put_along_axis(bags, rising, rare - taken, axis=1)
+        bags[row, value] = many + taken.sum(axis=1)
+        group, codes = np.nonzero(bags)
+        offsets = np.searchsorted(group, np.arange(len(own) + 1))
+        made = GroupCounts.counted(
+            counted.sizes[own],
+            *(offsets, codes, bags[group, codes]),
+            values=counted.values,
+            semantics=counted.semantics,
+        )
+        return made, own
 
 
 @dataclass(frozen=True, eq=False)
 class Guards:
-    """All limits of a policy; `rough` ones are a little stricter: ties need no fractions there."""
+    """All limits of a policy."""
 
     each: Sequence[Guard]
-    rough: Sequence[Guard] = ()
 
     @classmethod
-    def of(cls, policy: Policy, values: Labels, everyone: GroupCounts) -> Guards:
-        """Start the ledgers of a policy; refuse limits that are not worked out."""
-        found, rough = [], []
+    def of(
+        cls, policy: Policy, values: Labels, everyone: GroupCounts, decoys: int | None = None
+    ) -> Guards:
+        """Start the ledgers of a policy; refuse limits that are not worked out.
+
+        `decoys`: all limits are those that hold for what a refusal leaves beside so many.
+        """
+        found = []
         for requirement in policy.requirements:
             others, how = others_of(requirement), policy.semantics_of(requirement)
             for secret in requirement.secrets(values):
-                ledgers = secret.ledgers(values, how, everyone)
                 labels = secret.labels(values)
-                wanted = np.ones(len(labels), dtype=bool)
-                if secret.criterion is None:
-                    wanted = secret.mask(labels)
-                for ledger, other in zip(ledgers, others, strict=True):
-                    found.append(Guard(secret, ledger, other, wanted))
                 if secret.criterion is not None:
-                    rough.append(found[-1])
+                    rule: Any = secret.criterion
+                    wanted = np.ones(len(labels), dtype=bool)
+
+                    def of_rule(amount: int | None, rule: Any = rule, how: Any = how) -> Ledger:
+                        lower = amount and getattr(rule, "c", None) is not None
+                        asked = replace(rule, c=rule.c * _kept(amount, 1)) if lower else rule
+                        made: Ledger = asked.ledger(how)
+                        return made
+
+                    of_amount = {n: of_rule(n) for n in AMOUNTS}
+                    plain = of_rule(decoys)
+                    found.append(Guard(secret, plain, plain, of_amount, others[0], wanted))
+                wanted = secret.mask(labels) if secret.criterion is None else wanted
                 for point, other in zip(secret.points, others, strict=False):
-                    adversary: Any = point.adversary
-                    ledger = adversary.ledger(
-                        point.below * _STRICTER, wanted, policy.semantics_of(requirement)
-                    )
-                    rough.append(Guard(secret, ledger, other, wanted))
-        made = cls(found, rough)
+                    power = 1 + (other[1] if other else 0)
+
+                    def of_point(
+                        amount: int | None,
+                        times: Fraction = Fraction(1),
+                        point: Any = point,
+                        wanted: Mask = wanted,
+                        power: int = power,
+                        how: Any = how,
+                    ) -> Ledger:
+                        odds = 1 / Fraction(point.below) - 1
+                        below = 1 / (1 + odds / _kept(amount, power))
+                        made: Ledger = point.adversary.ledger(below * times, wanted, how)
+                        return made
+
+                    of_amount = {n: of_point(n, _STRICTER) for n in AMOUNTS}
+                    plain, rough = of_point(decoys), of_point(decoys, _STRICTER)
+                    found.append(Guard(secret, plain, rough, of_amount, other, wanted))
+        made = cls(found)
         made.commit(everyone)
         return made
 
@@ -129,41 +149,54 @@ class Guards:
         """Whether it matters to one group which others there are."""
         return any(guard.others is not None and guard.others[1] for guard in self.each)
 
+    @property
+    def swaps(self) -> int:
+        """Of how many people's values adversaries of the policy speak, the target's among them."""
+        asked = [guard.others for guard in self.each if guard.others is not None]
+        return max((max(1 + known, known + linked) for known, linked in asked), default=0)
+
     def copy(self) -> Guards:
         """The same as they stand now, apart from what is noted later."""
-        return Guards(
-            [replace(guard, ledger=deepcopy(guard.ledger)) for guard in self.each], self.rough
+        return Guards([replace(guard, ledger=deepcopy(guard.ledger)) for guard in self.each])
+
+    def evaluate(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
+        """Measure proposals; group g belongs to proposal ``owner[g]``."""
+        return PolicyEvaluation(
+            [guard.ledger.evaluate(None, guard.counted(groups), owner) for guard in self.each]
         )
 
-    def evaluate(
-        self, groups: GroupCounts, owner: IntArray, roughly: bool = False
-    ) -> PolicyEvaluation:
-        """Measure proposals; group g belongs to proposal ``owner[g]``."""
-        asked = self.rough if roughly else self.each
-        return PolicyEvaluation([guard.evaluate(groups, owner) for guard in asked])
+    def roughly(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
+        """The same for estimates, a little more strictly."""
+        if self.coupled:
+            return self.evaluate(groups, owner)
+        return PolicyEvaluation(
+            [guard.rough.evaluate(None, guard.counted(groups), owner) for guard in self.each]
+        )
+
+    def exchanged(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
+        """Measure decoys: whether none is unsafe that is so few exchanges away."""
+        parts, many = [], int(owner.max(initial=-1)) + 1
+        for guard in self.each:
+            made, group = guard.exchanged(groups, self.swaps)
+            ledger = guard.ledger if self.coupled else guard.rough
+            parts.append(_Padded(ledger.evaluate(None, made, owner[group]), many))
+        return PolicyEvaluation(parts)
+
+    def left(self, groups: GroupCounts, owner: IntArray, decoys: int) -> PolicyEvaluation:
+        """Measure what refusals leave, beside so many decoys."""
+        if self.coupled:  # by the limits of what a refusal leaves, all of them
+            return self.evaluate(groups, owner)
+        return PolicyEvaluation(
+            [
+                guard.refused[decoys].evaluate(None, guard.counted(groups), owner)
+                for guard in self.each
+            ]
+        )
 
     def commit(self, groups: GroupCounts) -> None:
-        """Note groups."""
+        """Note groups, where these bear on one another."""
         for guard in self.each:
-            guard.ledger.commit(None, counts_of(guard.requirement.counted(groups)))
-
-    def withstands(self, groups: GroupCounts, least: IntArray, decoys: IntArray) -> Mask:
-        """Which groups keep every limit if a cut of them is refused, each by itself."""
-        safe = np.ones(groups.n_groups, dtype=bool)
-        for guard in self.each if self.coupled else self.rough:
-            judged, owner, hopeless = guard.refused(groups, least, decoys)
-            safe &= ~hopeless
-            found = guard.ledger.evaluate(None, judged, owner).safe_each()
-            safe[: len(found)] &= found
-        return safe
-
-    def reserve(self, groups: GroupCounts, least: IntArray, decoys: IntArray) -> Mask:
-        """Note groups as they are judged if a cut is refused, as many as stay safe together."""
-        parts = []
-        for guard in self.each:
-            judged, owner, _ = guard.refused(groups, least, decoys)
-            parts.append(_Padded(guard.ledger.evaluate(None, judged, owner), groups.n_groups))
-        return PolicyEvaluation(parts).accept_greedily()
+            guard.ledger.commit(None, guard.counted(groups))
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,15 +220,9 @@ class _Padded:
         return self.inner.risk_ratio()
 
 
-def likelier(people: NDArray[Any], least: NDArray[Any], j: int) -> NDArray[np.float64]:
-    """How much likelier j people can have some values once the bags of parts are known, at most.
-
-    They are all in the smallest part, `least`.
-    """
-    found = np.ones(len(people))
-    for i in range(j):
-        found *= np.maximum(people - i, 1) / np.maximum(least - i, 1)
-    return found
+def _kept(decoys: int | None, power: int) -> Fraction:
+    """What is left of odds that may fall by 1 + 1/K, so many times."""
+    return Fraction(1) if decoys is None else Fraction(decoys, decoys + 1) ** power
 
 
 def others_of(requirement: Requirement) -> list[tuple[int, int] | None]:

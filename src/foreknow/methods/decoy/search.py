@@ -1,7 +1,8 @@
 """Search: the levels of a top-down search in which a cut is tried once, beside decoys.
 
-All groups of a level are handled at once. What is tried, and beside how many decoys, follows from
-quasi-identifiers and from bags of groups alone, so from what is published.
+All groups of a level are handled at once. What is tried, beside how many decoys, and into how many
+groups people are dealt if the cut is refused, follows from quasi-identifiers and from bags of
+groups alone, so from what is published.
 """
 
 from __future__ import annotations
@@ -17,18 +18,22 @@ from foreknow.adversaries.protocol import Mask
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
+from foreknow.methods.decoy.deals import Lots, bags_of_deals, most
 from foreknow.methods.decoy.draws import drawn
-from foreknow.methods.decoy.guards import Guards
+from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards
 from foreknow.methods.mondrian.cuts import cuts_of
 from foreknow.methods.points import Points
+from foreknow.policy.ledger import PolicyEvaluation
 
 _log = logging.getLogger(__name__)
-# How many decoys there may be.
-AMOUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 # Cuts that are considered, and draws by which it is foreseen how often one would be refused.
 _TURNS, _FEWEST, _MOST = 16, 8, 32
-# A cut that is accepted so often is tried, though another may have more gain at some risk.
-_OFTEN = 0.7
+# A cut that is accepted so often is tried, though another may have more gain at some risk; and one
+# that is accepted less often than the second is not.
+_OFTEN, _SELDOM = 0.7, 0.3
+# Up to how many people are dealt out where a cut is refused, and what share of the groups that they
+# could be dealt into without a refusal must be left.
+_DEALT, _ENOUGH = 4096, 0.75
 # How much the gains of later cuts count beside that of the next one, once for each time that a
 # group is twice as large as this.
 _LATER, _SMALL = 2.0, 512
@@ -46,7 +51,8 @@ class Trial:
     ----------
     group : int64 array
         Which group each is of.
-    decoys : int64 array
+    decoys, many : int64 array
+        How many decoys there are, and into how many groups people are dealt if it is refused.
     child : int64 array, shape (points,)
         The part of each point, those of one trial after the other; -1 of other groups.
     owner, people, bags : int64 arrays
@@ -57,6 +63,7 @@ class Trial:
 
     group: IntArray
     decoys: IntArray
+    many: IntArray
     child: IntArray
     owner: IntArray
     people: IntArray
@@ -64,15 +71,35 @@ class Trial:
     attribute: IntArray
 
 
-Decide = Callable[["Search", Trial], Mask]
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Which trials were made, which of them were accepted, and the lots of those that may not be.
+
+    One that was not made tells nothing.
+    """
+
+    made: Mask
+    accepted: Mask
+    lots: Lots | None = None
+
+
+Decide = Callable[["Search", Trial], Outcome]
 
 
 class Search:
     """The groups of one level, and the points that belong to them; at first one of everybody."""
 
-    def __init__(self, points: Points, microdata: Microdata, guards: Guards, cuts: int) -> None:
+    def __init__(
+        self, points: Points, microdata: Microdata, guards: Guards, cuts: int, tries: bool = True
+    ) -> None:
         self.attributes, self.labels = microdata.attributes, microdata.values
-        self.guards, self.cuts = guards, cuts
+        self.guards, self.cuts, self.tries = guards, cuts, tries
+        self.point = points.spread(np.arange(len(points)))
+        self.value: IntArray = microdata.sensitive_codes.astype(np.int64)
+        # Everybody's place among those that a final group was dealt into; into how many each was,
+        # and whether that is still to be done.
+        self.seat = np.zeros(len(self.point), dtype=np.int64)
+        self.dealt, self.open = np.zeros((2, 0), dtype=np.int64)
         self.final = np.empty(len(points), dtype=np.int64)
         self.n_final, self.n_groups, self.level = 0, 1, 0
         # Of each quasi-identifier, how many cuts were tried that only the true values could refuse,
@@ -85,19 +112,99 @@ class Search:
         self._point, self._many = np.repeat(self.index, points.cells), points.times
         self._value = points.values.astype(np.int64)
 
-    def run(self, decide: Decide) -> IntArray:
-        """Divide until nothing is left to try: the group of each point."""
+    def run(self, decide: Decide) -> None:
+        """Divide until nothing is left to try."""
         while self.n_groups:
-            trial = self._trial()
-            accepted = np.zeros(0, dtype=bool)
-            if len(trial.group):
-                accepted = decide(self, trial)
-                sure = trial.attribute >= 0
-                np.add.at(self._tried, trial.attribute[sure], 1)
-                np.add.at(self._went, trial.attribute[sure & accepted], 1)
-            self._descend(trial, accepted)
-            self.level += 1
-        return self.final
+            self.step(decide)
+
+    def step(self, decide: Decide) -> None:
+        """Divide the groups of one level."""
+        trial = self.trial()
+        none = np.zeros(0, dtype=bool)
+        outcome = decide(self, trial) if len(trial.group) else Outcome(none, none)
+        self.descend(trial, outcome)
+
+    def descend(self, trial: Trial, outcome: Outcome) -> None:
+        """Go on with the parts of what was accepted; the rest is final."""
+        sure = (trial.attribute >= 0) & outcome.made
+        np.add.at(self._tried, trial.attribute[sure], 1)
+        np.add.at(self._went, trial.attribute[sure & outcome.accepted], 1)
+        refused = outcome.made & ~outcome.accepted
+        many = np.ones(self.n_groups, dtype=np.int64)
+        many[trial.group[refused]] = trial.many[refused]
+        if outcome.lots is not None:
+            lots = outcome.lots.of(many > 1)
+            self.seat[lots.people] = lots.seat
+        open_ = np.ones(self.n_groups, dtype=np.int64)
+        open_[trial.group[refused]] = 0
+        left = np.ones(self.n_groups, dtype=bool)
+        left[trial.group[outcome.accepted]] = False
+        self.dealt = np.concatenate([self.dealt, many[left]])
+        self.open = np.concatenate([self.open, open_[left]])
+        self._descend(trial, outcome.accepted)
+        self.level += 1
+
+    def deal(self) -> IntArray:
+        """Into how many groups to deal each final group of which no cut was refused; notes it."""
+        open_ = np.flatnonzero(self.open)
+        if not len(open_):
+            return open_
+        place = np.full(self.n_final, -1)
+        place[open_] = np.arange(len(open_))
+        own = place[self.final[self.point]]
+        inside = own >= 0
+        n_values = len(self.labels)
+        bags = (
+            np.bincount(
+                own[inside] * n_values + self.value[inside], minlength=len(open_) * n_values
+            )
+            .reshape(-1, n_values)
+            .astype(np.int64)
+        )
+        many = most(bags, self.safe, np.ones(len(bags), dtype=bool))
+        if self.guards.coupled:
+            step = max(_CELLS // n_values**2, 1)
+            for start in range(0, len(bags), step):
+                part = slice(start, start + step)
+                made, owner = bags_of_deals(bags[part], many[part])
+                kept = self.guards.evaluate(self.counts(made), owner).accept_greedily()
+                many[part] = np.where(kept, many[part], 1)
+        self.dealt[open_], self.open[:] = many, 0
+        return open_
+
+    def finish(self, random: np.random.Generator) -> IntArray:
+        """Deal out what is left to be: everybody's group."""
+        chosen = np.zeros(self.n_final, dtype=bool)
+        chosen[self.deal()] = True
+        own = self.final[self.point]
+        lots = self.lots(np.where(chosen[own], own, -1), self.dealt, random)
+        self.seat[lots.people] = lots.seat
+        starts = np.cumsum(self.dealt) - self.dealt
+        return starts[own] + self.seat
+
+    def lots(self, group: IntArray, many: IntArray, random: np.random.Generator) -> Lots:
+        """Deal out the people of groups; -1 of nobody's."""
+        inside, n_values = group >= 0, len(self.labels)
+        bags = (
+            np.bincount(
+                group[inside] * n_values + self.value[inside], minlength=len(many) * n_values
+            )
+            .reshape(len(many), n_values)
+            .astype(np.int64)
+        )
+        return Lots.draw(group, self.value, bags, many, random)
+
+    def group_of_people(self) -> IntArray:
+        """The group that everybody is in at this level; -1 of those whose group is final."""
+        of_point = np.full(len(self.final), -1)
+        of_point[self.index] = self.node
+        return of_point[self.point]
+
+    def part_of_people(self, trial: Trial) -> IntArray:
+        """The part of a trial that everybody would be in; -1 of others."""
+        of_point = np.full(len(self.final), -1)
+        of_point[self.index] = trial.child
+        return of_point[self.point]
 
     def counts(self, bags: IntArray) -> GroupCounts:
         """Groups of so many of each value."""
@@ -105,8 +212,24 @@ class Search:
         offsets = np.searchsorted(group, np.arange(len(bags) + 1))
         return GroupCounts(bags.sum(axis=1), offsets, codes, bags[group, codes], self.labels)
 
-    def safe(self, bags: IntArray, owner: IntArray, roughly: bool = False) -> Mask:
-        """Whether every limit is kept with the groups of each proposal; `roughly` for estimates."""
+    def safe(self, bags: IntArray, owner: IntArray) -> Mask:
+        """Whether every limit is kept with the groups of each proposal."""
+        return self._judged(self.guards.evaluate, bags, owner)
+
+    def roughly(self, bags: IntArray, owner: IntArray) -> Mask:
+        """The same for estimates."""
+        return self._judged(self.guards.roughly, bags, owner)
+
+    def quiet(self, bags: IntArray, owner: IntArray) -> Mask:
+        """Which decoys are safe, and all that are so few exchanges away."""
+        return self._judged(self.guards.exchanged, bags, owner)
+
+    def _judged(
+        self,
+        judge: Callable[[GroupCounts, IntArray], PolicyEvaluation],
+        bags: IntArray,
+        owner: IntArray,
+    ) -> Mask:
         found = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
         step = max(_CELLS // bags.shape[1], 1)
         ends = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
@@ -116,9 +239,7 @@ class Search:
             if stop <= start:
                 stop = int(ends[np.searchsorted(ends, start, side="right")])
             first = owner[start]
-            own = owner[start:stop] - first
-            counts = self.counts(bags[start:stop])
-            held = self.guards.evaluate(counts, own, roughly).safe_each()
+            held = judge(self.counts(bags[start:stop]), owner[start:stop] - first).safe_each()
             found[first : first + len(held)] = held
             start = stop
         return found
@@ -142,9 +263,32 @@ class Search:
         np.add.at(whole, of, trial.bags[parts])
         return drawn(whole[trial_of], trial.people[at], owner, random), owner, which[trial_of]
 
+    def decoys(
+        self, trial: Trial, which: IntArray, more: IntArray, lots: Lots, random: np.random.Generator
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """Draw decoys that leave every dealt group its bag: bags of their parts, as in `tried`."""
+        whole = trial.many[which] == 1
+        bags, owner, of = self.tried(trial, which[whole], more[whole], random)
+        found, owners, trials, n_decoys = [bags], [owner], [of], len(of)
+        dealt, left = which[~whole], more[~whole]
+        part, n_values = self.part_of_people(trial), len(self.labels)
+        place = np.full(self.n_groups, -1)
+        for turn in range(int(left.max(initial=0))):
+            some = dealt[left > turn]
+            place[:] = -1
+            place[trial.group[some]] = np.arange(len(some))
+            mine = lots.of(place >= 0)
+            parts = np.flatnonzero(np.isin(trial.owner, some))
+            number = np.cumsum(np.isin(trial.owner, some)) - 1
+            found.append(mine.shuffled(number[part], len(parts), n_values, random))
+            owners.append(place[trial.group[trial.owner[parts]]] + n_decoys)
+            trials.append(some)
+            n_decoys += len(some)
+        return np.concatenate(found), np.concatenate(owners), np.concatenate(trials)
+
     # ---- what is tried -------------------------------------------------------------------------
 
-    def _trial(self) -> Trial:
+    def trial(self) -> Trial:
         """Choose one cut of each group, from what is known of it, and how many decoys it needs."""
         candidates = [
             cuts_of(attribute, codes, self.node, self.weights, self.n_groups, self.cuts)
@@ -159,9 +303,9 @@ class Search:
         at = np.hstack([cuts.at for cuts in candidates])
         best = np.full(self.n_groups, -np.inf)
         turn_of = np.full(self.n_groups, -1)
-        decoys = np.zeros(self.n_groups, dtype=np.int64)
         attribute = np.full(self.n_groups, -1)
-        waiting = np.ones(self.n_groups, dtype=bool)
+        amounts, many = self._amounts()
+        waiting = amounts > 0
 
         def sides(turn: IntArray, groups: Mask) -> Trial:
             chosen = np.take_along_axis(order, np.maximum(turn, 0)[:, None], axis=1)[:, 0]
@@ -183,28 +327,22 @@ class Search:
             if not waiting.any():
                 break
             trial = sides(np.full(self.n_groups, turn), waiting)
-            least = np.minimum.reduceat(trial.people, _starts(trial.owner))
-            amount = self._amounts(trial, least)
-            some = np.flatnonzero(amount)
-            score = np.full(len(trial.group), -np.inf)
-            often = np.zeros(len(trial.group))
-            if len(some):
-                often[some] = self._accepted(trial, some, amount[some], public)
-                score[some] = gain[trial.group[some]] * often[some]
+            often = self._accepted(trial, amounts[trial.group], public)
+            score = np.where(often >= _SELDOM, gain[trial.group] * often, -np.inf)
             better = score > best[trial.group]
             group = trial.group[better]
             best[group], turn_of[group] = score[better], turn
             along = attribute_of[order[group, turn]]
             attribute[group] = np.where(often[better] >= _OFTEN, along, -1)
-            decoys[group] = amount[better]
             waiting[trial.group[often >= _OFTEN]] = False
         if not (turn_of >= 0).any():
             none = np.zeros(0, dtype=np.int64)
             child = np.full(len(self.node), -1, dtype=np.int64)
             bags = np.zeros((0, len(self.labels)), dtype=np.int64)
-            return Trial(none, none, child, none, none, bags, none)
+            return Trial(none, none, none, child, none, none, bags, none)
         trial = sides(turn_of, turn_of >= 0)
-        return replace(trial, decoys=decoys[trial.group], attribute=attribute[trial.group])
+        of = trial.group
+        return replace(trial, decoys=amounts[of], many=many[of], attribute=attribute[of])
 
     def _worth(self, gains: NDArray[np.float64], along: IntArray) -> NDArray[np.float64]:
         """What to expect of each cut: its gain and all later ones, if it does not fail.
@@ -233,7 +371,7 @@ class Search:
         found, own = np.ones(self.n_groups), np.arange(self.n_groups)
         for times in _TIMES:  # as if every other value were more frequent there, the rest less
             tilted = np.rint(bags * np.where(rank % 2, 1 / times, times) * 8).astype(np.int64)
-            found[self.safe(tilted, own, roughly=True)] = times
+            found[self.roughly(tilted, own)] = times
         return found
 
     def _parts(self, groups: Mask, asking: Mask, side: IntArray) -> Trial:
@@ -247,7 +385,7 @@ class Search:
         people = np.bincount(numbered, self.weights[asking], len(keys)).astype(np.int64)
         bags = self.bags_of(child, len(keys))
         none = np.zeros(len(group), dtype=np.int64)
-        return Trial(group, none, child, owner, people, bags, none)
+        return Trial(group, none, none, child, owner, people, bags, none)
 
     def bags_of(self, child: IntArray, n_children: int) -> IntArray:
         """How many people of each part have each value."""
@@ -258,47 +396,52 @@ class Search:
         found = np.bincount(keys, self._many[inside], n_children * n_values)
         return found.reshape(n_children, n_values).astype(np.int64)
 
-    def _amounts(self, trial: Trial, least: IntArray) -> IntArray:
-        """The fewest decoys beside which a cut may be refused; 0 where none are enough."""
-        whole = np.add.reduceat(trial.bags, _starts(trial.owner), axis=0)
-        amounts, groups = np.array(AMOUNTS), self.counts(whole)
-        held = self.guards.withstands(groups, least, np.full(len(least), amounts[-1]))
-        open_ = np.flatnonzero(held)
-        low, high = np.zeros((2, len(open_)), dtype=np.int64)
-        high += len(amounts) - 1
-        groups, least = groups.take(open_), least[open_]
-        while (low < high).any():  # more decoys never tell more
-            middle = (low + high) // 2
-            enough = self.guards.withstands(groups, least, amounts[middle])
-            low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
-        found = np.zeros(len(trial.group), dtype=np.int64)
-        found[open_] = amounts[high]
-        return found
+    def _amounts(self) -> tuple[IntArray, IntArray]:
+        """How many decoys each group needs, and into how many groups it is dealt; 0 for no trial.
+
+        The fewest beside which a refusal leaves nearly as many groups as without one; where none
+        are enough, the most.
+        """
+        found, many = np.zeros((2, self.n_groups), dtype=np.int64)
+        if not self.tries:
+            return found, many
+        bags = self.bags_of(self.node, self.n_groups)
+        own = np.arange(self.n_groups)
+        small = bags.sum(axis=1) <= _DEALT
+        could = most(bags, self.roughly, small)
+        for amount in (COUPLED,) if self.guards.coupled else AMOUNTS:
+
+            def left(bags: IntArray, owner: IntArray, amount: int = amount) -> Mask:
+                judge = self.guards.left
+                return self._judged(lambda groups, of: judge(groups, of, amount), bags, owner)
+
+            asked = (many < _ENOUGH * could) & left(bags, own)
+            found[asked] = amount
+            many[asked] = most(bags, left, small & asked)[asked]
+        return found, many
 
     def _accepted(
-        self, trial: Trial, some: IntArray, amount: IntArray, public: np.random.Generator
+        self, trial: Trial, amount: IntArray, public: np.random.Generator
     ) -> NDArray[np.float64]:
         """How often a cut is accepted, by draws."""
         many = np.clip(amount, _FEWEST, _MOST)
-        bags, owner, of = self.tried(trial, some, many, public)
-        held = self.safe(bags, owner, roughly=True)
-        place = np.zeros(len(trial.group), dtype=np.int64)
-        place[some] = np.arange(len(some))
-        return (np.bincount(place[of], held, len(some)) / many) ** (amount + 1.0)
+        which = np.arange(len(trial.group))
+        bags, owner, of = self.tried(trial, which, many, public)
+        held = self.quiet(bags, owner)
+        return (np.bincount(of, held, len(which)) / many) ** (amount + 1.0)
 
     # ---- what becomes of it --------------------------------------------------------------------
 
-    def reserve(self, trial: Trial) -> Mask:
-        """Note how trials are judged if they are refused; which may be made."""
-        starts = _starts(trial.owner)
-        whole = np.add.reduceat(trial.bags, starts, axis=0)
-        least = np.minimum.reduceat(trial.people, starts)
-        return self.guards.reserve(self.counts(whole), least, trial.decoys)
+    def left(self, trial: Trial, chosen: Mask) -> tuple[GroupCounts, IntArray]:
+        """What refusals of some trials leave, and whose each group is."""
+        whole = np.add.reduceat(trial.bags, _starts(trial.owner), axis=0)
+        bags, owner = bags_of_deals(whole[chosen], trial.many[chosen])
+        return self.counts(bags), owner
 
     def commit(self, trial: Trial, accepted: Mask) -> None:
-        """Note the parts of accepted cuts."""
+        """Note the parts of accepted cuts, where groups bear on one another."""
         mine = accepted[trial.owner]
-        if mine.any():
+        if mine.any() and self.guards.coupled:
             self.guards.commit(self.counts(trial.bags[mine]))
 
     def _descend(self, trial: Trial, accepted: Mask) -> None:

@@ -218,3 +218,17 @@ def together(counts: GroupCounts, outliers: Marks) -> GroupCounts:
     kept = ~outliers
     into: Any = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept))
     return counts.merge(into)
+
+
+def joined(parts: Sequence[GroupCounts]) -> GroupCounts:
+    """The groups of several counts of the same values, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    sizes, codes, counts = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("sizes", "codes", "counts")
+    )
+    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    values, semantics = parts[0].values, parts[0].semantics
+    return GroupCounts.counted(sizes, offsets, codes, counts, values=values, semantics=semantics)

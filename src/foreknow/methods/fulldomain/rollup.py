@@ -6,8 +6,9 @@ there. From then on the groups of the smallest finer node at hand are relabelled
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,24 +18,41 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import narrowest
 from foreknow.data.labels import GroupLabels
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray, combine, count_pairs
+from foreknow.data.sparse import IntArray, Keys, combine, count_pairs
 from foreknow.errors import InputError, did_you_mean
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, label_of_level, levels_of
 from foreknow.methods.points import Points
 
 Codes: TypeAlias = NDArray[Any]
 
-# How many times the cells of the finest node the counts at hand may have together.
-_KEPT = 8
+# How many cells the counts at hand may have together: so many, or times those of the finest node.
+_KEPT, _TIMES_KEPT = 1 << 22, 8
+# How many values attributes may have together that are looked up by one key.
+_MOST_TOGETHER = 1 << 16
+# Tables of so many cells are counted in full, even where few of their rows occur.
+_FEW_CELLS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The groups at one node, in lexicographic order: their codes, and their values counted."""
+    """The groups at one node, in lexicographic order, and their values counted.
+
+    A group has a key for each block of attributes, which have `sizes` values there.
+    """
 
     levels: Node
-    codes: list[Codes]
+    keys: list[Codes]
+    sizes: list[list[int]]
     counts: GroupCounts
+
+    @property
+    def codes(self) -> list[Codes]:
+        """The code of each group, by attribute."""
+        return [
+            codes
+            for keys, sizes in zip(self.keys, self.sizes, strict=True)
+            for codes in np.unravel_index(keys, sizes)
+        ]
 
     @property
     def people(self) -> IntArray:
@@ -48,13 +66,15 @@ class View:
 
 
 class ViewCache:
-    """Counted views by node; the largest goes first, the finest stays."""
+    """Counted views by node; the finest stays, of the others go first those unused for longest."""
 
     def __init__(self, finest: View) -> None:
         self._views = [finest]
         self._levels = np.array([finest.levels])
         self._sizes = np.array([finest.n_cells])
-        self._budget = _KEPT * max(finest.n_cells, 1 << 12)
+        self._used = np.zeros(1, dtype=np.int64)
+        self._clock = 0
+        self.budget = max(_KEPT, _TIMES_KEPT * finest.n_cells)
 
     def __len__(self) -> int:
         return len(self._views)
@@ -67,7 +87,10 @@ class ViewCache:
     def smallest_finer(self, node: Node) -> View:
         """The view with the fewest cells at or below a node."""
         finer = np.flatnonzero((self._levels <= node).all(axis=1))
-        return self._views[int(finer[self._sizes[finer].argmin()])]
+        place = int(finer[self._sizes[finer].argmin()])
+        self._clock += 1
+        self._used[place] = self._clock
+        return self._views[place]
 
     def add(self, view: View) -> None:
         """Have the counts of a view at hand for coarser nodes."""
@@ -76,11 +99,13 @@ class ViewCache:
         self._views.append(view)
         self._levels = np.vstack((self._levels, view.levels))
         self._sizes = np.append(self._sizes, view.n_cells)
-        while len(self._views) > 2 and self.n_cells > self._budget:
-            largest = 1 + int(self._sizes[1:].argmax())
-            del self._views[largest]
-            self._levels = np.delete(self._levels, largest, axis=0)
-            self._sizes = np.delete(self._sizes, largest)
+        self._used = np.append(self._used, self._clock)
+        while len(self._views) > 2 and self.n_cells > self.budget:
+            oldest = 1 + int(self._used[1:].argmin())
+            del self._views[oldest]
+            self._levels = np.delete(self._levels, oldest, axis=0)
+            self._sizes = np.delete(self._sizes, oldest)
+            self._used = np.delete(self._used, oldest)
 
 
 class Rollup:
@@ -92,10 +117,29 @@ class Rollup:
         self.tops: Node = tuple(len(levels) - 1 for levels in self.levels)
         self.sizes = [[int(nodes[-1]) + 1 for nodes in levels] for levels in self.levels]
         self._points = points = Points.of(microdata)
+        self._blocks = list(self._joined(max(1 << 10, min(len(points), _MOST_TOGETHER))))
         bottom = (0,) * len(self.levels)
-        self.finest = View(bottom, points.codes, points.counts(microdata))
+        sizes = self._sizes_at(bottom)
+        keys = [
+            Keys(points.codes[block], of).of().astype(narrowest(prod(of)))
+            for block, of in zip(self._blocks, sizes, strict=True)
+        ]
+        self.finest = View(bottom, keys, sizes, points.counts(microdata))
         self.cache = ViewCache(self.finest)
-        self._between: dict[tuple[int, int, int], Codes] = {}
+
+    def _joined(self, most: int) -> Iterator[slice]:
+        """Successive attributes whose values together are at most so many."""
+        start, span = 0, 1
+        for a, sizes in enumerate(self.sizes):
+            span *= sizes[0]
+            if a > start and span > most:
+                yield slice(start, a)
+                start, span = a, sizes[0]
+        yield slice(start, len(self.sizes))
+
+    def _sizes_at(self, node: Node) -> list[list[int]]:
+        of = [sizes[level] for sizes, level in zip(self.sizes, node, strict=True)]
+        return [of[block] for block in self._blocks]
 
     @property
     def n_people(self) -> int:
@@ -107,17 +151,26 @@ class Rollup:
         finer = self.cache.smallest_finer(node)
         if finer.levels == node:
             return finer
-        codes = {a: self._coarsened(finer, a, node[a]) for a in self._varying(node)}
-        into, first = combine(list(codes.values()), [self.sizes[a][node[a]] for a in codes])
-        columns = [np.zeros(len(first), dtype=np.uint8)] * len(node)
-        for a, column in codes.items():
-            columns[a] = column[first]
-        people = np.bincount(into, finer.people).astype(np.int64)
-        rows, shape = into[finer.counts.cell_groups], (len(people), finer.counts.n_values)
-        found = count_pairs(rows, finer.counts.codes, *shape, finer.counts.counts)
-        values, semantics = finer.counts.values, finer.counts.semantics
-        counts = GroupCounts.counted(people, *found, values=values, semantics=semantics)
-        return View(node, columns, counts)
+        own, sizes = finer.counts, self._sizes_at(node)
+        spans, first = [prod(of) for of in sizes], None
+        keys, n_rows = self._keys_at(finer, node), prod(spans)
+        if n_rows * own.n_values <= max(len(own.codes), _FEW_CELLS):
+            rows = Keys(keys, spans).of()  # some of which nobody may have
+        else:
+            rows, first = combine(keys, spans)
+            n_rows = len(first)
+        people = np.bincount(rows, finer.people, n_rows).astype(np.int64)
+        of_cells = rows[own.cell_groups], own.codes, n_rows, own.n_values, own.counts
+        offsets, *found = count_pairs(*of_cells)
+        if first is None:
+            present = np.flatnonzero(people > 0)
+            offsets, people = np.append(offsets[present], offsets[-1]), people[present]
+            keys = list(np.unravel_index(present, spans))
+        else:
+            keys = [of[first] for of in keys]
+        values, semantics = own.values, own.semantics
+        counts = GroupCounts.counted(people, offsets, *found, values=values, semantics=semantics)
+        return View(node, keys, sizes, counts)
 
     def labelled(self, view: View) -> GroupCounts:
         """The counts of a view, of groups that are named by what would be published of them."""
@@ -127,28 +180,28 @@ class Rollup:
             columns.append([labels[code] for code in codes.tolist()])
         return replace(view.counts, groups=GroupLabels.of(zip(*columns, strict=True), names))
 
-    def _varying(self, node: Node) -> list[int]:
-        """The attributes that are not suppressed; the first where all are."""
-        return [a for a, level in enumerate(node) if level < self.tops[a]] or [0]
+    def _keys_at(self, finer: View, node: Node) -> list[Codes]:
+        """The key of each group of a finer view at a node, by block."""
+        return [
+            own if finer.levels[block] == node[block] else self._map(block, finer, node).take(own)
+            for block, own in zip(self._blocks, finer.keys, strict=True)
+        ]
 
-    def _coarsened(self, finer: View, a: int, level: int) -> Codes:
-        codes = finer.codes[a]
-        return codes if finer.levels[a] == level else self._map(a, finer.levels[a], level)[codes]
-
-    def _map(self, a: int, fine: int, coarse: int) -> Codes:
-        """Node at a coarse level of each node at a finer one."""
-        key = (a, fine, coarse)
-        if key not in self._between:
-            nodes = np.empty(self.sizes[a][fine], dtype=narrowest(self.sizes[a][coarse]))
-            nodes[self.levels[a][fine]] = self.levels[a][coarse]
-            self._between[key] = nodes
-        return self._between[key]
+    def _map(self, block: slice, finer: View, node: Node) -> Codes:
+        """The key at a node of each key of a block of attributes in a finer view."""
+        attributes = range(len(self.levels))[block]
+        keys: Codes = np.zeros(1, dtype=np.int64)
+        for a in attributes:
+            fine, size = finer.levels[a], self.sizes[a][node[a]]
+            codes = np.empty(self.sizes[a][fine], dtype=np.int64)
+            codes[self.levels[a][fine]] = self.levels[a][node[a]]
+            keys = (keys[:, None] * size + codes).reshape(-1)
+        return keys.astype(narrowest(prod(self.sizes[a][node[a]] for a in attributes)))
 
     def spread(self, node: Node, of_group: IntArray) -> IntArray:
         """Give each person what belongs to their group at a node, in the table's order."""
-        varying = self._varying(node)
-        codes = [self._coarsened(self.finest, a, node[a]) for a in varying]
-        of_point, _ = combine(codes, [self.sizes[a][node[a]] for a in varying])
+        spans = [prod(of) for of in self._sizes_at(node)]
+        of_point, _ = combine(self._keys_at(self.finest, node), spans)
         return self._points.spread(of_group[of_point])
 
 

@@ -8,6 +8,7 @@ subset is the node at which all others are suppressed.
 from __future__ import annotations
 
 import time
+from operator import le
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,6 +26,8 @@ Marks: TypeAlias = NDArray[np.bool_]
 _TRIES = 2
 # Settling twice as many nodes is worth a little less than twice as much; found by trying.
 _WEIGHT = 0.8
+# How many nodes are judged at once, and how many cells they may have together.
+_AT_ONCE, _CELLS_AT_ONCE = 8, 1 << 20
 # Counts are made anew when fewer than this share of the open nodes is still open.
 _STALE = 0.8
 
@@ -57,8 +60,10 @@ class Order:
         self._safe[(0, up) if safe else (1, down)] += 1
         self._hopeless[(0, down) if hopeless else (1, up)] += 1
 
-    def first(self, marks: Marks, others: Marks | None, order: _Bounds | None = None) -> int:
-        """Choose the node to judge next, for the open nodes in `marks`.
+    def first(
+        self, marks: Marks, others: Marks | None, order: _Bounds | None = None, many: int = 1
+    ) -> list[int]:
+        """Choose the node to judge next, or `many`, for the open nodes in `marks`.
 
         `others` would settle open ones below by being unsafe; None where nothing follows from an
         unsafe node. A safe node settles what comes no earlier in `order`, or all above it.
@@ -90,7 +95,28 @@ class Order:
                 score[at] = gain[at] + hopeless[at] * exact**_WEIGHT
             if score[at] > most:
                 best, most = number, float(score[at])
-        return best
+        if many == 1:
+            return [best]
+        likely = np.argpartition(-score, min(4 * many, len(score)) - 1)[: 4 * many]
+        likely = nodes[likely[np.argsort(-score[likely], kind="stable")]]
+        if not follows:
+            return [best, *likely[likely != best][: many - 1].tolist()]
+        return self._with_others(best, likely.tolist(), marks, many)
+
+    def _with_others(self, best: int, likely: list[int], marks: Marks, many: int) -> list[int]:
+        """The best node, and likely ones whose answers do not follow from each other's."""
+        lattice, chosen, left = self._lattice, [best], marks.copy()
+        lattice.below(left, best)[...] = False
+        for number in likely:
+            if len(chosen) == many:
+                break
+            new = np.count_nonzero(lattice.below(left, number))
+            levels = lattice.node(number)
+            follows = any(all(map(le, lattice.node(other), levels)) for other in chosen)
+            if new and not follows and 2 * new >= np.count_nonzero(lattice.below(marks, number)):
+                chosen.append(number)
+                lattice.below(left, number)[...] = False
+        return chosen
 
     def _count(self, marks: Marks, above: bool) -> None:
         """Count open nodes anew where a good part of them was settled since."""
@@ -146,17 +172,25 @@ class LatticeSearch:
         self._covered = np.zeros(len(lattice), dtype=bool)  # at or above a safe node
         # Of nodes that lose the same: the lower one, then the first in order.
         self._tie = lattice.heights * len(lattice) + np.arange(len(lattice))
+        most = max(1, _CELLS_AT_ONCE // max(1, rollup.finest.n_cells))
+        self._at_once = min(_AT_ONCE, most) if judge.at_once else 1
 
     # ---- one node -------------------------------------------------------------------------
 
     def check(self, number: int) -> bool:
         """Judge one node, unless its status is known, and note what follows."""
         if self.status[number] == UNKNOWN:
-            self._stop_in_time()
-            view, found = self.judged(number)
-            self._note(number, view, found)
-            self._rollup.cache.add(view)
+            self._check_each([number])
         return bool(self.status[number] == SAFE)
+
+    def _check_each(self, numbers: list[int]) -> None:
+        self._stop_in_time()
+        views = []
+        for number in numbers:
+            views.append(self._rollup.view(self.lattice.node(number)))
+            self._rollup.cache.add(views[-1])
+        for number, view, found in zip(numbers, views, self._judge.judge_each(views), strict=True):
+            self._note(number, view, found)
 
     def judged(self, number: int) -> tuple[View, Judged]:
         """The groups at a node, and what the judge says of them."""
@@ -211,7 +245,7 @@ class LatticeSearch:
         """Find every safe node below which there is none."""
         self.check(0)
         while (marks := (self.status == UNKNOWN) & ~self._covered).any():
-            self._check_first(marks)
+            self._check_first(marks, many=self._at_once)
 
     def check_all(self) -> None:
         """Find out about every node."""
@@ -234,7 +268,7 @@ class LatticeSearch:
                 marks &= loss.bounds + self._fewest * loss.each <= least + _ROUNDING
             if not marks.any():
                 break
-            self._check_first(marks, order)
+            self._check_first(marks, order, self._at_once)
         if not loss.rising:
             self._measure_all()
 
@@ -254,15 +288,15 @@ class LatticeSearch:
                 return found
         return None
 
-    def _check_first(self, marks: Marks, order: _Bounds | None = None) -> int:
-        """Check the node that tells most about the marked ones."""
+    def _check_first(self, marks: Marks, order: _Bounds | None = None, many: int = 1) -> int:
+        """Check the node that tells most about the marked ones, and perhaps others beside it."""
         others = None
         if self._judge.monotone:
             # Above a safe node there is none that makes all below it unsafe.
             others = (self.status == UNKNOWN) & ~self._covered
-        number = self._order.first(marks, others, order)
-        self.check(number)
-        return number
+        numbers = self._order.first(marks, others, order, many)
+        self._check_each(numbers)
+        return numbers[0]
 
     def _lowest_on_chain(self) -> int | None:
         """A safe node whose predecessor on the chain is unsafe, by bisection; else any safe one."""

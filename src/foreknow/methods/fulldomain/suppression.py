@@ -6,7 +6,7 @@ a group like the others: it is judged with them, and published.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.sparse import IntArray
 from foreknow.errors import NoSafeRelease
-from foreknow.methods.fulldomain.losses import together
+from foreknow.methods.fulldomain.losses import joined, together
 from foreknow.methods.fulldomain.rollup import View
 from foreknow.methods.protocol import refuse_suppression
 from foreknow.policy.ledger import PolicyLedger
@@ -66,12 +66,30 @@ class Judge:
         """The error for a lattice whose top is not safe, with the ways out."""
         return no_safe_release(problem, self._policy, self._labelled(view))
 
+    @property
+    def at_once(self) -> bool:
+        """Whether many nodes take less to judge together than one by one."""
+        return self._most > 0
+
     def judge(self, view: View) -> Judged:
         """Judge the groups at a node."""
-        if self._most:
-            return self._with_outliers(view)
-        safe = self._safe(self._labelled(view))
-        return Judged(safe, hopeless=not safe)
+        return self.judge_each([view])[0]
+
+    def judge_each(self, views: Sequence[View]) -> list[Judged]:
+        """Judge the groups at each of some nodes."""
+        if not self._most:
+            safe_each = (self._safe(self._labelled(view)) for view in views)
+            return [Judged(safe, hopeless=not safe) for safe in safe_each]
+        counts = joined([view.counts for view in views])
+        unsafe = ~self._alone(counts)
+        fewest = unsafe.astype(np.int64)
+        if self.monotone and unsafe.any():
+            # Of each of these groups some people are suppressed at any node below: what is kept is
+            # a union of groups of a safe release, so it is safe by itself.
+            fewest[unsafe] = np.maximum(self._ledger.fewest_leaving(counts.take(unsafe)), 1)
+        ends = np.cumsum([view.counts.n_groups for view in views])[:-1]
+        parts = zip(views, np.split(unsafe, ends), np.split(fewest, ends), strict=True)
+        return [self._with_outliers(view, own, int(most.sum())) for view, own, most in parts]
 
     def _safe(self, counts: GroupCounts) -> bool:
         """Whether a release is safe, to the last digit."""
@@ -100,15 +118,9 @@ class Judge:
 
     # ---- with some people suppressed ------------------------------------------------------
 
-    def _with_outliers(self, view: View) -> Judged:
+    def _with_outliers(self, view: View, unsafe: NDArray[np.bool_], found: int) -> Judged:
         """Suppress what is unsafe by itself; then the smallest groups, until the rest is safe."""
-        unsafe = ~self._alone(view.counts)
-        suppressed, found = int(view.people[unsafe].sum()), int(np.count_nonzero(unsafe))
-        if self.monotone and 0 < found <= self._most:
-            # Of each of these groups some people are suppressed at any node below: what is kept is
-            # a union of groups of a safe release, so it is safe by itself.
-            fewest = self._ledger.fewest_leaving(view.counts.take(unsafe))
-            found = int(np.maximum(fewest, 1).sum())
+        suppressed = int(view.people[unsafe].sum())
         if found > self._most:
             return Judged(False, hopeless=True)
         if suppressed > self._most:

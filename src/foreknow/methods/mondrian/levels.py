@@ -23,7 +23,7 @@ from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
 
 _log = logging.getLogger(__name__)
-_BLOCK = 1 << 20  # rows
+_BLOCK = 1 << 18  # rows
 _CELLS = 1 << 16  # of counts weighed at once
 # How many cuts of each group, the best by gain, are held back by how they separate values.
 _MIXED = 24
@@ -239,12 +239,12 @@ class Level:
             )
             return Tally(self.labels, self.semantics, people, *found)
         base = np.where(child >= 0, child, n_children) * n_values
-        table = np.zeros(size, dtype=np.int64)
+        table = np.zeros(size + n_values, dtype=np.int64)
         for part, rows in self._blocks():
             keys = np.repeat(base[part], self.cells[part])
             keys += self.values[rows]
-            table += np.bincount(keys, self.times[rows], size)[:size].astype(np.int64)
-        dense = table.reshape(n_children, n_values)
+            np.add.at(table, keys, self.times[rows])
+        dense = table[:size].reshape(n_children, n_values)
         return Tally.of_table(self.labels, self.semantics, people, dense)
 
     def _blocks(self) -> Any:

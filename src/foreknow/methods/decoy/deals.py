@@ -1,0 +1,144 @@
+"""Deals: a group is dealt out, by lot, into as many small ones as keep a policy.
+
+How many there are, and how often each value occurs in each, follows from the bag of the group: its
+people are ordered by value, the most frequent first, and seated round the groups in turn. Which
+people of a value take which of its seats is drawn. So every world of the groups is as likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.adversaries.protocol import Mask
+from foreknow.data.sparse import IntArray
+
+# Sizes of groups that are tried, smallest first; and how many more where the first does not hold.
+_SIZES = np.array([*range(2, 33), *range(34, 65, 3), 72, 80, 96, 128, 192])
+# Cells of counts that are handled at once.
+_CELLS = 1 << 21
+
+Safe = Callable[[IntArray, IntArray], Mask]
+
+
+def ranks(bags: IntArray) -> tuple[IntArray, IntArray]:
+    """The place of each value of each bag, the most frequent first; where its seats begin."""
+    order = np.argsort(-bags, axis=1, kind="stable")
+    place = np.argsort(order, axis=1, kind="stable")
+    sorted_ = np.take_along_axis(bags, order, axis=1)
+    starts = np.cumsum(sorted_, axis=1) - sorted_
+    return place, np.take_along_axis(starts, place, axis=1)
+
+
+def dealt(bags: IntArray, starts: IntArray, many: IntArray, at: IntArray) -> IntArray:
+    """The bags of some groups that each bag is dealt into; (bags, groups `at`, values)."""
+    m, i = many.astype(np.int32)[:, None, None], at.astype(np.int32)[:, :, None]
+    first = starts.astype(np.int32)[:, None, :] - 1 - i
+    found: IntArray = ((first + bags.astype(np.int32)[:, None, :]) // m - first // m).astype(
+        np.int64
+    )
+    return found
+
+
+def most(bags: IntArray, safe: Safe, open_: Mask) -> IntArray:
+    """Into how many groups each bag can be dealt so that `safe` holds; 1 where into none.
+
+    `safe(bags, owner)` says of each owner whether all of its bags are safe together.
+    """
+    people, found = bags.sum(axis=1), np.ones(len(bags), dtype=np.int64)
+    ask = np.flatnonzero(open_ & (people >= 2 * _SIZES[0]))
+    if not len(ask):
+        return found
+    for size in _SIZES.tolist():
+        ask = ask[people[ask] >= 2 * size]
+        if not len(ask):
+            break
+        many = people[ask] // size
+        # First by one of the bags: most sizes fail at that.
+        first = np.zeros((len(ask), 1), dtype=np.int64)
+        one = dealt(bags[ask], ranks(bags[ask])[1], many, first)[:, 0]
+        held = safe(one, np.arange(len(ask)))
+        some = np.flatnonzero(held)
+        held[some] = _hold(bags[ask[some]], many[some], safe)
+        found[ask[held]] = many[held]
+        ask = ask[~held]
+    return found
+
+
+def bags_of_deals(bags: IntArray, many: IntArray) -> tuple[IntArray, IntArray]:
+    """The different bags that each bag is dealt into, and of which each is.
+
+    From one group to the next, bags differ only where the seats of some value begin or end.
+    """
+    starts = ranks(bags)[1]
+    at = np.column_stack([starts, bags.sum(axis=1)]) % many[:, None]
+    made = dealt(bags, starts, many, at).reshape(-1, bags.shape[1])
+    return made, np.repeat(np.arange(len(bags)), at.shape[1])
+
+
+def _hold(bags: IntArray, many: IntArray, safe: Safe) -> Mask:
+    """Whether all groups of each deal are safe together, some deals at a time."""
+    held = np.zeros(len(bags), dtype=bool)
+    step = max(_CELLS // bags.shape[1] ** 2, 1)
+    for start in range(0, len(bags), step):
+        part = slice(start, start + step)
+        held[part] = safe(*bags_of_deals(bags[part], many[part]))
+    return held
+
+
+@dataclass(frozen=True, eq=False)
+class Lots:
+    """People of some groups, in the order of the small groups that they are dealt into.
+
+    Attributes
+    ----------
+    people, group, value : int64 arrays
+        Who, of which group, with which value.
+    seat : int64 array
+        Which of its small groups, from 0.
+    """
+
+    people: IntArray
+    group: IntArray
+    value: IntArray
+    seat: IntArray
+
+    @classmethod
+    def draw(
+        cls,
+        group: IntArray,
+        value: IntArray,
+        bags: IntArray,
+        many: IntArray,
+        random: np.random.Generator,
+    ) -> Lots:
+        """Deal people out whose group is not below 0, into so `many` of each group, if not 1."""
+        people = np.flatnonzero(group >= 0)
+        people = random.permutation(people[many[group[people]] > 1])
+        own, what = group[people], value[people]
+        place = ranks(bags)[0]
+        order = np.argsort(own * bags.shape[1] + place[own, what], kind="stable")
+        people, own, what = people[order], own[order], what[order]
+        turn = np.arange(len(own)) - np.searchsorted(own, own)
+        seat = turn % many[own] if len(own) else turn
+        order = np.lexsort((seat, own))
+        return cls(people[order], own[order], what[order], seat[order])
+
+    def of(self, chosen: Mask) -> Lots:
+        """Those of some groups."""
+        mine = chosen[self.group]
+        return Lots(self.people[mine], self.group[mine], self.value[mine], self.seat[mine])
+
+    def shuffled(
+        self, part: IntArray, n_parts: int, n_values: int, random: np.random.Generator
+    ) -> IntArray:
+        """Bags of parts, values being given at random to the people of each small group."""
+        new = np.ones(len(self.seat), dtype=bool)
+        new[1:] = (self.seat[1:] != self.seat[:-1]) | (self.group[1:] != self.group[:-1])
+        drawn: NDArray[np.float64] = np.cumsum(new) + random.random(len(new))
+        own = part[self.people[np.argsort(drawn)]]
+        found = np.bincount(own * n_values + self.value, minlength=n_parts * n_values)
+        return found.reshape(n_parts, n_values).astype(np.int64)

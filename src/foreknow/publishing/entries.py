@@ -1,0 +1,317 @@
+"""Entries: publish a table by its equal rows and how often each occurs.
+
+They are counted in memory, where the table fits, else by the engine in which it lies, and then its
+rows never come into memory. The method groups entries, the release is drawn from the counts of its
+groups, and only the owner's file of members looks at each row again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from foreknow.data.engines.columns import codes_of, plain_table
+from foreknow.data.engines.counted import Counted, OutOfOrder, Source, counted_where_it_lives
+from foreknow.data.engines.drawn import Drawing
+from foreknow.data.engines.duckdb_table import DuckTable
+from foreknow.data.engines.table import free_name
+from foreknow.data.engines.write import parts_of_parquet, write_in_parts, write_parts
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray, combine
+from foreknow.engine import memory_limit, memory_there_is, new_folder
+from foreknow.errors import DataError, InputError, InternalError, did_you_mean
+from foreknow.methods.protocol import traits_of
+from foreknow.policy.policy import Policy, PublishOptions
+from foreknow.publishing.certificate import digest_of
+from foreknow.publishing.tables import ROW
+
+_log = logging.getLogger(__name__)
+ENGINES = "auto", "memory", "duckdb"
+# So much memory it takes to publish a row, or a byte of CSV, that was read; at the peak.
+_PER_ROW, _PER_BYTE = 100, 4
+_BATCH = 1 << 20  # rows
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """A table by its equal rows, and how its rows are found again."""
+
+    microdata: Microdata  # of entries; see `Microdata.counted`
+    rows: Microdata | Source  # the table as it was read, or where the engine has it
+    _counted: pa.Table | None = None  # the entries as the engine counted them
+    _times: IntArray | None = None
+
+    @classmethod
+    def of(cls, microdata: Microdata, policy: Policy, method: Any, engine: str) -> Entries:
+        """Count equal rows; where the method, or what is required, looks at each, take them all."""
+        if engine not in ENGINES:
+            raise InputError(f"engine is {engine!r}{did_you_mean(str(engine), ENGINES)}")
+        why = _by_row(microdata, policy, method)
+        if engine != "memory":
+            source: Source | str = why or _source(microdata, policy)
+            if not isinstance(source, str) and engine == "auto" and _is_small(source):
+                source = f"{microdata.name} is small"
+            counted = source if isinstance(source, str) else cls._by_engine(microdata, source)
+            if isinstance(counted, Entries):
+                return counted
+            level = logging.INFO if engine == "auto" else logging.WARNING
+            _log.log(level, "the table is read into memory: %s", counted)
+        return cls(microdata if why else microdata.merged, microdata)
+
+    @classmethod
+    def _by_engine(cls, microdata: Microdata, source: Source) -> Entries | str:
+        schema = microdata.schema
+        names = dict.fromkeys([*schema.quasi_identifiers, *schema.sensitives, *schema.other])
+        _log.info("counting equal rows of %s", microdata.name)
+        if schema.person is not None and not source.names_each_row(schema.person):
+            twice = f"somebody is in two rows by {schema.person!r}, or a row names nobody"
+            if not source.in_order:
+                raise DataError(f"{microdata.name}: {twice}")
+            return twice
+        rows, times = source.tally(list(names))
+        try:
+            counted = microdata.counted(plain_table(rows, list(names)), times)
+        except InputError as error:
+            if not source.in_order:
+                raise
+            return f"an error is to name its row ({error})"
+        _log.info("%d rows are %d different ones", counted.n_rows, len(times))
+        return cls(counted, source, rows, times)
+
+    @property
+    def digest(self) -> Callable[[bytes], str]:
+        """What gives the keyed digest of the source: of its rows, or of what was counted."""
+        rows = self.rows
+        return rows.digest if isinstance(rows, Microdata) else self.microdata.digest_of_counts
+
+    def rows_per_part(self, options: PublishOptions) -> int | None:
+        """How many rows a file of the release has at most; None where it is one file."""
+        if options.rows_per_part is not None or options.format == "csv":
+            return options.rows_per_part
+        return None if isinstance(self.rows, Microdata) else self.rows.rows_per_part
+
+    def kept(
+        self, tables: Mapping[str, Iterable[pa.Table]], policy: Policy
+    ) -> Mapping[str, pa.Table]:
+        """The tables of a release: in memory, or in files where they are large."""
+        large = self.microdata.schema.semantics == "single" and self.microdata.n_people > _BATCH
+        # What may be known is certified as the texts that CSV has.
+        large &= policy.options.format != "csv" or not policy.known_other
+        if large or not isinstance(self.rows, Microdata):
+            source = None if isinstance(self.rows, Microdata) else self.rows
+            return Stored(tables, self.rows_per_part(policy.options), source)
+        return {name: pa.concat_tables(parts) for name, parts in tables.items()}
+
+    def members(
+        self, groups: IntArray, published: Mapping[str, pa.Array], *, in_order: bool = False
+    ) -> Iterator[pa.Table]:
+        """Who is in which group, for the owner: a row for each of the source, null if left out.
+
+        `published` is how each group is called in the release, by column. The engine may be asked
+        to put rows in their order, without which there may be an `OutOfOrder`.
+        """
+        people = np.bincount(groups, self.microdata.times).astype(np.int64)
+        own, (row, *who) = self._named(published)
+        labels = {
+            name: array.dictionary_encode() if pa.types.is_string(array.type) else array
+            for name, array in published.items()
+        }
+        found, done = np.zeros(len(people), dtype=np.int64), 0
+        rows = self._looked_up(groups, own, in_order=in_order)
+        for batch, of_row in rows:
+            inside = of_row >= 0
+            found += np.bincount(of_row[inside], minlength=len(people))
+            at = pa.array(of_row, mask=~inside)
+            made = {row: pa.array(np.arange(done + 1, done + 1 + len(of_row)))}
+            made |= dict(zip(who, batch.columns, strict=True))
+            yield pa.table(made | {name: array.take(at) for name, array in labels.items()})
+            done += len(of_row)
+        several = self.microdata.schema.semantics != "single"
+        if done != self.microdata.n_rows or not (several or np.array_equal(found, people)):
+            raise self._read_otherwise()
+
+    def write_members(
+        self,
+        groups: IntArray,
+        published: Mapping[str, pa.Array],
+        path: Path,
+        files: Mapping[str, str],
+    ) -> None:
+        """Write who is in which group of the release of some files, by their digests."""
+        note = json.dumps(dict(files), sort_keys=True)
+        if not isinstance(self.rows, (Microdata, Counted)):
+            self._write_there(self.rows, groups, published, path, note)
+            return
+        try:
+            write_parts(self.members(groups, published), path, note)
+        except OutOfOrder:
+            write_parts(self.members(groups, published, in_order=True), path, note)
+
+    def _write_there(
+        self,
+        source: Any,
+        groups: IntArray,
+        published: Mapping[str, pa.Array],
+        path: Path,
+        note: str,
+    ) -> None:
+        """Let the engine write who is in which group, by what was counted."""
+        assert self._counted is not None
+        own, (row, *who) = self._named(published)
+        of_entry = np.full(len(self._counted), -1, dtype=np.int64)
+        of_entry[self.microdata.kept] = groups
+        at = pa.array(of_entry, mask=of_entry < 0)
+        labels = pa.table({name: array.take(at) for name, array in published.items()})
+        named = dict(zip(own, who, strict=True))
+        if not source.write_rows(self._counted, self._times, labels, named, row, path, note):
+            raise self._read_otherwise()
+
+    def _read_otherwise(self) -> DataError:
+        return DataError(
+            f"{self.microdata.name} gave other rows when it was read again, and a source is read "
+            'once; write it to a file first, or publish with engine = "memory"'
+        )
+
+    def _named(self, published: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+        """Columns that name people; and how the number of a row, and these, are called."""
+        schema = self.microdata.schema
+        given = dict.fromkeys(filter(None, [schema.person, *schema.identifiers]))
+        own = [name for name in given if name not in schema.quasi_identifiers]
+        who: list[str] = []
+        for name in own:
+            who.append(free_name(name, {*published, *who}))
+        return own, [free_name(ROW, {*published, *who}), *who]
+
+    def _looked_up(
+        self, groups: IntArray, own: list[str], *, in_order: bool
+    ) -> Iterator[tuple[Any, IntArray]]:
+        """Some columns of the rows in their order, a batch at a time, and the group of each."""
+        schema, rows = self.microdata.schema, self.rows
+        if isinstance(rows, Counted):
+            needed = schema.sensitives if self.microdata.left_out else ()
+            keys, of_key = self._keys(list(schema.quasi_identifiers), groups)
+            yield from rows.looked_up(keys, of_key, needed, own, in_order=in_order)
+            return
+        if not isinstance(rows, Microdata):
+            raise DataError(
+                f"{self.microdata.name} has no order of rows to say in which group each "
+                'is; publish with engine = "memory" for that'
+            )
+        one = self.microdata is rows
+        of_row = rows.rows_of(groups) if one else rows.of_rows(self.microdata, groups)
+        known = rows.source.arrow(own) if own else pa.table({})
+        for start in range(0, len(of_row), _BATCH):
+            part = of_row[start : start + _BATCH]
+            yield known.slice(start, len(part)), part
+
+    def _keys(self, names: list[str], groups: IntArray) -> tuple[pa.Table, IntArray]:
+        """The distinct quasi-identifiers as they stand in the table, and the group of each."""
+        assert self._counted is not None
+        coded = [codes_of(self._counted.column(name)) for name in names]
+        key, first = combine([codes for codes, _ in coded], [len(found) for _, found in coded])
+        of_key = np.full(len(first), -1, dtype=np.int64)
+        own = key[self.microdata.kept]
+        of_key[own] = groups
+        if not np.array_equal(of_key[own], groups):
+            raise InternalError("people with the same quasi-identifiers were put into two groups")
+        columns = [found.take(pa.array(codes[first])) for codes, found in coded]
+        return pa.table(columns, names=names), of_key
+
+
+class Stored(Mapping[str, pa.Table]):
+    """The tables of a release in files of our private folder; read when they are asked for.
+
+    Attributes
+    ----------
+    paths : dict of str to list of Path
+        The files of each table.
+    digests : list of str
+        SHA-256 of each file.
+    """
+
+    def __init__(
+        self, tables: Mapping[str, Iterable[pa.Table]], most: int | None, source: Source | None
+    ) -> None:
+        self.paths: dict[str, list[Path]] = {}
+        folder = new_folder()
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        for name, table in tables.items():
+            path = folder / f"{name}.parquet"
+            drawn = None
+            if source is not None and isinstance(table, Drawing):
+                drawn = source.drawn(table, path, most)
+            if drawn is None:
+                drawn = write_in_parts(table, path, most)
+            self.paths[name] = drawn
+        self.digests = [digest_of(path) for own in self.paths.values() for path in own]
+
+    def opened(self) -> dict[str, DuckTable]:
+        """The tables where they can be counted."""
+        found = {}
+        for name, paths in self.paths.items():
+            found[name] = DuckTable.of_parquet(paths, "the release")
+            found[name].kept = self  # type: ignore[attr-defined]
+        return found
+
+    def parts(self, name: str) -> Iterator[pa.Table]:
+        """A table, some rows at a time."""
+        return (part for path in self.paths[name] for part in parts_of_parquet(path))
+
+    def copy(self, name: str, path: Path) -> list[Path]:
+        """Write the files of a table elsewhere."""
+        known = self.paths[name]
+        if len(known) == 1 and known[0].name == path.name:
+            shutil.copyfile(known[0], path)
+            return [path]
+        path.mkdir()
+        return [Path(shutil.copyfile(file, path / file.name)) for file in known]
+
+    def __getitem__(self, name: str) -> pa.Table:
+        return pa.concat_tables(self.parts(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+
+def _by_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
+    """Why rows are to be looked at, and not how often each occurs."""
+    if not traits_of(method).counted:
+        return f"{type(method).__name__} looks at each row"
+    if microdata.schema.semantics != "single":
+        return "a person may have several values"
+    return "priors are compared with people" if policy.attributes else None
+
+
+def _source(microdata: Microdata, policy: Policy) -> Source | str:
+    """The table where an engine can count it, or why it is to be read."""
+    schema, options = microdata.schema, policy.options
+    if microdata.was_read:
+        return "it was read already"
+    names = [*schema.quasi_identifiers, *schema.sensitives, *schema.other]
+    found = counted_where_it_lives(microdata.source, names)
+    if not isinstance(found, str) and options.format == "csv":
+        odd = [name for name in policy.known_other if not found.is_text(name)]
+        if odd:
+            return f"column {odd[0]!r}, which may be known, is no text, and CSV has only texts"
+    return found
+
+
+def _is_small(source: Source) -> bool:
+    """Whether it fits in what memory is allowed: to read it is faster, and takes less beside."""
+    limit = memory_limit()
+    if limit is None:
+        limit = memory_there_is() // 4
+    each = _PER_BYTE if source.untyped else _PER_ROW
+    return source.size is not None and source.size * each < limit
