@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import foreknow as fk
 from foreknow.auditing.audit import Audit
 from foreknow.output import write_whole
-from foreknow.publishing import tables
+from foreknow.publishing import entries, tables
 
 HARD = ["=1+1", "a, b", 'the "x"', "two\nlines", "Ä ö 漢字 🙂", "-x", "@cmd", " spaces "]
 EASY = fk.Policy([fk.Requirement(fk.Facts(), "0.9", knowing=[])])
@@ -64,8 +64,8 @@ def bucketized(*given):
 
 
 def whole(made):
-    """Tables of their parts."""
-    return {name: pa.concat_tables(parts) for name, parts in made.items()}
+    """Tables of which some are to be drawn."""
+    return {name: entries.whole(table) for name, table in made.items()}
 
 
 def files(named, fmt, folder):

@@ -1,6 +1,7 @@
 """Named worst cases: the statements disclose exactly what Facts does, and are true."""
 
 import random
+from fractions import Fraction
 
 import pyarrow as pa
 import pytest
@@ -97,14 +98,15 @@ def test_texts_and_sentence_under_single():
 
 def test_a_name_that_is_a_word_of_the_language_is_quoted():
     release = release_of([("not", 1, "AIDS"), ('say "hi"', 1, "in"), ("b\\c", 1, "x y")])
-    named = fk.name_people(release, fk.Facts(1, 0, 2).disclosure(release, "AIDS"))
-    assert named.statements[0] == '"not" != "in"'
-    assert named.statements[1:] == (
+    named = fk.name_people(release, fk.Facts(1, 0, 1).disclosure(release, "AIDS"))
+    assert named.statements == ('"not" != "in"', r'"say \"hi\"" = AIDS -> "not" = AIDS')
+    certain = fk.name_people(release, fk.Facts(1, 0, 2).disclosure(release, "AIDS"))
+    assert certain.statements == (  # two links are enough, and nothing else is named
         r'"say \"hi\"" = AIDS -> "not" = AIDS',
         r'"b\\c" = AIDS -> "not" = AIDS',
     )
     known = fk.Statements(*named.statements)
-    assert known.posterior(release, "not", "AIDS").exact == named.exact == 1
+    assert known.posterior(release, "not", "AIDS").exact == named.exact == Fraction(2, 3)
 
 
 def test_texts_and_sentence_under_set():

@@ -112,7 +112,7 @@ class Entries:
         large &= policy.options.format != "csv" or not policy.known_other
         if large or self._source is not None:
             return Stored(tables, self.rows_per_part(policy.options), self._source)
-        return {name: _whole(table) for name, table in tables.items()}
+        return {name: whole(table) for name, table in tables.items()}
 
     def write_members(
         self,
@@ -229,7 +229,8 @@ class Entries:
         return pa.table(columns, names=names), of_key
 
 
-def _whole(table: Drawing | pa.Table) -> pa.Table:
+def whole(table: Drawing | pa.Table) -> pa.Table:
+    """All rows of a table, drawn if they are to be."""
     return pa.concat_tables(table.tables()) if isinstance(table, Drawing) else table
 
 
