@@ -113,22 +113,21 @@ def _percent(many: int, row: results.Row) -> str:
 
 # Places of the figure: its size, and the corners of the plot.
 _WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _BOTTOM = 560, 330, 58, 540, 52, 268
-_MOST = 0.4
 
 
 def draw(rows: list[results.Row]) -> str:
-    """Shares of people at the limit or above by the size of the table, as SVG."""
+    """Shares of people at the limit or above by the size of the table, as SVG; bands are open."""
     own = [row for row in rows if row["secret"] == "relationship"]
 
     def at(size: float, share: float) -> tuple[float, float]:
         low, high = np.log10(8), np.log10(45_222)
         across = (np.log10(size) - low) / (high - low)
-        return _LEFT + across * (_RIGHT - _LEFT), _BOTTOM - share / _MOST * (_BOTTOM - _TOP)
+        return _LEFT + across * (_RIGHT - _LEFT), _BOTTOM - share * (_BOTTOM - _TOP)
 
     def text(x: float, y: float, said: str, more: str = "") -> str:
         return f'<text x="{x:.0f}" y="{y:.0f}" {more}>{said}</text>'
 
-    title = "People at the limit or above, for who knows the method"
+    title = "People at the limit or above; shaded: could not be settled"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" '
         'font-family="Helvetica, Arial, sans-serif" font-size="17" fill="#1f2933">'
@@ -136,10 +135,10 @@ def draw(rows: list[results.Row]) -> str:
         f'<rect width="{_WIDE}" height="{_HIGH}" rx="10" fill="white"/>',
         text(14, 28, title, 'font-weight="bold"'),
     ]
-    for tenth in range(5):
-        _, y = at(8, tenth / 10)
+    for percent in (0, 25, 50, 75, 100):
+        _, y = at(8, percent / 100)
         parts.append(f'<path d="M{_LEFT} {y:.0f}H{_RIGHT}" stroke="#d5dae0"/>')
-        parts.append(text(_LEFT - 8, y + 6, f"{10 * tenth}%", 'text-anchor="end"'))
+        parts.append(text(_LEFT - 8, y + 6, f"{percent}%", 'text-anchor="end"'))
     for size, said in ((8, "8"), (100, "100"), (1_000, "1,000"), (10_000, "10,000")):
         x, _ = at(size, 0)
         parts.append(text(x, _BOTTOM + 22, said, 'text-anchor="middle"'))
@@ -155,7 +154,13 @@ def draw(rows: list[results.Row]) -> str:
             "",
         ),
     )
-    for name, methods, color, dash, mark in lines:
+    for place, (name, methods, color, dash, mark) in enumerate(lines):
+        y = _TOP + 18 + 24 * place
+        parts.append(
+            f'<path d="M{_LEFT + 8} {y}h36" stroke="{color}" stroke-width="3" '
+            f'stroke-dasharray="{dash}"/>'
+        )
+        parts.append(text(_LEFT + 52, y + 6, name))
         some = [row for row in own if row["method"] == methods[0]]
         zero = [row for row in own if row["method"] in methods and len(methods) > 1]
         assert not any(row["reached"] or row["open"] for row in zero), name
