@@ -333,3 +333,12 @@ def test_who_is_found_out_by_the_method_stands_in_a_column(tmp_path):
     rules = replace(rules, options=replace(rules.options, form="generalized"))
     (alone,) = fk.compare(rows, rules, methods=["streamliner"], **given).candidates
     assert alone.status != "safe" or known_text(alone) == "part"
+
+
+def test_a_bound_that_is_above_the_limit_is_no_part_of_a_proof():
+    made = fk.comparison.Candidate("rda", Fraction(1, 3), status="safe", method_known="at most 1/2")
+    said = {
+        below: known_text(replace(made, limit=below and Fraction(below)))
+        for below in ("1/3", "1/2", "2/3", None)
+    }
+    assert said == {"1/3": "open", "1/2": "open", "2/3": "part", None: "open"}

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.frames.backends import bags, csv_file, parquet_folder, write
 
+from foreknow import KAnonymity, Policy, Requirement, audit
 from foreknow.data.engines import open_table
 from foreknow.data.engines.table import require
 from foreknow.data.release import Release
@@ -148,6 +149,15 @@ def test_what_is_beside_parts_counts_or_is_passed_over_or_refused(tmp_path, name
     else:
         with pytest.raises(DataError, match=says):
             open_table(folder)
+
+
+@pytest.mark.parametrize("place", ["0.parquet", "z.parquet"])
+def test_a_column_that_only_one_part_has_is_named_as_not_judged(tmp_path, place):
+    folder = folder_of(tmp_path, TABLE)
+    pq.write_table(TABLE.append_column("name", pa.array(["Ann"] * len(TABLE))), folder / place)
+    release = Release.from_groups(folder, group="gid", sensitive="disease")
+    found = audit(release, Policy([Requirement(KAnonymity(1))]))
+    assert found.scope.beside == ("name",)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")

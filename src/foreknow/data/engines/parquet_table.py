@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ class ParquetTable:
             raise DataError(f"the folder {str(path)!r} holds no .parquet file")
         self.stamp = Stamp(self.files)
         self._schema = self._schema_of(self.files[0])
-        self.columns: list[str] = check_columns(self._schema.names, self.name)
+        names = [check_columns(self._schema_of(file).names, self.name) for file in self.files]
+        self.columns = [*dict.fromkeys(chain.from_iterable(names))]  # some may lack one
 
     @cached_property
     def n_rows(self) -> int:

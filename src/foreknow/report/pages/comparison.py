@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.auditing.scope import AS_REQUIRED, NOT_JUDGED
+from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, NOT_JUDGED
 from foreknow.comparison import Candidate, Comparison
 from foreknow.numbers import percentage
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
@@ -159,9 +159,10 @@ def _explanation(found: Comparison) -> str:
         f"{some(found.queries, 'count', 'counts')} by all quasi-identifiers. Sure: how sure an "
         f"adversary of the policy as it is can become at worst, by its strictest requirement{own}. "
         "Over: people over a limit of that policy, of the requirement with the most. Known: "
-        "whether that also holds against an adversary who knows the method: it does, by a proof; "
-        "in part, if they know nothing else; so many people are found out by it; or it is open, "
-        "which foreknow attack looks into. No release was kept."
+        "whether the limits of the run hold also against an adversary who knows the method. Holds: "
+        "they do, by a proof. Part: by a proof, if the adversary knows nothing else. 3 out: of so "
+        "many people it is proved that they do not. Open: neither is proved; see foreknow attack. "
+        "No release was kept."
     )
 
 
@@ -210,6 +211,9 @@ def known_text(each: Candidate) -> str:
         return f"{number(each.found_out)} out"
     if each.method_known is None:
         return _NOTHING
+    most = each.method_known.removeprefix(AT_MOST)
+    if most != each.method_known:  # a bound that is not below the limit proves nothing of it
+        return "part" if each.limit is not None and Fraction(most) < each.limit else "open"
     return {AS_REQUIRED: "holds", NOT_JUDGED: "open"}.get(each.method_known, "part")
 
 
