@@ -297,6 +297,7 @@ class CsvFile:
     def check(self, n_rows: int) -> None:
         """Raise `DataError` unless so many rows are all that the file holds, unchanged since."""
         self._begin().join()
+        self.stamp.check()  # first: what was counted of a file that changed says nothing
         found, name = self._shape, self.name
         if found.fields != found.records * len(self.header):
             line, fields = self._odd_line()
