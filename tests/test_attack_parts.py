@@ -221,7 +221,7 @@ def test_nearly_everybody_is_settled_at_real_sizes():
     groups = fk.Mondrian().partition(table, policy)
     random, checked = np.random.default_rng(0), 0
     beliefs = found._posteriors
-    for person in random.permutation(table.n_rows)[:400].tolist():
+    for person in random.permutation(table.n_rows)[:80].tolist():
         others = np.flatnonzero(groups == groups[person])
         other = int(random.choice(others))
         codes = np.asarray(table.sensitive_codes).copy()
@@ -233,7 +233,7 @@ def test_nearly_everybody_is_settled_at_real_sizes():
             checked += 1
             assert beliefs.posterior(beliefs.worlds.cell_of[person], codes[person]) != 0
             assert person + 1 not in found.certain
-    assert checked > 20
+    assert checked > 5
 
 
 def test_the_time_budget_is_kept_and_says_what_was_tried():

@@ -40,7 +40,7 @@ _USUAL = tuple(key for key, _ in METHODS if key not in ("jump", "safe", "naive")
 _AROUND = tuple(Fraction(share, 4) for share in (2, 3, 4, 5, 6))
 SECONDS = 60.0
 # Up to how many people a release is attacked, and in how many worlds of each part.
-_ATTACKED, _WORLDS = 10_000, 1_000
+_ATTACKED, _WORLDS = 500, 100
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Candidate:
     method_known : str or None
         What came of an adversary who knows the method; see `Scope`.
     found_out : int or None
-        Of a table of up to 10,000 people, and of Mondrian and FullDomain: people of whom a short
+        Of a table of up to 500 people, and of Mondrian and FullDomain: people of whom a short
         attack proves that a posterior reaches the limit; None where it finds nobody, which proves
         nothing.
     seconds : float or None

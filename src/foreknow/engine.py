@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 
 import duckdb
@@ -248,6 +249,7 @@ class CsvFile:
         self.name = name or path.name
         self.stamp = Stamp([path])
         self._gzip = path.suffix.lower() == ".gz"
+        self._beside: Thread | None = None
         headers = {delimiter: self._header(delimiter) for delimiter in delimiters}
         self.delimiter = max(headers, key=lambda delimiter: len(headers[delimiter]))
         self.header = headers[self.delimiter]
@@ -275,6 +277,7 @@ class CsvFile:
 
     def relation(self, connection: Any) -> Any:
         """Open it in DuckDB; all text, called c0, c1, ...; empty is null, and "" an empty text."""
+        self._begin()
         return connection.read_csv(
             literal(self.path),
             header=True,
@@ -293,6 +296,8 @@ class CsvFile:
 
     def check(self, n_rows: int) -> None:
         """Raise `DataError` unless so many rows are all that the file holds, unchanged since."""
+        self._begin().join()
+        self.stamp.check()  # first: what was counted of a file that changed says nothing
         found, name = self._shape, self.name
         if found.fields != found.records * len(self.header):
             line, fields = self._odd_line()
@@ -321,6 +326,17 @@ class CsvFile:
                 if row and len(row) != len(self.header):
                     return rows.line_num, len(row)
         return 1, len(self.header)
+
+    def _begin(self) -> Thread:
+        """Count records and fields beside the engine, which reads the same file."""
+        if self._beside is None:
+            self._beside = Thread(target=self._count, daemon=True)
+            self._beside.start()
+        return self._beside
+
+    def _count(self) -> None:
+        with suppress(Exception):  # raised again where it is asked for
+            _ = self._shape
 
     @cached_property
     def _shape(self) -> _Shape:
