@@ -12,6 +12,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.data.engines import open_table
+from foreknow.engine import CsvFile
 from foreknow.errors import DataError
 from foreknow.publishing.verification import open_published
 
@@ -179,3 +180,12 @@ def test_a_release_that_changes_after_its_digest_was_taken_is_refused(tmp_path):
     table.write_text(table.read_text().replace("d1\n", "d2\n"))
     with pytest.raises(DataError, match=r"release\.csv changed while it was read"):
         _ = opened.release.counts
+
+
+def test_a_file_that_changed_is_said_to_have_changed_whatever_was_counted_of_it(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("age,disease\n" + "30,flu\n" * 40)
+    file = CsvFile(path)
+    path.write_text("")  # as somebody who writes it anew, when its lines are counted
+    with pytest.raises(DataError, match=r"people\.csv changed while it was read"):
+        file.check(40)
