@@ -19,6 +19,7 @@ from foreknow.errors import InputError, NoSafeRelease, PolicyError, did_you_mean
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS, key_of, method_of
 from foreknow.numbers import Number, as_fraction, as_threshold, shown, whole_number
+from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.publishing.priors import marked
@@ -44,7 +45,7 @@ _ATTACKED, _WORLDS = 500, 100
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Candidate(Plain):
     """A method at a limit: the release that it makes, measured; or why there is none.
 
     Attributes
@@ -88,6 +89,8 @@ class Candidate:
         That `publish` took, with other processes beside it.
     """
 
+    _told = "* safe"
+
     method: str
     limit: Fraction | None
     amounts: Mapping[str, int] = field(default_factory=dict)
@@ -112,12 +115,6 @@ class Candidate:
     def safe(self) -> bool:
         """Whether there is a release that is safe at the limit."""
         return self.status == "safe"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        own = {name.name: getattr(self, name.name) for name in fields(self)}
-        limit = None if self.limit is None else str(self.limit)
-        return {**own, "limit": limit, "amounts": dict(self.amounts), "safe": self.safe}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,6 +142,7 @@ class Comparison(Result):
     """
 
     format = "foreknow comparison"
+    _told = "table=name policy limit queries seed seconds processes complete candidates"
 
     name: str
     policy: Policy
@@ -183,18 +181,8 @@ class Comparison(Result):
         return tuple(own for *_, own in sorted(found, key=lambda each: each[:2]))
 
     def _content(self) -> dict[str, Any]:
-        return {
-            "table": self.name,
-            "policy": self.policy.to_dict(),
-            "limit": None if self.limit is None else str(self.limit),
-            "queries": self.queries,
-            "seed": self.seed,
-            "seconds": self.seconds,
-            "processes": self.processes,
-            "complete": self.complete,
-            "candidates": [each.to_dict() for each in self.candidates],
-            "frontier": [self.candidates.index(each) for each in self.frontier],
-        }
+        frontier = [self.candidates.index(each) for each in self.frontier]
+        return {**super()._content(), "frontier": frontier}
 
     def to_frame(self, library: str = "pandas") -> Any:
         """The candidates as a frame of "pandas", "polars" or "arrow", a row each."""

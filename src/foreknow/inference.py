@@ -29,6 +29,7 @@ from foreknow.data.sights import covered, placed
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean, hinted
 from foreknow.numbers import Number, as_threshold, whole_number
+from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
 from foreknow.publishing.members import OwnRelease, groups_of, table_schema
 from foreknow.result import Result
@@ -51,12 +52,14 @@ _NORMAL = 1.959963984540054  # of 95%
 
 
 @dataclass(frozen=True)
-class Rate:
+class Rate(Plain):
     """How many of some people something holds for, with an interval.
 
     The share lies between `low` and `high` in 95 of 100 samples (Wilson's interval; members of one
     group count as far as they tell of each other).
     """
+
+    _told = "* share"
 
     right: int
     people: int
@@ -81,10 +84,6 @@ class Rate:
         half *= _NORMAL / (1 + _NORMAL**2 / worth)
         low, high = max(middle - half, 0.0), min(middle + half, 1.0)
         return cls(int(right.sum()), n, min(low, share), max(high, share))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {**vars(self), "share": self.share}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

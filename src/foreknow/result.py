@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from foreknow._version import __version__
 from foreknow.output import write_json_for_owner, write_whole
+from foreknow.plain import Plain
 
 if TYPE_CHECKING:
     from foreknow.report.page import Page
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WIDTH = 100
 
 
-class Result(ABC):
+class Result(Plain):
     """What an analysis found: a frozen dataclass that can be kept and shown.
 
     How it is shown is said by the page of its kind, which `foreknow.report` looks up.
@@ -26,14 +26,10 @@ class Result(ABC):
     format: ClassVar[str]
     version: ClassVar[int] = 1
 
-    @abstractmethod
-    def _content(self) -> dict[str, Any]:
-        """Its own plain values."""
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
         head = {"format": self.format, "version": self.version, "foreknow": __version__}
-        return {**head, **self._content()}
+        return {**head, **super().to_dict()}
 
     def to_json(self, path: str | Path) -> None:
         """Write what `to_dict` gives as JSON, for the owner only; whole or not at all."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from foreknow.data.labels import Label
 from foreknow.numbers import CLOSE, Number, as_fraction, significant
+from foreknow.plain import Plain
 
 
 class Witness(Protocol):
@@ -20,7 +21,7 @@ class Witness(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Disclosure:
+class Disclosure(Plain):
     """The highest posterior an adversary can reach, for one sensitive value.
 
     Attributes
@@ -42,6 +43,8 @@ class Disclosure:
         How likely it was before the release, where the disclosure is the highest of all relative
         to that.
     """
+
+    _told = "value probability exact estimated? bounded? prior? witness"
 
     value: Label
     probability: float
@@ -90,18 +93,6 @@ class Disclosure:
             return self.below(bound) or bound >= 1
         exact = self.exact
         return bound >= 1 or (exact is not None and exact <= bound)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Value, probability, exact fraction as text, and witness."""
-        return {
-            "value": self.value,
-            "probability": self.probability,
-            "exact": None if self.exact is None else str(self.exact),
-            **({"estimated": True} if self.estimated else {}),
-            **({"bounded": True} if self.bounded else {}),
-            **({"prior": str(self.prior)} if self.prior is not None else {}),
-            "witness": None if self.witness is None else self.witness.to_dict(),
-        }
 
     def __repr__(self) -> str:
         about = "about " if self.estimated else "at most " if self.bounded else ""

@@ -24,6 +24,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.sparse import IntArray
 from foreknow.numbers import CLOSE
+from foreknow.plain import Plain
 from foreknow.policy.requirement import Point, Requirement
 
 _TENTHS = 10
@@ -32,7 +33,7 @@ _NEAR = 1e-6
 
 
 @dataclass(frozen=True)
-class Tally:
+class Tally(Plain):
     """How many people something is so of."""
 
     people: int  # who have the value, and could be found out
@@ -42,10 +43,6 @@ class Tally:
     # `groups` then is, too, under ``multiset``), or where a release does not say who of the people
     # with a prior has the value
     at_most: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return dict(vars(self))
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ class LearnedReport(Result):
     """
 
     format = "foreknow learned"
+    _told = "release=name sensitive people=counts.n_people groups=counts.n_groups below lessons"
 
     name: str
     sensitive: str
@@ -87,16 +88,6 @@ class LearnedReport(Result):
                 break
             kept.append(lesson)
         return tuple(kept)
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "release": self.name,
-            "sensitive": self.sensitive,
-            "people": self.counts.n_people,
-            "groups": self.counts.n_groups,
-            "below": None if self.below is None else str(self.below),
-            "lessons": [lesson.to_dict() for lesson in self.lessons],
-        }
 
     def __repr__(self) -> str:
         top = max(lesson.probability for lesson in self.lessons)

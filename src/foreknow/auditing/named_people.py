@@ -17,11 +17,12 @@ from foreknow.data.release import Release
 from foreknow.data.windows import Window
 from foreknow.errors import InputError, InternalError
 from foreknow.numbers import significant
+from foreknow.plain import Plain
 from foreknow.result import page_of
 
 
 @dataclass(frozen=True, repr=False)
-class NamedWitness:
+class NamedWitness(Plain):
     """A worst case in which everybody has a name; for the owner of the table only.
 
     Attributes
@@ -45,6 +46,8 @@ class NamedWitness:
         Statements that do not hold in the table: only under ``multiset``, where it may be worst
         that fewer people have the value, more often each.
     """
+
+    _told = "target value probability exact semantics statements untrue"
 
     target: Label
     value: Label
@@ -76,18 +79,6 @@ class NamedWitness:
     def sentence(self) -> str:
         """Say it in words; long lists are cut."""
         return page_of(self).headline
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "target": self.target,
-            "value": self.value,
-            "probability": self.probability,
-            "exact": str(self.exact),
-            "semantics": self.semantics,
-            "statements": list(self.statements),
-            "untrue": list(self.untrue),
-        }
 
     def __repr__(self) -> str:
         many = len(self.statements)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.sparse import IntArray
+from foreknow.plain import Plain
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Model: TypeAlias = Literal["pitman", "zayatz", "snb"]
@@ -37,8 +38,10 @@ ASSUMED: dict[Model, str] = {
 
 
 @dataclass(frozen=True)
-class UniquesEstimate:
+class UniquesEstimate(Plain):
     """What one model says of a population; an estimate, never a verdict."""
+
+    _told = "* assumption"
 
     model: Model  # "pitman", "zayatz" or "snb"
     # people of the population who are unique in it; None where the model has no answer
@@ -53,11 +56,6 @@ class UniquesEstimate:
     def assumption(self) -> str:
         """What the model takes for granted, beside that the table is a simple random sample."""
         return ASSUMED[self.model]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        plain = {**vars(self), "parameters": dict(self.parameters)}
-        return {**plain, "assumption": self.assumption}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray
+from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 
@@ -27,7 +28,7 @@ _CROWDED = "values_and_people"
 
 
 @dataclass(frozen=True)
-class Scope:
+class Scope(Plain):
     """What stands beside the verdicts; None, or nothing, where it is not known.
 
     Attributes
@@ -84,6 +85,12 @@ class Scope:
         Whether others counted the table, so that nobody knows what else it has.
     """
 
+    _told = (
+        "left_out smallest_group groups_of_one without_value unprotected beside suppressed "
+        "method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
+        "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart?"
+    )
+
     left_out: int | None = None
     smallest_group: int = 0
     groups_of_one: int = 0
@@ -112,6 +119,11 @@ class Scope:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))
         object.__setattr__(self, "unprotected", dict(frequent_first))
         object.__setattr__(self, "unrequired", tuple(sorted(self.unrequired)))
+        object.__setattr__(self, "crowded", dict(sorted(self.crowded.items())))
+
+    def _content(self) -> dict[str, Any]:
+        more = {"more_apart": self.more_apart} if self.apart else {}
+        return {**super()._content(), **more}
 
     @classmethod
     def of(cls, release: HasCounts, policy: Policy | None = None) -> Scope:
@@ -178,38 +190,6 @@ class Scope:
             tallied=table is not None and table.tallied,
             **({} if policy is None or several else _single_values(counts, policy.requirements)),
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        some = (
-            *("linked", "values_and_people", "alike", "apart", "more_apart"),
-            *(lists := ("unrequired", "shuffled", "known", "identifiers")),
-            *("assumed", "people_suppressed", "lacking", "crowded", "tallied", "without"),
-        )
-        plain = {key: given for key, given in vars(self).items() if key not in some}
-        for key in lists:
-            if given := getattr(self, key):
-                plain[key] = list(given)
-        if self.assumed:
-            plain["assumed"] = {name: list(of) for name, of in self.assumed.items()}
-        for key in ("lacking", "without"):
-            if given := getattr(self, key):
-                plain[key] = dict(given)
-        if self.people_suppressed:
-            plain["people_suppressed"] = self.people_suppressed
-        for key in ("beside", "suppressed"):
-            plain[key] = None if plain[key] is None else list(plain[key])
-        plain["unprotected"] = dict(self.unprotected)
-        plain |= {key: True for key in ("linked", "tallied") if getattr(self, key)}
-        if self.values_and_people is not None:
-            plain["values_and_people"] = list(self.values_and_people)
-        if self.crowded:
-            plain["crowded"] = {name: list(of) for name, of in sorted(self.crowded.items())}
-        if self.alike:
-            plain["alike"] = [list(values) for values in self.alike]
-        if self.apart:
-            plain["apart"], plain["more_apart"] = list(self.apart), self.more_apart
-        return plain
 
 
 def _single_values(counts: GroupCounts, every: Iterable[Requirement]) -> dict[str, Any]:

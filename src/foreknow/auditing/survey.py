@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError, did_you_mean
 from foreknow.methods.fulldomain.lattice import Lattice, Node, label_of_level
 from foreknow.methods.fulldomain.rollup import Rollup
+from foreknow.plain import Plain
 from foreknow.result import Result
 
 Kind: TypeAlias = Literal["implications", "negations"]
@@ -36,7 +37,7 @@ _DIGITS = 12
 
 
 @dataclass(frozen=True)
-class SurveyedNode:
+class SurveyedNode(Plain):
     """One generalization.
 
     Attributes
@@ -89,6 +90,7 @@ class LatticeSurvey(Result):
     """
 
     format = "foreknow survey"
+    _told = "table=name sensitive people attributes tops kind knowledge nodes"
 
     attributes: tuple[str, ...]
     tops: Node
@@ -143,21 +145,6 @@ class LatticeSurvey(Result):
         """The worst disclosure of a node with its fraction and witness, worked out again."""
         node = self._lattice.node(self._number(tuple(levels)))
         return _ADVERSARIES[self.kind](k).disclosure(self._rollup.view(node).counts)
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "table": self.name,
-            "sensitive": self.sensitive,
-            "people": self.people,
-            "attributes": list(self.attributes),
-            "tops": list(self.tops),
-            "kind": self.kind,
-            "knowledge": list(self.knowledge),
-            "nodes": [
-                {key: list(x) if isinstance(x, tuple) else x for key, x in vars(node).items()}
-                for node in self.nodes
-            ],
-        }
 
     def __repr__(self) -> str:
         pieces = ", ".join(map(str, self.knowledge))

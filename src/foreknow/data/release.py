@@ -32,11 +32,12 @@ from foreknow.data.people import Members, Signatures
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema, check_semantics, semantics_of_each
 from foreknow.errors import SchemaError, UnsupportedError, did_you_mean, hinted
+from foreknow.plain import Plain
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized
 
 
-class Release:
+class Release(Plain):
     """A release to be audited: who is in which group, and the sensitive values of each group.
 
     Make one with `from_groups`, `from_generalized` or `from_bucketized`. Nothing is counted
@@ -67,6 +68,11 @@ class Release:
     >>> Release.from_groups(table, group="gid", sensitive="disease").counts
     GroupCounts(2 groups, 3 people, 2 values, single)
     """
+
+    _told = (
+        "name group_columns people=counts.n_people groups=counts.n_groups semantics "
+        "values=counts.n_values"
+    )
 
     def __init__(
         self,
@@ -712,17 +718,6 @@ class Release:
         """What messages call the table, or the tables of values that are published apart."""
         names = {each.table.name for each in (self._tables, *self._apart.values())}
         return " and ".join(sorted(names))
-
-    def to_dict(self) -> dict[str, Any]:
-        """What is known of the release."""
-        return {
-            "name": self.name,
-            "group_columns": list(self.group_columns),
-            "people": self.counts.n_people,
-            "groups": self.counts.n_groups,
-            "semantics": self.semantics,
-            "values": self.counts.n_values,
-        }
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"

@@ -32,6 +32,7 @@ from foreknow.documents import toml_key, toml_value
 from foreknow.errors import DataError, PolicyError, UnsupportedError, hinted, memory_for
 from foreknow.numbers import percentage
 from foreknow.output import write_new
+from foreknow.plain import Plain
 from foreknow.policy.policy import Policy, PublishOptions
 from foreknow.policy.requirement import Requirement
 from foreknow.text import one_line, people_text, some
@@ -98,7 +99,7 @@ _WIDTH = 94  # of comments
 
 
 @dataclass(frozen=True)
-class ColumnSuggestion:
+class ColumnSuggestion(Plain):
     """What a column is suggested to be, and why.
 
     Attributes
@@ -124,7 +125,7 @@ class ColumnSuggestion:
 
 
 @dataclass(frozen=True, eq=False)
-class PolicySuggestion:
+class PolicySuggestion(Plain):
     """A first policy for a table, which it can keep; see `suggest_policy`.
 
     Attributes
@@ -139,6 +140,8 @@ class PolicySuggestion:
         What was found out about the limit, a sentence each.
     """
 
+    _told = "table=name rows columns policy notes"
+
     name: str
     rows: int
     columns: tuple[ColumnSuggestion, ...]
@@ -149,16 +152,6 @@ class PolicySuggestion:
     def questions(self) -> tuple[str, ...]:
         """What needs a decision, a sentence for each column."""
         return tuple(f"{each.name}: {each.question}" for each in self.columns if each.question)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "table": self.name,
-            "rows": self.rows,
-            "columns": [dict(vars(each)) for each in self.columns],
-            "policy": self.policy.to_dict(),
-            "notes": list(self.notes),
-        }
 
     def to_toml(self) -> str:
         """The policy file, with what was found about each column and limit as comments."""

@@ -14,11 +14,12 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError
+from foreknow.plain import Plain
 from foreknow.result import card_of
 
 
 @dataclass(frozen=True)
-class Utility:
+class Utility(Plain):
     """Measures of one release.
 
     Attributes
@@ -41,6 +42,11 @@ class Utility:
         What each quasi-identifier counts in `average_ncp`, beside 1; see `PublishOptions`.
     """
 
+    _told = (
+        "people groups average_group_size smallest_group largest_group discernibility ncp "
+        "grids weights? average_ncp"
+    )
+
     people: int
     groups: int
     average_group_size: float
@@ -60,13 +66,6 @@ class Utility:
 
     def _repr_html_(self) -> str:
         return card_of(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        own = {**vars(self), "ncp": dict(self.ncp), "grids": dict(self.grids)}
-        del own["weights"]
-        weights = {"weights": dict(self.weights)} if self.weights else {}
-        return {**own, **weights, "average_ncp": self.average_ncp}
 
 
 def utility_of(

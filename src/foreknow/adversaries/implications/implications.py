@@ -36,6 +36,7 @@ from foreknow.data.labels import Label, in_order
 from foreknow.data.windows import Windows
 from foreknow.errors import InputError, UnsupportedError, hints
 from foreknow.numbers import CLOSE, Number, as_threshold
+from foreknow.plain import Plain
 from foreknow.settings import Amount, Settings
 
 
@@ -359,8 +360,10 @@ class Negations:
 
 
 @dataclass(frozen=True)
-class Implication:
+class Implication(Plain):
     """If someone has a value, then the target has the target's value."""
+
+    _told = "group person value"
 
     group: Label  # of the person it begins with
     person: int  # tells people of a group apart; 0 is the target, others begin with 1
@@ -369,12 +372,14 @@ class Implication:
 
 
 @dataclass(frozen=True)
-class ImplicationsWitness:
+class ImplicationsWitness(Plain):
     """Implications that attain a breach probability, whichever members of the groups are meant.
 
     All end with "then the target has the value". One that begins with the target itself says
     that the target does not have that other value.
     """
+
+    _told = "target_group implications"
 
     value: Label  # what the adversary infers
     target_group: Label
@@ -392,16 +397,6 @@ class ImplicationsWitness:
                 other = f"person {each.person} of group {each.group!r}"
                 said.append(f"if {other} has {each.value!r}, then the target has {self.value!r}")
         return said
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "target_group": self.target_group,
-            "implications": [
-                {"group": each.group, "person": each.person, "value": each.value}
-                for each in self.implications
-            ],
-        }
 
 
 def witness_of(counts: GroupCounts, plan: Plan) -> ImplicationsWitness:

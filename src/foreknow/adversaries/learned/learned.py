@@ -29,6 +29,7 @@ from foreknow.data.people import Signatures
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, InputError, UnsupportedError
 from foreknow.numbers import Number, as_fraction, whole_number
+from foreknow.plain import Plain
 from foreknow.settings import FromOne, Settings
 from foreknow.settings import Number as NumberSetting
 
@@ -49,8 +50,10 @@ class LearnedSettings(Settings):
 
 
 @dataclass(frozen=True)
-class LearnedWitness:
+class LearnedWitness(Plain):
     """The person of whom the adversary becomes surest."""
+
+    _told = "* alone"
 
     value: Label
     group: Label  # of the person
@@ -69,13 +72,9 @@ class LearnedWitness:
         """How sure the group alone makes."""
         return Fraction(self.holders, self.size)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {**vars(self), "signature": dict(self.signature), "alone": str(self.alone)}
-
 
 @dataclass(frozen=True)
-class Guesses:
+class Guesses(Plain):
     """How many people are guessed right, if everybody is guessed to have what is likeliest.
 
     Attributes
@@ -92,10 +91,6 @@ class Guesses:
     statistics: float
     groups: float
     measured: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return dict(vars(self))
 
     def __repr__(self) -> str:
         shares = (

@@ -30,13 +30,14 @@ from foreknow.data.people import Signature, Signatures
 from foreknow.data.sparse import IntArray, order_of
 from foreknow.errors import DataError, UnsupportedError
 from foreknow.numbers import CLOSE
+from foreknow.plain import Plain
 
 # So many people at most are compared by fractions to find whose prior grew most.
 _MOST_GAINS = 1024
 
 
 @dataclass(frozen=True)
-class PriorsWitness:
+class PriorsWitness(Plain):
     """The person of whom the adversary becomes surest."""
 
     value: Label
@@ -48,14 +49,12 @@ class PriorsWitness:
     holders: int  # occurrences of the value in it
     prior: Fraction  # how likely the value was before the release
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {**vars(self), "signature": dict(self.signature), "prior": str(self.prior)}
-
 
 @dataclass(frozen=True)
-class Gain:
+class Gain(Plain):
     """How many times as likely something became by a release."""
+
+    _told = "ratio exact posterior"
 
     posterior: Disclosure  # the highest relative to its prior
 
@@ -76,15 +75,6 @@ class Gain:
         """The person of whom it is so."""
         found = self.posterior.witness
         return found if isinstance(found, PriorsWitness) else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        exact = self.exact
-        return {
-            "ratio": self.ratio,
-            "exact": None if exact is None else str(exact),
-            "posterior": self.posterior.to_dict(),
-        }
 
     def __repr__(self) -> str:
         return f"Gain({self.ratio:.6g} times the prior, {self.posterior!r})"

@@ -12,6 +12,7 @@ from typing import Any
 
 from foreknow.data.labels import Label, Labels
 from foreknow.numbers import Number, as_fraction, significant
+from foreknow.plain import Plain
 
 # Rows of a table in a notebook.
 _ROWS = 20
@@ -29,7 +30,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Posterior:
+class Posterior(Plain):
     """The probability that a person has a value, given what is known.
 
     Attributes
@@ -43,6 +44,8 @@ class Posterior:
         What the release alone says, with the prior if there is one; None where even that is out
         of reach.
     """
+
+    _told = "person value probability exact estimated interval before"
 
     person: Label
     value: Label
@@ -80,18 +83,6 @@ class Posterior:
         """
         most = as_fraction(self.interval[1]) if self.exact is None else self.exact
         return most < as_fraction(threshold)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; fractions as texts."""
-        return {
-            "person": self.person,
-            "value": self.value,
-            "probability": self.probability,
-            "exact": None if self.exact is None else str(self.exact),
-            "estimated": self.estimated,
-            "interval": list(self.interval),
-            "before": None if self.before is None else str(self.before),
-        }
 
     def __repr__(self) -> str:
         low, high = self.interval

@@ -36,6 +36,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, name_of_set
 from foreknow.errors import ContradictionError, InputError, StatementError, UnsupportedError
 from foreknow.numbers import CLOSE, Number, whole_number
+from foreknow.plain import Plain
 
 Answer: TypeAlias = "Fraction | Estimate"
 
@@ -325,20 +326,15 @@ def fewest(
 
 
 @dataclass(frozen=True)
-class StatementsWitness:
+class StatementsWitness(Plain):
     """The person of whom a value is most likely; `to_dict` names their group only."""
+
+    _told = "group interval"  # which name nobody
 
     person: Label
     value: Label
     group: Label
     interval: tuple[float, float] | None  # of an estimate
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, which name nobody."""
-        return {
-            "group": self.group,
-            "interval": None if self.interval is None else list(self.interval),
-        }
 
 
 def _best_unnamed(

@@ -11,6 +11,7 @@ from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
 from foreknow.documents import from_toml
 from foreknow.evidence import EvidenceReport
 from foreknow.numbers import percentage, significant
+from foreknow.plain import Plain
 from foreknow.publishing import CERTIFICATE, REPORT
 from foreknow.report.exposed import MEANING, exposed_figure, exposed_grid
 from foreknow.report.knowledge import describe
@@ -61,17 +62,14 @@ _ALL = 1000
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Plain):
     """A question of a guidance: what was measured of it, and what its reader must add."""
+
+    _told = "question measured to_fill_in=to_fill"
 
     question: str
     measured: tuple[str, ...] = ()
     to_fill: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        given = list(self.measured), list(self.to_fill)
-        return {"question": self.question, "measured": given[0], "to_fill_in": given[1]}
 
 
 class EvidencePage(Page[EvidenceReport]):

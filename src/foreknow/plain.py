@@ -1,0 +1,52 @@
+"""Plain values: what JSON has of a result, by its fields or by the few words that it declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from fractions import Fraction
+from operator import attrgetter
+from typing import Any, ClassVar
+
+
+class Plain:
+    """Has plain values for JSON: all its fields, or what `_told` names, as ``key=attribute.of.it``.
+
+    ``*`` stands for all public fields; a key that ends with ``?`` is left out where it is empty,
+    False or 0, but not where it is the fraction 0.
+    """
+
+    _told: ClassVar[str] = "*"
+
+    def _content(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for word in self._told.split():
+            if word == "*":
+                own: Any = self
+                names = [each.name for each in fields(own) if not each.name.startswith("_")]
+                found |= {name: getattr(self, name) for name in names}
+                continue
+            key, _, path = word.partition("=")
+            given = attrgetter(path or key.rstrip("?"))(self)
+            if given or not key.endswith("?") or isinstance(given, Fraction):
+                found[key.rstrip("?")] = given
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; fractions as text."""
+        return {key: plain(given) for key, given in self._content().items()}
+
+
+def plain(given: Any) -> Any:
+    """A value as JSON has it: fractions as text, sequences as lists, results by their `to_dict`.
+
+    >>> plain({"share": Fraction(1, 2), "by": ("age", None)})
+    {'share': '1/2', 'by': ['age', None]}
+    """
+    if hasattr(given, "to_dict"):
+        return given.to_dict()
+    if isinstance(given, Fraction):
+        return str(given)
+    if isinstance(given, Mapping):
+        return {key: plain(each) for key, each in given.items()}
+    return [plain(each) for each in given] if isinstance(given, (tuple, list)) else given
