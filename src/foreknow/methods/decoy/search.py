@@ -28,7 +28,7 @@ from foreknow.policy.ledger import PolicyEvaluation
 _log = logging.getLogger(__name__)
 # Cuts that are considered; draws by which it is foreseen how often one would be refused, and more
 # that a level's groups share: much hangs on the first ones.
-_TURNS, _FEWEST, _MOST, _SURELY = 16, 8, 32, 1024
+_TURNS, _FEWEST, _MOST, _SURELY = 16, 8, 32, 256
 # A cut that is accepted so often is tried, though another may have more gain at some risk; and one
 # that is accepted less often than the second is not.
 _OFTEN, _SELDOM = 0.8, 0.15
