@@ -97,6 +97,7 @@ def attack(
     """
     from foreknow.adversaries.algorithm import attack as run
     from foreknow.data.microdata import Microdata
+    from foreknow.methods.registry import method_of
     from foreknow.publishing.members import OwnRelease
 
     start = time.monotonic()
@@ -115,7 +116,7 @@ def attack(
         raise InputError("--members goes with --release FOLDER")
     rules = chosen(rules, settings, method=named, form=form)
     schema = rules.needed_schema
-    used = _method_of(rules) if own is None else own
+    used = method_of(rules.options.method, rules) if own is None else own
     if published is not None and own is None:
         _refuse_other_method(published, used)
     with output.progress("Attacking"):
@@ -139,12 +140,6 @@ def attack(
 
     output.show(found, AttackPage(found, names))
     raise typer.Exit(code)
-
-
-def _method_of(rules: Policy) -> Any:
-    from foreknow.methods.registry import method_of
-
-    return method_of(rules.options.method, rules)
 
 
 def _as_published(own: OwnRelease, rules: Policy, said: bool) -> Policy:
@@ -198,10 +193,9 @@ def _seeds(given: str) -> list[int]:
 
 def _names(microdata: Microdata, person: str | None) -> list[object]:
     """What the rows' people are called."""
-    from foreknow.data.engines import open_table
     from foreknow.data.engines.columns import fetch
 
     column = microdata.schema.naming(person).person
     assert column is not None
-    named: list[object] = fetch(open_table(microdata.source), [column]).column(column).to_pylist()
+    named: list[object] = fetch(microdata.source, [column]).column(column).to_pylist()
     return named

@@ -95,8 +95,7 @@ class Columns:
                 "either --group COLUMN or --quasi-identifiers COLUMN,COLUMN"
             )
         semantics = check_semantics(self.semantics or "single")
-        names = (self.quasi_identifiers or "").split(",") if self.group is None else []
-        names = [name.strip() for name in names]
+        names = listed(self.quasi_identifiers or "")
         roles: dict[str, Any] = {"sensitive": self.sensitive, "person": self.person}
         table = open_table(path, reading)
         require(table, [*names, *(column for column in roles.values() if column is not None)])
@@ -151,8 +150,10 @@ def open_whole(path: Path, policy: Path | None, columns: Columns, reading: Readi
     if policy is None and not is_published(path):
         return columns.open(path, reading)
     if policy is None:
+        from foreknow.publishing.verification import open_published
+
         columns.refuse_beside_certificate(path)
-        return open_published(path, None)
+        return open_published(path).release
     columns.refuse_beside_policy()
     rules = load_policy(policy, reading)
     return open_release(path, rules, columns.group, columns.person)
@@ -184,11 +185,13 @@ def open_release(
     path: Path, rules: Policy, group: str | None, person: str | None = None
 ) -> Release:
     """Open a release as a policy, the options or its certificate describe it."""
+    from foreknow.data.release import Release
+    from foreknow.publishing.verification import open_published
+
     if is_published(path):
         if person is not None:
             raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
-        return open_published(path, rules.schema)
-    from foreknow.data.release import Release
+        return open_published(path, rules.schema).release
 
     schema = rules.needed_schema
     if person is not None:
@@ -270,7 +273,7 @@ def open_raw(path: Path, policy: Path | None, columns: Columns, reading: Reading
             "say what the columns are: --policy FILE, which may give them hierarchies; or "
             "--sensitive COLUMN and --quasi-identifiers COLUMN,COLUMN"
         )
-    names = [name.strip() for name in columns.quasi_identifiers.split(",")]
+    names = listed(columns.quasi_identifiers)
     schema = Schema(quasi_identifiers=names, sensitive=columns.sensitive)
     return Microdata(path, schema, reading)
 
@@ -280,13 +283,6 @@ def is_published(path: Path) -> bool:
     from foreknow.publishing import CERTIFICATE
 
     return path.is_dir() and (path / CERTIFICATE).is_file()
-
-
-def open_published(folder: Path, schema: Schema | None) -> Release:
-    """Open what `foreknow publish` wrote; a schema, if given, must be that of the certificate."""
-    from foreknow.publishing.verification import open_published as opened
-
-    return opened(folder, schema).release
 
 
 def say_scope(release: Release) -> None:

@@ -59,19 +59,16 @@ def learned_note(tables: list[PriorTable]) -> str:
 
 
 def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
-    def mark(adversary: Any) -> Any:
-        if not isinstance(adversary, Priors):
-            return adversary
-        tables = [
-            replace(t, learned=t.learned or _is_own(t, microdata, requirement.sensitive))
-            for t in adversary.tables
-        ]
-        return replace(adversary, source=tables)
-
-    given = requirement.adversary
-    if isinstance(given, (list, tuple)):
-        return replace(requirement, adversary=[(mark(one), below) for one, below in given])
-    return replace(requirement, adversary=mark(given))
+    points = []
+    for point in requirement.points:
+        if isinstance(point.adversary, Priors):
+            tables = [
+                replace(t, learned=t.learned or _is_own(t, microdata, requirement.sensitive))
+                for t in point.adversary.tables
+            ]
+            point = point._replace(adversary=replace(point.adversary, source=tables))
+        points.append(point)
+    return requirement.at(points) if points else requirement
 
 
 def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = None) -> bool:

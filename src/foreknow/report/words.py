@@ -175,7 +175,7 @@ def interval_text(probability: float, low: float, high: float, digits: int = 0) 
 _SHORT = 11
 
 
-def chance_text(exact: Fraction) -> str:
+def chance_text(exact: Fraction, digits: int = 1) -> str:
     """Write a probability as a percentage, and as a fraction where that is short.
 
     >>> chance_text(Fraction(1, 3)), chance_text(Fraction(1))
@@ -185,7 +185,7 @@ def chance_text(exact: Fraction) -> str:
         return "above 99.9999%"
     if 0 < exact < Fraction(1, 1_000_000):
         return "below 0.0001%"
-    said = percent(Disclosure(None, float(exact), lambda: exact), Fraction(0), 1)
+    said = percent(Disclosure(None, float(exact), lambda: exact), Fraction(0), digits)
     fraction = str(exact)
     return f"{said} ({fraction})" if "/" in fraction and len(fraction) <= _SHORT else said
 

@@ -33,16 +33,13 @@ class _Box(NamedTuple):
 
 
 class _Nodes:
-    """Some nodes, of which one may be at or above, or at or below, another."""
+    """Some nodes, of which one may be at or above another."""
 
     def __init__(self, width: int) -> None:
         self._levels = np.empty((0, width), dtype=np.int16)
 
     def add(self, node: Node) -> None:
         self._levels = np.vstack((self._levels, np.array(node, dtype=np.int16)))
-
-    def any_below(self, node: Node) -> bool:
-        return bool((self._levels <= np.array(node)).all(axis=1).any())
 
     def any_above(self, node: Node) -> bool:
         return bool((self._levels >= np.array(node)).all(axis=1).any())
@@ -62,8 +59,7 @@ class BestFirst:
         self.best: Node | None = None
         self.gap = 0.0
         self._rollup, self._judge, self._loss, self._until = rollup, judge, loss, until
-        width = len(rollup.tops)
-        self.plain, self.hopeless = _Nodes(width), _Nodes(width)
+        self.hopeless = _Nodes(len(rollup.tops))
         self._fewest: dict[Node, int] = {}
 
     @property
@@ -89,8 +85,6 @@ class BestFirst:
             if found.safe:
                 if found.outliers is not None:
                     self.suppressed[node] = int(view.people[found.outliers].sum())
-                elif self._judge.monotone:
-                    self.plain.add(node)
                 self.losses[node] = self._loss.of(view, found.outliers)
                 if self.best is None or self._place(node) < self._place(self.best):
                     self.best = node

@@ -23,8 +23,8 @@ from foreknow.methods.fulldomain.losses import OBJECTIVES, Objective, loss_by
 from foreknow.methods.fulldomain.rollup import Rollup, View
 from foreknow.methods.fulldomain.search import LatticeSearch, OutOfTime
 from foreknow.methods.fulldomain.suppression import Judge, Judged
-from foreknow.methods.protocol import ADVICE, Grouping, Traits, share_of_people
-from foreknow.numbers import Number
+from foreknow.methods.protocol import ADVICE, Grouper, Grouping, Traits, share_of_people
+from foreknow.numbers import Number, is_real
 from foreknow.policy.policy import Policy
 from foreknow.settings import Number as NumberSetting
 from foreknow.settings import Settings
@@ -49,7 +49,7 @@ class FullDomainSettings(Settings):
 
 @hints(ADVICE)
 @dataclass(frozen=True)
-class FullDomain:
+class FullDomain(Grouper):
     """Full-domain generalization: one level of each hierarchy, the same for everybody.
 
     Everybody's value of one quasi-identifier is published at the same level: all ages in
@@ -113,33 +113,8 @@ class FullDomain:
                 f"FullDomain: cannot find {self.find!r}{did_you_mean(_text(self.find), _FINDS)}"
             )
         share_of_people("FullDomain: suppression", self.suppression)
-        if self.seconds is not None and not (_is_number(self.seconds) and self.seconds > 0):
+        if self.seconds is not None and not (is_real(self.seconds) and self.seconds > 0):
             raise InputError(f"FullDomain: seconds must be above 0, not {self.seconds!r}")
-
-    def partition(
-        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
-    ) -> IntArray:
-        """Group the rows of a table.
-
-        Parameters
-        ----------
-        microdata : Microdata
-        policy : Policy
-        seed : int, optional
-            Ignored: the method is deterministic.
-
-        Returns
-        -------
-        int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; suppressed people are the last
-            group. -1 for a row that is left out because its sensitive value is missing.
-
-        Raises
-        ------
-        NoSafeRelease
-            If no node is safe, or none was found in time.
-        """
-        return self.search(microdata, policy).groups
 
     def grouping(
         self,
@@ -367,7 +342,3 @@ def _numbered(n_groups: int, outliers: Any) -> tuple[IntArray, int | None]:
 
 def _text(given: Any) -> str:
     return given if isinstance(given, str) else ""
-
-
-def _is_number(given: Any) -> bool:
-    return isinstance(given, (int, float)) and not isinstance(given, bool)
