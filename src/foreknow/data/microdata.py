@@ -609,7 +609,7 @@ class Microdata:
     def digest(self, key: bytes) -> str:
         """Keyed BLAKE2b-256 of the published quasi-identifiers and sensitive values, as hex.
 
-        Whoever lacks the key cannot test guesses of the table against it.
+        Without the key nobody can test guesses of the table against it.
         """
         state = hashlib.blake2b(key=key, digest_size=32)
         for column in self._read.columns:
