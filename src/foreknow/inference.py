@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.learned.expectation import LEARNING, Expected, Layout
 from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
-from foreknow.data.engines.columns import codes_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import Release
 from foreknow.data.sights import covered, placed
@@ -357,7 +356,7 @@ def _case(release: Any, people: Any, policy: Any, members: Any, sensitive: str |
     generalized = opened.by_values
     known = opened.layout.seen(column.name).known
     beside = known if generalized else dict.fromkeys((*schema.other, *known))
-    more = [_codes(microdata, name) for name in beside]
+    more = [microdata.column(name) for name in beside]
     exact, boxes, plain = [], [], []
     labels: Any = counts.groups
     for attribute in microdata.attributes:
@@ -371,10 +370,10 @@ def _case(release: Any, people: Any, policy: Any, members: Any, sensitive: str |
         at = {label: i for i, label in enumerate(inside)}
         each = np.stack([_boxed(shown, mask) for mask in inside.values()])
         boxes.append(each[np.array([at[label] for label in own])][groups])
-    aside = [_labels(codes, size) for codes, size in more]
+    aside = [_labels(codes, len(values)) for codes, values in more]
     if known:  # who differs in what is known is told apart
-        divide = [_codes(microdata, name) for name in known]
-        sizes = [counts.n_groups, *(size for _, size in divide)]
+        divide = [microdata.column(name) for name in known]
+        sizes = [counts.n_groups, *(len(values) for _, values in divide)]
         groups = combine([groups, *(codes for codes, _ in divide)], sizes)[0].astype(np.int64)
     base = np.hstack([*plain, *aside])
     return _Case(
@@ -495,15 +494,6 @@ def _labels(codes: NDArray[Any], size: int) -> FloatArray:
     held = np.flatnonzero(codes >= 0)
     found[held, codes[held]] = 1.0
     return found
-
-
-def _codes(microdata: Microdata, name: str) -> tuple[IntArray, int]:
-    """A column beside, as codes of everybody, and how many labels it has."""
-    for column in microdata.sensitives:
-        if column.name == name:
-            return column.codes.astype(np.int64), len(column.domain)
-    codes, distinct = codes_of(microdata.other().column(name))
-    return codes.astype(np.int64), len(distinct)
 
 
 # ---- guesses ----------------------------------------------------------------------------------

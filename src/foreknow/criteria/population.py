@@ -111,11 +111,11 @@ class Population:
         """What a verifier can read: the file as it is, or the columns as texts."""
         if isinstance(self.at, Path) and self.at.suffix.lower() in (".csv", ".parquet"):
             return self.at
-        from foreknow.data.engines.population import table_of_texts
+        from foreknow.data.engines.population import texts_of_everybody
 
         points = self._points(self.columns)
         texts = [falling.texts for falling in points.falling]
-        return table_of_texts(list(zip(self.columns, points.columns, texts, strict=True)))
+        return texts_of_everybody(list(zip(self.columns, points.columns, texts, strict=True)))
 
     def digest(self) -> str:
         """What the columns hold, whatever the order of rows: a BLAKE2b digest."""

@@ -32,7 +32,7 @@ from foreknow.utility.lines import (
     line_of,
     lines_of,
 )
-from foreknow.utility.utility import groups_of_people
+from foreknow.utility.utility import given_groups
 
 FloatArray: TypeAlias = NDArray[np.float64]
 # What some cells have for some queries, shape (cells, queries).
@@ -268,7 +268,7 @@ def shown_by_groups(
     styles: Mapping[str, str],
 ) -> Boxes | Buckets:
     """What a release of these groups would show of some attributes."""
-    used, of_person = np.unique(groups_of_people(microdata, groups), return_inverse=True)
+    used, of_person = np.unique(given_groups(microdata, groups), return_inverse=True)
     n_groups, of_person = len(used), of_person.reshape(-1).astype(np.int64)
     counts = microdata.counts(of_person)
     if form == "generalized":

@@ -11,7 +11,7 @@ from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, NOT_JUDGED
 from foreknow.comparison import Candidate, Comparison
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
 from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
-from foreknow.report.pages.utility import share_text
+from foreknow.report.pages.utility import measure_text
 from foreknow.report.words import limit_text, listing, number, percent, some, visible
 
 _NOTHING = "–"
@@ -83,7 +83,7 @@ class ComparisonPage(Page[Comparison]):
                     risk_text(each),
                     _NOTHING if each.groups is None else number(each.groups),
                     _over_text(each),
-                    known_text(each),
+                    method_text(each),
                     _NOTHING if each.seconds is None else f"{each.seconds:,.1f}",
                 )
             )
@@ -187,10 +187,10 @@ def _loss_text(each: Candidate) -> str:
 
 
 def _share_text(share: float | None) -> str:
-    return _NOTHING if share is None else share_text(share)
+    return _NOTHING if share is None else measure_text(share)
 
 
-def known_text(each: Candidate) -> str:
+def method_text(each: Candidate) -> str:
     """Whether it holds against an adversary who knows the method."""
     if each.found_out is not None:
         return f"{number(each.found_out)} out"
@@ -248,6 +248,6 @@ def _hover(each: Candidate) -> str:
         f"how sure: {risk_text(each)}; query error: {_share_text(each.query_error)}",
         f"{some(each.groups or 0, 'group', 'groups')}, NCP {_loss_text(each)}",
         f"over the policy's limits: {_over_text(each)}",
-        f"against an adversary who knows the method: {known_text(each)}",
+        f"against an adversary who knows the method: {method_text(each)}",
     ]
     return "\n".join(lines)
