@@ -394,29 +394,6 @@ def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     return Profiles(value, group, n, s, slack_multiset(n, others), others, counts, l)
 
 
-def distinct_cells(counts: GroupCounts, l: int) -> IntArray | None:
-    """The first cell of each profile; None where that cannot be looked up."""
-    if counts.semantics != "single":
-        return None
-    tops = [counts.top_sums(most) for most in (l + 1, l)]
-    columns = [counts.sizes, *tops]
-    spans = [int(column.max(initial=0)) + 1 for column in columns]
-    most, largest = int(np.prod(spans, dtype=float)), int(counts.counts.max(initial=0)) + 1
-    if most * largest * counts.n_values > len(counts.codes):
-        return None
-    of_group = np.ravel_multi_index(columns, spans).astype(np.int32)
-    keys = of_group[counts.cell_groups]
-    keys *= np.int32(largest)
-    keys += counts.counts.astype(np.int32)
-    keys *= np.int32(counts.n_values)
-    keys += counts.codes.astype(np.int32)
-    # The first that is written last stays.
-    kept: type = np.int32 if len(keys) < 2**31 else np.int64
-    first: NDArray[Any] = np.full(most * largest * counts.n_values, -1, dtype=kept)
-    first[keys[::-1]] = np.arange(len(keys) - 1, -1, -1, dtype=kept)
-    return np.sort(first[first >= 0]).astype(np.int64)
-
-
 def _slack_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:
     """What cells have to spare under ``set``, and which of them have exactly the same."""
     l = min(l, int(np.diff(counts.offsets).max(initial=0)))
