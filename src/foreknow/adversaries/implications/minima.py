@@ -250,7 +250,6 @@ class ImplicationsMeasure:
     """What a ledger keeps of groups against implications: M(h), and the least W(x) of targets."""
 
     has_fractions: ClassVar[bool] = False
-    by_values: ClassVar[None] = None
 
     def __init__(self, k: int, wanted: Mask | None) -> None:
         self.k = k
@@ -296,6 +295,10 @@ class ImplicationsMeasure:
         return cells
 
     def exact(self, detail: Any) -> Fraction:
+        """Never asked for."""
+        raise NotImplementedError
+
+    def fewest_leaving(self, counts: GroupCounts) -> IntArray:
         """Never asked for."""
         raise NotImplementedError
 
