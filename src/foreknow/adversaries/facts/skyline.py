@@ -7,6 +7,7 @@ point it tries, everything is worked out from the undominated profiles of each l
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -193,7 +194,7 @@ def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
             break
         k, m, stairs = most, 0, list[tuple[int, int, int]]()
         while withstands(l, 0, m):
-            k = _last(partial(_at_k, withstands, l, m), 0, k)
+            k = _last(lambda k, l=l, m=m: withstands(l, k, m), 0, k)  # type: ignore[misc]
             m = _last(partial(withstands, l, k), m, most)
             stairs.append((l, k, m))
             m += 1
@@ -202,20 +203,13 @@ def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
     return sorted(found)
 
 
-def _at_k(withstands: Callable[[int, int, int], bool], l: int, m: int, k: int) -> bool:
-    return withstands(l, k, m)
-
-
 def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
     """The last of some numbers for which something holds, which holds for the first of them."""
     step = 1
     while low + step <= high and holds(low + step):
         low, step = low + step, 2 * step
-    high = min(high, low + step - 1)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle - 1)
-    return low
+    beyond = range(low + 1, min(high, low + step - 1) + 1)
+    return low + bisect_left(beyond, True, key=lambda amount: not holds(amount))
 
 
 def knowledge_skylines(release: HasCounts, confidence: Number) -> dict[Label, Skyline]:
