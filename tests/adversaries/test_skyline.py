@@ -277,7 +277,7 @@ def test_skylines_are_the_same_a_few_values_at_a_time(semantics, monkeypatch):
         groups = [[person() for _ in range(rng.randint(1, 9))] for _ in range(rng.randint(1, 8))]
         counts = fk.GroupCounts.from_people(groups, semantics=semantics)
         whole.append((groups, fk.knowledge_skylines(counts, "2/3")))
-    for name, small in (("_FEW", 0), ("_BLOCK", 4), ("_AT_ONCE", 0), ("_REMEMBERED", 0)):
+    for name, small in (("_FEW", 0), ("_BLOCK", 4), ("_FRONTS_BLOCK", 4), ("_REMEMBERED", 0)):
         monkeypatch.setattr(skylines, name, small)
     for groups, expected in whole:
         same(fk.GroupCounts.from_people(groups, semantics=semantics), expected, "2/3")

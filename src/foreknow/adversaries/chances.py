@@ -14,6 +14,7 @@ import numpy as np
 
 from foreknow.adversaries.protocol import FloatArray, Mask
 from foreknow.data.sparse import IntArray, distinct
+from foreknow.numbers import CLOSE
 
 # Fractions that are worked out at once: all cells near a limit have few kinds, as a rule.
 _AT_ONCE = 1 << 16
@@ -43,6 +44,31 @@ class Chances:
     overlap: bool = False
     # numbers that are equal where the chances of cells are; few, as a rule
     alike: IntArray | None = None
+
+    @classmethod
+    def of_holders(
+        cls,
+        group: IntArray,
+        value: IntArray,
+        holders: IntArray,
+        odds: FloatArray,
+        exact: Callable[[IntArray], list[Fraction | None]],
+    ) -> Chances:
+        """Of those who have a value in a group, by the odds against each of them."""
+        chance = 1 / (1 + odds)
+        return cls(
+            case=group,
+            case_of=None,
+            value=value,
+            kind=np.arange(len(group)),
+            people=holders,
+            holders=holders,
+            chance=chance,
+            upper=chance * (1 + CLOSE),
+            lower=chance * (1 - CLOSE),
+            exact=exact,
+            certain=odds == 0,
+        )
 
     def reaching(self, limit: Fraction, cells: IntArray, inclusive: bool = False) -> Mask:
         """Which of some cells reach a limit (or exceed it), by fractions where floats are near it.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol
 
 from foreknow.data.labels import Label
+from foreknow.errors import InputError
 from foreknow.numbers import CLOSE, Number, as_fraction, significant
 from foreknow.plain import Plain
 
@@ -103,6 +104,16 @@ class Disclosure(Plain):
         from html import escape
 
         return f"<code>{escape(repr(self))}</code>"
+
+
+def of_value(found: Mapping[Label, Disclosure], value: Label | None) -> Disclosure | None:
+    """Of all values' disclosures that of one, or the worst; None of a value that occurs nowhere."""
+    if value is None:
+        return worst(found.values())
+    try:
+        return found.get(value)
+    except TypeError:
+        raise InputError(f"{value!r} cannot be a sensitive value; give one label") from None
 
 
 def worst(disclosures: Iterable[Disclosure]) -> Disclosure:

@@ -65,11 +65,6 @@ class Measure(Protocol):
     def nowhere(self) -> FloatArray:
         """The ratios of a group without the key, shape (ratios, 1)."""
 
-    @property
-    def by_values(self) -> ByValues | None:
-        """The same, if it can say at once which cell of a group is the worst."""
-        return None
-
     def bind(self, n_values: int) -> int:
         """Note how many sensitive values there are; return how many keys."""
 
@@ -88,15 +83,8 @@ class Measure(Protocol):
     def exact(self, detail: Any) -> Fraction:
         """The breach probability over the cells of one key, by their detail."""
 
-
-class ByValues(Protocol):
-    """A measure to which the commonest value of a group is its worst."""
-
-    def worst(self, counts: GroupCounts) -> Cells:
-        """The worst cell of each group by itself, rated; groups without any are left out."""
-
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
-        """How many people must leave each group at least, all or until it is safe."""
+        """How many people must leave each group at least; only asked for where it has fractions."""
 
 
 @dataclass(eq=False)
@@ -113,7 +101,6 @@ class MinLedger:
     _lowered: Mask = field(init=False)  # keys of which it is not known yet whether they are safe
     _unsafe: bool = field(default=False, init=False)
     _settled: dict[bytes, bool] = field(init=False, default_factory=dict)
-    _settled_alone: dict[tuple[int, ...], bool] = field(init=False, default_factory=dict)
     _numbers: dict[bytes, list[int]] = field(init=False, default_factory=lambda: defaultdict(list))
     _contents: dict[int, bytes] = field(init=False, default_factory=dict)
     _n_numbers: int = field(default=0, init=False)
@@ -129,27 +116,13 @@ class MinLedger:
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
         """How many people must leave each group at least; see `PolicyLedger`."""
-        if not self.exact or self.measure.by_values is None:
+        if not self.exact:
             return np.zeros(counts.n_groups, dtype=np.int64)
-        return self.measure.by_values.fewest_leaving(counts)
+        return self.measure.fewest_leaving(counts)
 
     def alone(self, counts: GroupCounts) -> Mask:
         """Whether each group is safe by itself, if the ledger is empty."""
-        self._bind(counts)
-        if not self.exact or self.measure.by_values is None:
-            return self.evaluate(None, counts, np.arange(counts.n_groups)).safe_each()
-        cells = self.measure.by_values.worst(counts)
-        safe, close = self.safe(cells.ratios)
-        near = np.flatnonzero(close)
-        some, known = cells.detail.take(near), self._settled_alone
-        columns = (column.tolist() for column in (some.n, some.s, some.identity))
-        for i, key in enumerate(zip(*columns, strict=True)):
-            if key not in known:
-                known[key] = self.measure.exact(some.take(slice(i, i + 1))) < self.threshold
-            safe[near[i]] = known[key]
-        alone = np.ones(counts.n_groups, dtype=bool)
-        alone[cells.group[~safe]] = False
-        return alone
+        return self.evaluate(None, counts, np.arange(counts.n_groups)).safe_each()
 
     def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
         """Note that `added` replaced `removed`."""

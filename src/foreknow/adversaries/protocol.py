@@ -176,6 +176,14 @@ def counts_of(release: HasCounts) -> GroupCounts:
     return counts
 
 
+def code_of(counts: GroupCounts, value: Label) -> int | None:
+    """The code of a value; None where it occurs nowhere."""
+    try:
+        return counts.values.codes.get(value)
+    except TypeError:
+        raise InputError(f"{value!r} cannot be a sensitive value; give one label") from None
+
+
 def whole_amount(adversary: str, name: str, given: Any) -> int:
     """Read an amount; anything but a whole number from 0 is an error.
 

@@ -8,6 +8,7 @@ here: see `Facts` and `Negations`, and the tests that show it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,7 +19,7 @@ import numpy as np
 
 from foreknow import numbers
 from foreknow.adversaries.protocol import HasCounts, counts_of, whole_amount
-from foreknow.criteria.diversity import at_least
+from foreknow.criteria.diversity import LDiversity, at_least
 from foreknow.criteria.protocol import Attained, EachGroup, OfGroups, groups_of
 from foreknow.data.counts import Semantics
 from foreknow.errors import InputError, hints
@@ -150,11 +151,7 @@ class MaxRatio(_About):
 
 def _last(most: int, fits: Callable[[int], bool]) -> int:
     """The largest number up to `most` that fits, by bisection; 0 fits."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    return low
+    return bisect_left(range(1, most + 1), True, key=lambda n: not fits(n))
 
 
 class _Symmetric:
@@ -598,7 +595,4 @@ def is_recursively_diverse(release: HasCounts, c: numbers.Number, l: int) -> boo
     times, least = numbers.as_fraction(c), whole_amount("(c, l)-diversity", "l", l)
     if times <= 0 or least < 2:
         raise InputError(f"(c, l)-diversity needs c above 0 and l of at least 2, not {(c, l)}")
-    most, tail = counts.top_sums(1), counts.sizes - counts.top_sums(least - 1)
-    # Python's whole numbers, since the factors of c may be large.
-    pairs = np.unique(np.stack((most, tail), axis=1), axis=0).tolist()
-    return all(own * times.denominator < times.numerator * rest for own, rest in pairs)
+    return bool(LDiversity(least, "recursive", times).ledger().alone(counts).all())

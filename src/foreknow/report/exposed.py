@@ -47,14 +47,17 @@ def _cells(found: Exposed) -> list[str | Cell]:
         return ["not counted", "–", "–", "–"]
     mood = "unsafe" if over.people else "safe"
     return [
-        Cell(_people(over), mood),
+        Cell(tally_text(over), mood),
         number(over.groups),
         "–" if certain is None else number(over.suspected),
-        "–" if certain is None else Cell(_people(certain), "unsafe" if certain.people else ""),
+        "–" if certain is None else Cell(tally_text(certain), "unsafe" if certain.people else ""),
     ]
 
 
-def _people(tally: Tally) -> str:
+def tally_text(tally: Tally | None) -> str:
+    """Write how many people there are, where they were counted."""
+    if tally is None:
+        return "not counted"
     return f"{'at most ' if tally.at_most else ''}{number(tally.people)}"
 
 
@@ -64,7 +67,7 @@ def exposed_sentence(found: Exposed) -> str:
     if over is None:
         return "How many people that is so of, this kind of knowledge does not say."
     where = some(over.groups, "group", "groups")
-    people = f"{_people(over)} {'person' if over.people == 1 else 'people'} in {where}"
+    people = f"{tally_text(over)} {'person' if over.people == 1 else 'people'} in {where}"
     people = people[0].upper() + people[1:]
     if found.point is None:
         fail = "that fails" if over.groups == 1 else "that fail"
@@ -72,7 +75,7 @@ def exposed_sentence(found: Exposed) -> str:
     if certain is not None and certain.people == over.people:
         sure = "all of them with certainty" if over.people > 1 else "with certainty"
     elif certain is not None and certain.people:
-        sure = f"{_people(certain)} of them with certainty"
+        sure = f"{tally_text(certain)} of them with certainty"
     else:
         sure = "nobody with certainty"
     return f"{people} could be found out, {sure}."

@@ -20,7 +20,16 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
 from foreknow.numbers import significant
-from foreknow.report.words import group_words, listing, named, number, plural, some, visible
+from foreknow.report.words import (
+    group_words,
+    listing,
+    named,
+    number,
+    plural,
+    signature_words,
+    some,
+    visible,
+)
 
 NOUN = "sensitive value"
 _NOTHING, _ONLY = "knows nothing but the release", "the release only"
@@ -328,11 +337,7 @@ def prior_details(witness: PriorsWitness) -> tuple[tuple[str, str], ...]:
 
 
 def _person(witness: PriorsWitness) -> str:
-    parts = [
-        f"{visible(name)} {'missing' if label is None else visible(label)}"
-        for name, label in witness.signature.items()
-    ]
-    return listing(parts, most=8)
+    return listing(signature_words(witness.signature, witness.signature.values()), most=8)
 
 
 _ALMOST = Fraction(1, 10**13)

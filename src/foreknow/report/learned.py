@@ -15,6 +15,7 @@ from foreknow.report.words import (
     listing,
     named,
     plural,
+    signature_words,
     some,
     times_text,
     visible,
@@ -91,13 +92,7 @@ def estimate_sentences(estimate: Estimate, noun: str = NOUN, *, kept: bool = Fal
     said.append(f"By this estimate, it {keeps}: {limit}.")
     witness: Any = found.witness
     if witness is not None:
-        who = listing(
-            [
-                f"{visible(name)} {'missing' if label is None else visible(label)}"
-                for name, label in witness.signature.items()
-            ],
-            most=8,
-        )
+        who = listing(signature_words(witness.signature, witness.signature.values()), most=8)
         between = ""
         if witness.low is not None:
             ends = percentage(witness.low, 0, "down"), percentage(witness.high, 0, "up")

@@ -7,6 +7,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
@@ -38,6 +39,14 @@ class Cell:
 
     def __str__(self) -> str:
         return self.text
+
+
+def bar_cell(
+    text: str, share: float | Fraction, mood: str = "", limit: Fraction | None = None
+) -> Cell:
+    """A share and its bar, perhaps with a mark at a limit."""
+    mark = "" if limit is None else f"{100 * float(limit):.2f}"
+    return Cell(text, mood, f"{100 * float(share):.2f}", mark)
 
 
 Row: TypeAlias = Sequence[str | Cell]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -57,6 +57,16 @@ def group_words(label: Label) -> str:
     """
     text = group_text(label)
     return f"group {text}" if _PLAIN_NAME.fullmatch(text) else f"group “{text}”"
+
+
+def signature_words(columns: Iterable[str], signature: Iterable[object]) -> list[str]:
+    """Write what people have in some columns, a part each.
+
+    >>> signature_words(["sex", "age"], ["f", None])
+    ['sex f', 'age missing']
+    """
+    pairs = zip(columns, signature, strict=True)
+    return [f"{visible(c)} {'missing' if own is None else visible(own)}" for c, own in pairs]
 
 
 def listing(parts: Sequence[str], last: str = "and", most: int = 6) -> str:

@@ -7,7 +7,7 @@ Ramakrishnan), sections 4 to 6.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -28,13 +28,13 @@ from foreknow.adversaries.facts.profiles import FORMULAS, FloatArray, Profiles, 
 from foreknow.adversaries.facts.skyline import front
 from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
 from foreknow.adversaries.ledger import MinLedger
-from foreknow.adversaries.protocol import HasCounts, Mask, counts_of, whole_amount
+from foreknow.adversaries.protocol import HasCounts, Mask, code_of, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
 from foreknow.data.sparse import IntArray
 from foreknow.data.windows import Windows
-from foreknow.errors import InputError, hints
-from foreknow.numbers import CLOSE, Number, as_threshold
+from foreknow.errors import hints
+from foreknow.numbers import Number, as_threshold
 from foreknow.settings import Amount, Settings
 
 
@@ -114,11 +114,7 @@ class Facts:
         counts = counts_of(release)
         if value is None:
             return worst(self._judge(counts, None).values())
-        try:
-            code = counts.values.codes.get(value)
-        except TypeError:
-            raise InputError(f"{value!r} cannot be a sensitive value; give one label") from None
-        if code is None:
+        if (code := code_of(counts, value)) is None:
             return Disclosure(value, 0.0, lambda: Fraction(0))
         return self._judge(counts, code)[value]
 
@@ -140,23 +136,9 @@ class Facts:
         terms = theorem2_terms(kinds, self.k, self.m)
         alone, known = (least[kinds.value] for least in fronts.family())
         ratio = terms._replace(v_alone=alone, v_known=known).negated_ratio()[alike]
-        chance = 1 / (1 + ratio)
-        several = counts.semantics != "single"
-        return Chances(
-            case=own.group,
-            case_of=None,
-            value=own.value,
-            kind=np.arange(len(own)),
-            people=own.s,
-            holders=own.s,
-            chance=chance,
-            upper=chance * (1 + CLOSE),
-            lower=chance * (1 - CLOSE),
-            exact=partial(fronts.of_cells, own),
-            certain=ratio == 0,
-            overlap=several,
-            alike=alike,
-        )
+        exact = partial(fronts.of_cells, own)
+        found = Chances.of_holders(own.group, own.value, own.s, ratio, exact)
+        return replace(found, overlap=counts.semantics != "single", alike=alike)
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises the breach probability (Theorem 4: ``single``)."""

@@ -95,46 +95,25 @@ class FactsMeasure:
     def _profiles(self, counts: GroupCounts) -> Profiles:
         return profiles(counts, self.l, self.wanted)
 
-    @property
-    def by_values(self) -> FactsMeasure | None:
-        """Itself where everybody has one value."""
-        return self if self.has_fractions else None
-
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
         """How many people must leave each group at least, all of a value or until it is safe.
 
         Who leaves can spare nobody's value, so of s people with a value at most so many may stay
         that T(l, k) exceeds the odds of the limit, even if all who leave have it.
         """
-        found = self.worst(counts).detail
+        found = self._profiles(counts)
         spare = np.maximum(found.slack - self.k, 0)
         if not self.least:
             stay = np.where(spare > 0, found.s, 0)
         else:
             stay = np.clip(np.ceil(spare / self.least * (1 + CLOSE)) - 1, 0, found.s)
         fewest = np.zeros(counts.n_groups, dtype=np.int64)
-        fewest[found.group] = found.s - stay.astype(np.int64)
+        np.maximum.at(fewest, found.group, found.s - stay.astype(np.int64))
         return fewest
-
-    def worst(self, counts: GroupCounts) -> Cells:
-        """The worst cell of each group of single values: every ratio falls with more holders."""
-        group, most = np.arange(counts.n_groups), counts.top_sums(1)
-        if self.wanted is not None:
-            most = np.zeros(counts.n_groups, dtype=np.int64)
-            mine = np.flatnonzero(self.wanted[counts.codes])
-            np.maximum.at(most, counts.cell_groups[mine], counts.counts[mine])
-            group = np.flatnonzero(most)
-            most = most[group]
-        n, taken = counts.sizes[group], counts.top_sums(self.l + 1)[group]
-        taken = np.minimum(taken, counts.top_sums(self.l)[group] + most)
-        none = np.zeros(len(group), dtype=np.int64)
-        return self._rated(Profiles(none, group, n, most, n - taken, None, counts, self.l))
 
     def rated(self, cells: Cells) -> Cells:
         """The same with their ratios."""
-        return self._rated(cells.detail)
-
-    def _rated(self, found: Profiles) -> Cells:
+        found = cells.detail
         ratios = np.stack(theorem2_terms(found, self.k, self.m))
         return Cells(found.value, found.group, ratios, found if self.has_fractions else None)
 
@@ -149,7 +128,8 @@ class FactsMeasure:
 
     def attaining(self, cells: Cells) -> Cells:
         """The profiles that may attain a minimum."""
-        return self._rated(attaining(cells.detail, self.k, self.m))
+        kept = attaining(cells.detail, self.k, self.m)
+        return self.rated(Cells(kept.value, kept.group, cells.ratios, kept))
 
     def exact(self, detail: Any) -> Fraction:
         """The breach probability of one value."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.sparse import IntArray, distinct, order_of
+from foreknow.data.sparse import IntArray, order_of
 from foreknow.numbers import CLOSE
 
 FloatArray = NDArray[np.float64]
@@ -305,23 +305,15 @@ class Profiles:
         return np.flatnonzero(np.concatenate((first, self.value[1:] != self.value[:-1])))
 
     def distinct(self) -> Profiles:
-        """Drop profiles that equal another one of the same value."""
-        order = np.lexsort((self.identity, self.s, self.n, self.value))
-        rows = np.stack((self.value, self.n, self.s, self.identity))[:, order]
-        new = np.ones(len(self), dtype=bool)
-        new[1:] = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
-        return self.take(order[new])
+        """Drop profiles that equal another one of the same value; in order."""
+        return self.take(self.alike()[0])
 
     def alike(self) -> tuple[IntArray, IntArray]:
-        """The first profile of each kind, and the kind of each: no fraction tells them apart."""
-        columns = (self.value, self.n, self.s, self.identity)
-        spans = [int(column.max(initial=0)) + 1 for column in columns]
-        most = int(np.prod(spans, dtype=float))
-        if most >= 2**62:
-            rows = np.stack(columns, axis=1)
-            _, first, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-            return first, kind.reshape(-1)
-        return distinct(np.ravel_multi_index(columns, spans))
+        """The first of each kind, in order, and the kind of each: no fraction tells these apart."""
+        kind = _classes([self.identity, self.s, self.n, self.value])
+        first = np.empty(int(kind.max(initial=-1)) + 1, dtype=np.int64)
+        first[kind[::-1]] = np.arange(len(kind) - 1, -1, -1)
+        return first, kind
 
     def undominated(self, effort: int | None = None) -> Profiles:
         """Drop profiles that another one of the same value is at least as bad as, surely."""
@@ -394,29 +386,6 @@ def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     return Profiles(value, group, n, s, slack_multiset(n, others), others, counts, l)
 
 
-def distinct_cells(counts: GroupCounts, l: int) -> IntArray | None:
-    """The first cell of each profile; None where that cannot be looked up."""
-    if counts.semantics != "single":
-        return None
-    tops = [counts.top_sums(most) for most in (l + 1, l)]
-    columns = [counts.sizes, *tops]
-    spans = [int(column.max(initial=0)) + 1 for column in columns]
-    most, largest = int(np.prod(spans, dtype=float)), int(counts.counts.max(initial=0)) + 1
-    if most * largest * counts.n_values > len(counts.codes):
-        return None
-    of_group = np.ravel_multi_index(columns, spans).astype(np.int32)
-    keys = of_group[counts.cell_groups]
-    keys *= np.int32(largest)
-    keys += counts.counts.astype(np.int32)
-    keys *= np.int32(counts.n_values)
-    keys += counts.codes.astype(np.int32)
-    # The first that is written last stays.
-    kept: type = np.int32 if len(keys) < 2**31 else np.int64
-    first: NDArray[Any] = np.full(most * largest * counts.n_values, -1, dtype=kept)
-    first[keys[::-1]] = np.arange(len(keys) - 1, -1, -1, dtype=kept)
-    return np.sort(first[first >= 0]).astype(np.int64)
-
-
 def _slack_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:
     """What cells have to spare under ``set``, and which of them have exactly the same."""
     l = min(l, int(np.diff(counts.offsets).max(initial=0)))
@@ -448,7 +417,7 @@ def _ranked(counts: GroupCounts) -> tuple[IntArray, IntArray]:
 
 
 def _classes(columns: list[IntArray]) -> IntArray:
-    """Number the distinct rows."""
+    """Number the distinct rows, in order by the last column first."""
     order = np.lexsort(columns)
     new = np.zeros(len(order), dtype=bool)
     for column in columns:

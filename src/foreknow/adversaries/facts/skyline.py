@@ -7,6 +7,7 @@ point it tries, everything is worked out from the undominated profiles of each l
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -16,13 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from foreknow.adversaries.facts.minima import exact_minimum, theorem2_terms
-from foreknow.adversaries.facts.profiles import (
-    FloatArray,
-    Profiles,
-    distinct_cells,
-    profiles,
-    profiles_of,
-)
+from foreknow.adversaries.facts.profiles import FloatArray, Profiles, profiles_of
 from foreknow.adversaries.facts.windows import worst_window
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.data.counts import GroupCounts
@@ -35,10 +30,8 @@ from foreknow.numbers import CLOSE, Number, as_threshold
 # How many times all profiles are looked at to find the undominated ones; a few times suffice
 # unless large groups have many holders and small ones few, so that hardly one dominates another.
 _EFFORT = 64
-# Cells of values worked on at once, and of all values where there are no more of them: memory
-# stays in proportion to them.
+# Cells of values worked on at once: memory stays in proportion to them.
 _FRONTS_BLOCK = 1 << 19
-_AT_ONCE = 1 << 21
 # How many bytes of undominated profiles are remembered of one release.
 _REMEMBERED = 1 << 26
 # What a remembered object costs beside its arrays.
@@ -68,12 +61,6 @@ def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:
 def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]:
     """Undominated profiles of some values, which are ascending; at least one block of them."""
     l = min(l, counts.n_values)
-    if len(codes) == counts.n_values and len(counts.codes) <= _AT_ONCE and _narrow(counts, l):
-        yield profiles(counts, l).undominated(_EFFORT).distinct()
-        return
-    if len(codes) == counts.n_values and (few := distinct_cells(counts, l)) is not None:
-        yield profiles_of(counts, l, few).undominated(_EFFORT).distinct()
-        return
     cells, offsets = _cells_of(counts, codes)
     # Under `set` a cell takes l more columns while it is worked on.
     most = _FRONTS_BLOCK // (l + 1) if counts.semantics == "set" else _FRONTS_BLOCK
@@ -86,10 +73,6 @@ def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]:
         first = end
         if first >= len(codes):
             return
-
-
-def _narrow(counts: GroupCounts, l: int) -> bool:
-    return counts.semantics != "set" or len(counts.codes) * (l + 1) <= _AT_ONCE
 
 
 def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]:
@@ -211,7 +194,7 @@ def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
             break
         k, m, stairs = most, 0, list[tuple[int, int, int]]()
         while withstands(l, 0, m):
-            k = _last(partial(_at_k, withstands, l, m), 0, k)
+            k = _last(lambda k, l=l, m=m: withstands(l, k, m), 0, k)  # type: ignore[misc]
             m = _last(partial(withstands, l, k), m, most)
             stairs.append((l, k, m))
             m += 1
@@ -220,20 +203,13 @@ def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
     return sorted(found)
 
 
-def _at_k(withstands: Callable[[int, int, int], bool], l: int, m: int, k: int) -> bool:
-    return withstands(l, k, m)
-
-
 def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
     """The last of some numbers for which something holds, which holds for the first of them."""
     step = 1
     while low + step <= high and holds(low + step):
         low, step = low + step, 2 * step
-    high = min(high, low + step - 1)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle - 1)
-    return low
+    beyond = range(low + 1, min(high, low + step - 1) + 1)
+    return low + bisect_left(beyond, True, key=lambda amount: not holds(amount))
 
 
 def knowledge_skylines(release: HasCounts, confidence: Number) -> dict[Label, Skyline]:

@@ -383,10 +383,6 @@ class WindowsMeasure(FactsMeasure):
         self.last = last
         self.n_parts = min(len(last), _PARTS) if self.m else 1
 
-    @property
-    def by_values(self) -> None:
-        """The worst window of a group need not hold its commonest value."""
-
     def bind(self, n_values: int) -> int:
         """A key for each part of the windows; `n_values` is how many windows there are."""
         return self.n_parts

@@ -30,11 +30,11 @@ from foreknow.adversaries.implications.minima import (
     spread,
 )
 from foreknow.adversaries.ledger import MinLedger
-from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of, whole_amount
+from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, code_of, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
 from foreknow.data.windows import Windows
-from foreknow.errors import InputError, UnsupportedError, hints
+from foreknow.errors import UnsupportedError, hints
 from foreknow.numbers import CLOSE, Number, as_threshold
 from foreknow.plain import Plain
 from foreknow.settings import Amount, Settings
@@ -105,11 +105,7 @@ class Implications:
         counts = self._counts(release)
         if value is None:
             return self._worst(counts)
-        try:
-            code = counts.values.codes.get(value)
-        except TypeError:
-            raise InputError(f"{value!r} cannot be a sensitive value; give one label") from None
-        if code is None:
+        if (code := code_of(counts, value)) is None:
             return Disclosure(value, 0.0, lambda: Fraction(0))
         wanted = np.zeros(counts.n_values, dtype=bool)
         wanted[code] = True
@@ -145,19 +141,12 @@ class Implications:
         cells = Targets.of(counts)
         _, odds = atoms_and_odds(counts, k, cells)
         ratios = ratio(odds, spread(known.least[: k + 1])[:, None])
-        chance = 1 / (1 + ratios)
-        return Chances(
-            case=cells.group,
-            case_of=None,
-            value=cells.code,
-            kind=np.arange(len(cells.group)),
-            people=cells.holders,
-            holders=cells.holders,
-            chance=chance,
-            upper=chance * (1 + CLOSE),
-            lower=chance * (1 - CLOSE),
-            exact=lambda some: known.chances(k, cells.take(some)),
-            certain=ratios == 0,
+        return Chances.of_holders(
+            cells.group,
+            cells.code,
+            cells.holders,
+            ratios,
+            lambda some: known.chances(k, cells.take(some)),
         )
 
     def monotone(self, semantics: Semantics = "single") -> bool:

@@ -250,7 +250,6 @@ class ImplicationsMeasure:
     """What a ledger keeps of groups against implications: M(h), and the least W(x) of targets."""
 
     has_fractions: ClassVar[bool] = False
-    by_values: ClassVar[None] = None
 
     def __init__(self, k: int, wanted: Mask | None) -> None:
         self.k = k
@@ -299,6 +298,10 @@ class ImplicationsMeasure:
         """Never asked for."""
         raise NotImplementedError
 
+    def fewest_leaving(self, counts: GroupCounts) -> IntArray:
+        """Never asked for."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -331,7 +334,7 @@ class Attained:
                 if not h:
                     self._exact.append((Fraction(1), -1))
                     continue
-                groups = self._distinct(near, np.zeros(len(near), dtype=np.int64))
+                groups = np.sort(self._kinds(near, np.zeros_like(near))[0])
                 options = [(exact_atoms(*self._bucket(g), h)[0], g) for g in near[groups].tolist()]
                 self._exact.append(min(options, default=(Fraction(1), -1)))
         return self._exact
@@ -344,7 +347,8 @@ class Attained:
         best: Plan | None = None
         for x in range(k + 1):
             near = _near(odds[x])
-            for at in near[self._distinct(cells.group[near], cells.holders[near])].tolist():
+            first, _ = self._kinds(cells.group[near], cells.holders[near])
+            for at in near[np.sort(first)].tolist():
                 group, holders = int(cells.group[at]), int(cells.holders[at])
                 found = exact_target(*self._bucket(group), holders, x)[0] * products[k - x]
                 if best is None or found < best.ratio:
@@ -355,16 +359,14 @@ class Attained:
         """The highest posterior of each of some targets, as fractions."""
         products, _ = self._products(k)
         groups = cells.group
-        rows = [*_tops(self.counts, self.k)[:, groups], self.counts.sizes[groups], cells.holders]
-        keys = np.stack(rows, axis=1)
-        _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        first, kind = self._kinds(groups, cells.holders)
         found: list[Fraction | None] = []
         for at in first.tolist():
             n, held = self._bucket(int(groups[at]))
             own = _ExactChances(n, held), int(cells.holders[at])
             least = min(_odds(*own, x)[0] * products[k - x] for x in range(k + 1))
             found.append(1 / (1 + least))
-        return [found[i] for i in kind.reshape(-1).tolist()]
+        return [found[i] for i in kind.tolist()]
 
     def _products(self, k: int) -> tuple[list[Fraction], list[list[tuple[int, int]]]]:
         """Least products of 0 to k atoms in groups other than the target's, and their parts."""
@@ -381,13 +383,12 @@ class Attained:
         held = sorted(self.counts.counts[cells].tolist(), reverse=True)
         return int(self.counts.sizes[group]), held
 
-    def _distinct(self, groups: IntArray, holders: IntArray) -> IntArray:
-        """One position for each distinct histogram and number of holders."""
-        if len(groups) < 2:
-            return np.arange(len(groups))
+    def _kinds(self, groups: IntArray, holders: IntArray) -> tuple[IntArray, IntArray]:
+        """The first target of each histogram and number of holders, and the kind of each target."""
         rows = [*_tops(self.counts, self.k)[:, groups], self.counts.sizes[groups], holders]
-        _, first = np.unique(np.stack(rows, axis=1), axis=0, return_index=True)
-        return np.sort(first)
+        keys = np.stack(rows, axis=1)
+        _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        return first, kind.reshape(-1)
 
 
 def _gathered(plan: Plan) -> Plan:

@@ -16,12 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.priors.exact import Lattice, lattice, world_weights
 from foreknow.adversaries.priors.posteriors import (
-    LEAST_TOTAL,
-    Side,
+    Batch,
+    batches,
     cell_offsets,
-    scaled,
+    cell_places,
     shapes,
     side,
     states_of,
@@ -36,19 +35,8 @@ _STEP, _STATE = 6e-5, 1.5e-8
 # Seconds that all may take, about: those whose people cost most are beyond reach. While learning,
 # which takes a hundred times as many rounds; in its last steps; and to judge what was learned.
 LEARNING, ENDING, JUDGING = (0.004, 1e-6), (0.04, 2e-7), (0.25, 2e-5)
-# Numbers that are worked with at a time.
-_NUMBERS = 1 << 20
 # Balancing ends where no margin is farther off than this, or after so many rounds.
 _BALANCED, _ROUNDS = 1e-7, 200
-
-
-class _Batch(NamedTuple):
-    """Cases of one lattice: which cell stands at each level for each kind, and what is read off."""
-
-    cases: IntArray
-    shape: Lattice
-    cells: IntArray  # (levels, kinds, cases)
-    reads: list[tuple[int, IntArray, IntArray, FloatArray]]  # level, cases, cells, factors
 
 
 class _Margins(NamedTuple):
@@ -90,41 +78,37 @@ class Layout:
         """Where the cells of each case begin."""
         return cell_offsets(self.cases)
 
-    @cached_property
+    @property
     def case(self) -> IntArray:
         """The case of each cell."""
-        return np.repeat(np.arange(self.cases.n_groups), np.diff(self.offsets))
+        return self._places[0]
 
     @cached_property
-    def _places(self) -> tuple[IntArray, IntArray]:
-        """Of each cell, where its signature and its value stand among those of all cases."""
-        n_values = np.diff(self.cases.value_offsets)[self.case]
-        at = np.arange(len(self.case)) - self.offsets[self.case]
-        row = self.cases.offsets[self.case] + at // n_values
-        return row, self.cases.value_offsets[self.case] + at % n_values
+    def _places(self) -> tuple[IntArray, IntArray, IntArray]:
+        return cell_places(self.cases, self.offsets)
 
     @cached_property
     def signature(self) -> IntArray:
         """The signature of each cell."""
-        return self.cases.signatures[self._places[0]]
+        return self.cases.signatures[self._places[1]]
 
     @cached_property
     def value(self) -> IntArray:
         """The value of each cell."""
-        return self.cases.values[self._places[1]]
+        return self.cases.values[self._places[2]]
 
     @cached_property
     def people(self) -> FloatArray:
         """How many of a group have the signature of each cell."""
-        return self.cases.people[self._places[0]].astype(np.float64)
+        return self.cases.people[self._places[1]].astype(np.float64)
 
     @cached_property
     def alone(self) -> FloatArray:
         """How frequent the value of each cell is in its group."""
-        return self.cases.counts[self._places[1]] / self.cases.sizes[self.case]
+        return self.cases.counts[self._places[2]] / self.cases.sizes[self.case]
 
     @cached_property
-    def _parts(self) -> tuple[IntArray, list[_Batch], IntArray]:
+    def _parts(self) -> tuple[IntArray, list[Batch], IntArray]:
         """Cases whose members are all alike; those that are gone through; and the rest."""
         cases = self.cases
         alike = (np.diff(cases.offsets) == 1) | (np.diff(cases.value_offsets) == 1)
@@ -132,53 +116,24 @@ class Layout:
         by_signature = states_of(cases.people, cases.offsets)
         reached = ~alike & (np.minimum(by_value, by_signature) <= REACH)
         beyond = [np.flatnonzero(~alike & ~reached)]
-        shaped: list[tuple[float, bool, IntArray, tuple[int, ...]]] = []
+        shaped: list[tuple[float, bool, IntArray]] = []
         for turned in (False, True):
             some = np.flatnonzero(reached & ((by_signature < by_value) == turned))
             for batch in shapes(cases, some, turned):
                 kinds = side(cases, batch[:1], turned)
-                capacities = tuple(kinds.amounts[0].tolist())
-                size, states = int(cases.sizes[batch[0]]), float(np.prod(kinds.amounts[0] + 1.0))
+                capacities, size = kinds.amounts[0], int(cases.sizes[batch[0]])
                 cost = _STEP * size * len(capacities)
-                cost += _STATE * states * len(capacities) * len(batch)
-                shaped.append((cost / (size * len(batch)), turned, batch, capacities))
+                cost += _STATE * float(np.prod(capacities + 1.0)) * len(capacities) * len(batch)
+                shaped.append((cost / (size * len(batch)), turned, batch))
         left = self.seconds[0] + self.seconds[1] * float(cases.sizes.sum())
-        batches = []
-        for each, turned, batch, capacities in sorted(shaped, key=lambda one: one[0]):
+        found: list[Batch] = []
+        for each, turned, batch in sorted(shaped, key=lambda one: one[0]):
             left -= each * int(cases.sizes[batch[0]]) * len(batch)
             if left < 0:
                 beyond.append(batch)
-                continue
-            kinds, items = (side(cases, batch, which) for which in (turned, not turned))
-            shape = lattice(capacities)
-            size = max(_NUMBERS // (sum(shape.widths) + sum(capacities) * len(capacities)), 16)
-            for start in range(0, len(batch), size):
-                part = slice(start, start + size)
-                batches.append(
-                    self._batch(batch[part], shape, kinds.part(part), items.part(part), turned)
-                )
-        return np.flatnonzero(alike), batches, np.sort(np.concatenate(beyond))
-
-    def _batch(
-        self, some: IntArray, shape: Lattice, kinds: Side, items: Side, turned: bool
-    ) -> _Batch:
-        level = np.arange(sum(shape.capacities))
-        each = np.tile(np.arange(items.amounts.shape[1]), len(some))
-        item = np.repeat(each, items.amounts.ravel()).reshape(len(some), len(level))
-        last = np.diff(item, axis=1, append=-1) != 0
-        n_values = np.diff(self.cases.value_offsets)[some, None, None]
-        place, kind = np.take_along_axis(items.places, item, axis=1)[:, :, None], kinds.places
-        at = kind[:, None, :] * n_values + place if turned else place * n_values + kind[:, None, :]
-        cells = self.offsets[some][:, None, None] + at
-        reads = []
-        for i in np.flatnonzero(last.any(axis=0)).tolist():
-            who = np.flatnonzero(last[:, i])
-            factors = np.ones((len(who), len(shape.capacities)))
-            if turned:
-                times = np.take_along_axis(items.amounts, item[:, [i]], axis=1)[who]
-                factors = times / np.array(shape.capacities, dtype=float)
-            reads.append((i, who, cells[who, i], factors))
-        return _Batch(some, shape, np.ascontiguousarray(cells.transpose(1, 2, 0)), reads)
+            else:
+                found += batches(cases, self.offsets, batch, turned)
+        return np.flatnonzero(alike), found, np.sort(np.concatenate(beyond))
 
     @property
     def balanced(self) -> NDArray[np.bool_]:
@@ -189,28 +144,15 @@ class Layout:
 
     def expected(self, chances: FloatArray) -> Expected:
         """Posteriors for a chance of each cell: how likely its people are to have its value."""
-        alike, batches, beyond = self._parts
+        alike, within, beyond = self._parts
         found = Expected(self.alone.copy(), np.zeros(self.cases.n_groups))
         if len(alike):
             self._balance(alike, self._of_alike, chances, found, rounds=0)
         if len(beyond):
             self._balance(beyond, self._of_beyond, chances, found, _ROUNDS)
         left = []
-        for batch in batches:
-            rows, shift = scaled(
-                chances[batch.cells], np.array(batch.shape.capacities, dtype=float)[:, None]
-            )
-            wanted = np.zeros(len(rows), dtype=bool)
-            wanted[[read[0] for read in batch.reads]] = True
-            weights, totals = world_weights(rows, batch.shape, wanted)
-            good = totals >= LEAST_TOTAL
-            for level, who, cells, factors in batch.reads:
-                own = weights[level][:, who].T
-                kept = good[who]
-                shares = own[kept] / own[kept].sum(axis=1, keepdims=True)
-                found.posteriors[cells[kept]] = shares * factors[kept]
-            with np.errstate(divide="ignore"):
-                found.weights[batch.cases] = np.log(totals) + shift
+        for batch in within:
+            good, found.weights[batch.cases] = batch.judge(chances, found.posteriors)
             if not good.all():  # the weights of worlds are too far apart for floats
                 left.append(batch.cases[~good])
         if left:
@@ -222,12 +164,12 @@ class Layout:
     def _margins(self, some: IntArray) -> _Margins:
         cells, offsets = ranges(self.offsets[some], self.offsets[some + 1])
         rows, columns = (
-            np.unique(part[cells], return_inverse=True)[1].reshape(-1) for part in self._places
+            np.unique(part[cells], return_inverse=True)[1].reshape(-1) for part in self._places[1:]
         )
         people = np.zeros(rows.max() + 1)
         people[rows] = self.people[cells]
         held = np.zeros(columns.max() + 1)
-        held[columns] = self.cases.counts[self._places[1][cells]]
+        held[columns] = self.cases.counts[self._places[2][cells]]
         return _Margins(cells, offsets, rows, columns, people, held)
 
     @cached_property

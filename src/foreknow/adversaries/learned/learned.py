@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
+from foreknow.adversaries.disclosure import Disclosure, of_value, worst_by_prior
 from foreknow.adversaries.learned.expectation import Layout
 from foreknow.adversaries.learned.fit import Fit, Kinds, fit
 from foreknow.adversaries.priors.priors import Priors
@@ -223,13 +223,8 @@ class Learned:
         Disclosure
             Its `estimated` is true, and it has no fraction; its witness is a `LearnedWitness`.
         """
-        found = self.disclosures(release)
-        if value is None:
-            return worst(found.values())
-        try:
-            return found.get(value, Disclosure(value, 0.0, estimated=True))
-        except TypeError:
-            raise InputError(f"{value!r} cannot be a sensitive value; give one label") from None
+        found = of_value(self.disclosures(release), value)
+        return found or Disclosure(value, 0.0, estimated=True)
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""

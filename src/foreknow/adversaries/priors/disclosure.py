@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.priors.exact import exact_group
-from foreknow.adversaries.priors.posteriors import GroupPosteriors, posteriors
+from foreknow.adversaries.priors.posteriors import GroupPosteriors, cell_places, posteriors
 from foreknow.adversaries.priors.signature_groups import (
     FloatArray,
     PriorMatrix,
@@ -156,18 +156,16 @@ class Judged:
 
     def chances(self) -> Chances:
         """The posterior of each signature and value that occur in a group."""
-        case, _, value = self._cells
         cases, upper = self.found.cases, self._bounds[0]
-        width = np.diff(cases.value_offsets)[case]
-        at = np.arange(len(case)) - self.found.offsets[case]
-        kind = cases.offsets[case] + at // width
+        case, kind, column = cell_places(cases, self.found.offsets)
+        value = cases.values[column]
         return Chances(
             case=case,
             case_of=self.found.case_of,
             value=value,
             kind=kind,
             people=cases.people[kind],
-            holders=cases.counts[cases.value_offsets[case] + at % width],
+            holders=cases.counts[column],
             chance=upper,
             upper=upper,
             lower=self._bounds[1],

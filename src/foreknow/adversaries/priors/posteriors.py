@@ -71,12 +71,8 @@ class GroupPosteriors:
 
     def cells(self) -> tuple[IntArray, IntArray, IntArray]:
         """Case, signature code and value code of each cell."""
-        n_values = np.diff(self.cases.value_offsets)
-        case = np.repeat(np.arange(self.cases.n_groups), np.diff(self.offsets))
-        at = np.arange(len(case)) - self.offsets[case]
-        signature = self.cases.signatures[self.cases.offsets[case] + at // n_values[case]]
-        value = self.cases.values[self.cases.value_offsets[case] + at % n_values[case]]
-        return case, signature, value
+        case, row, column = cell_places(self.cases, self.offsets)
+        return case, self.cases.signatures[row], self.cases.values[column]
 
 
 def posteriors(
@@ -140,6 +136,14 @@ def cell_offsets(cases: SignatureGroups) -> IntArray:
     return np.concatenate(([0], np.cumsum(cells)))
 
 
+def cell_places(cases: SignatureGroups, offsets: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """The case of each cell, and where its signature and its value stand among those of all."""
+    case = np.repeat(np.arange(cases.n_groups), np.diff(offsets))
+    n_values = np.diff(cases.value_offsets)[case]
+    at = np.arange(len(case)) - offsets[case]
+    return case, cases.offsets[case] + at // n_values, cases.value_offsets[case] + at % n_values
+
+
 def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
     """Posteriors of each case: batches of one shape in floats, the rest one by one."""
     by_value = states_of(cases.counts, cases.value_offsets)
@@ -150,83 +154,107 @@ def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
     found = _Found(
         offsets, np.full(n_cells, np.nan), np.zeros(n_cells, dtype=bool), np.zeros(cases.n_groups)
     )
-    work = _Work(cases, priors, found)
+    _, row, column = cell_places(cases, offsets)
+    chances = priors.chances[cases.signatures[row], cases.values[column]]
     left = np.ones(cases.n_groups, dtype=bool)
     for turned in (False, True):
         some = (states <= reach) & ((by_signature < by_value) == turned)
-        for batch in shapes(cases, np.flatnonzero(some), turned):
-            left[batch] = work.batch(batch, turned)
+        for alike in shapes(cases, np.flatnonzero(some), turned):
+            for batch in batches(cases, offsets, alike, turned):
+                held, _ = batch.judge(chances, found.probabilities)
+                left[batch.cases] = ~held
+                found.errors[batch.cases] = batch.error
     for case in np.flatnonzero(left).tolist():
-        work.alone(case, min(reach, _WHOLE_STATES))
+        _alone(cases, priors, found, case, min(reach, _WHOLE_STATES))
     return found
 
 
-@dataclass(frozen=True)
-class _Work:
-    """The cases, and where answers go."""
+def _alone(
+    cases: SignatureGroups, priors: PriorMatrix, found: _Found, case: int, reach: int
+) -> None:
+    """Judge a case by whole numbers, which see what priors are proportional, or by a bound."""
+    offsets, probabilities, are_bounded, errors = found
+    try:
+        table = np.array(exact_group(cases, case, priors, reach=reach), dtype=float)
+        bounded, error = False, relative_error(1, 0, 0)
+    except UnsupportedError:
+        signatures, people = zip(*cases.people_of(case), strict=True)
+        values, counts = zip(*cases.bag_of(case), strict=True)
+        table = upper_bounds(people, counts, priors.chances[np.ix_(signatures, values)])
+        bounded, error = True, 0.0
+    cells = slice(offsets[case], offsets[case + 1])
+    probabilities[cells] = np.minimum(table, 1.0).ravel()
+    are_bounded[cells] = bounded & ~np.isnan(probabilities[cells])
+    errors[case] = error
 
-    cases: SignatureGroups
-    priors: PriorMatrix
-    found: _Found
 
-    def alone(self, case: int, reach: int) -> None:
-        """Judge a case by whole numbers, which see what priors are proportional, or by a bound."""
-        offsets, probabilities, are_bounded, errors = self.found
-        try:
-            table = np.array(exact_group(self.cases, case, self.priors, reach=reach), dtype=float)
-            bounded, error = False, relative_error(1, 0, 0)
-        except UnsupportedError:
-            signatures, people = zip(*self.cases.people_of(case), strict=True)
-            values, counts = zip(*self.cases.bag_of(case), strict=True)
-            table = upper_bounds(people, counts, self.priors.chances[np.ix_(signatures, values)])
-            bounded, error = True, 0.0
-        cells = slice(offsets[case], offsets[case + 1])
-        probabilities[cells] = np.minimum(table, 1.0).ravel()
-        are_bounded[cells] = bounded & ~np.isnan(probabilities[cells])
-        errors[case] = error
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Cases that go through one lattice together; cases run along the last axis of arrays."""
 
-    def batch(self, some: IntArray, turned: bool) -> NDArray[np.bool_]:
-        """Judge cases of one shape; says which are left, since floats cannot hold their weights."""
-        kinds, items = (side(self.cases, some, which) for which in (turned, not turned))
-        shape = lattice(tuple(kinds.amounts[0].tolist()))
-        step = max(_NUMBERS // sum(shape.widths), 16)
-        parts = [slice(i, i + step) for i in range(0, len(some), step)]
-        left = [self._part(some[p], kinds.part(p), items.part(p), shape, turned) for p in parts]
-        return np.concatenate(left)
+    cases: IntArray
+    shape: Lattice
+    cells: IntArray  # (levels, kinds, cases): of each kind at each level
+    # at the last level of an item: the level, for which cases, their cells, and factors
+    reads: list[tuple[int, IntArray, IntArray, FloatArray]]
 
-    def _part(
-        self, batch: IntArray, kinds: Side, items: Side, shape: Lattice, turned: bool
-    ) -> NDArray[np.bool_]:
-        level = np.arange(sum(shape.capacities))
-        # Which item there is at each level; an item is weighed at the last of its levels.
-        each = np.tile(np.arange(items.amounts.shape[1]), len(batch))
-        item = np.repeat(each, items.amounts.ravel()).reshape(len(batch), len(level))
-        last = np.diff(item, axis=1, append=-1) != 0
-        # Groups run along the last axis, next to each other in memory.
-        at_level = np.ascontiguousarray(np.take_along_axis(items.codes, item, axis=1).T)[:, None, :]
-        taken = np.ascontiguousarray(kinds.codes.T)[None, :, :]
-        chances = self.priors.chances
-        rows = chances[taken, at_level] if turned else chances[at_level, taken]
-        capacities = np.array(shape.capacities, dtype=float)[:, None]
-        weights, totals = world_weights(scaled(rows, capacities)[0], shape, last.any(axis=0))
+    def judge(self, chances: FloatArray, found: FloatArray) -> tuple[NDArray[np.bool_], FloatArray]:
+        """Fill in the posteriors of cells, by their chances, for cases that floats can hold.
+
+        Which these are, and the logarithm of the weight of all worlds of each.
+        """
+        capacities = np.array(self.shape.capacities, dtype=float)[:, None]
+        rows, shift = scaled(chances[self.cells], capacities)
+        wanted = np.zeros(len(rows), dtype=bool)
+        wanted[[read[0] for read in self.reads]] = True
+        weights, totals = world_weights(rows, self.shape, wanted)
         good = totals >= LEAST_TOTAL
-        n_values = np.diff(self.cases.value_offsets)[batch]
-        for i in level[last.any(axis=0)].tolist():
-            who = np.flatnonzero(last[:, i] & good)
-            found = weights[i][:, who] / weights[i][:, who].sum(axis=0)
-            place = np.take_along_axis(items.places, item[:, [i]], axis=1)[who]
+        for level, who, cells, factors in self.reads:
+            kept = good[who]
+            own = weights[level][:, who[kept]].T
+            shares = own / own.sum(axis=1, keepdims=True)
+            found[cells[kept]] = np.minimum(shares * factors[kept], 1.0)
+        with np.errstate(divide="ignore"):
+            return good, np.log(totals) + shift
+
+    @property
+    def error(self) -> float:
+        """Bound of the relative error of its posteriors."""
+        kinds, widest = len(self.shape.capacities), max(self.shape.widths)
+        return relative_error(len(self.cells), kinds, widest)
+
+
+def batches(
+    cases: SignatureGroups, offsets: IntArray, some: IntArray, turned: bool
+) -> Iterator[Batch]:
+    """Cases of one shape, so many together as memory allows.
+
+    Items are signatures and kinds are values, or the other way round where `turned`.
+    """
+    every = side(cases, some, turned), side(cases, some, not turned)
+    shape = lattice(tuple(every[0].amounts[0].tolist()))
+    level, n_kinds = np.arange(sum(shape.capacities)), len(shape.capacities)
+    size = max(_NUMBERS // (sum(shape.widths) + len(level) * n_kinds), 16)
+    for start in range(0, len(some), size):
+        own = some[start : start + size]
+        kinds, items = (each.part(slice(start, start + size)) for each in every)
+        # Which item there is at each level; an item is weighed at the last of its levels.
+        each = np.tile(np.arange(items.amounts.shape[1]), len(own))
+        item = np.repeat(each, items.amounts.ravel()).reshape(len(own), len(level))
+        last = np.diff(item, axis=1, append=-1) != 0
+        n_values = np.diff(cases.value_offsets)[own, None, None]
+        place, kind = np.take_along_axis(items.places, item, axis=1)[:, :, None], kinds.places
+        at = kind[:, None, :] * n_values + place if turned else place * n_values + kind[:, None, :]
+        cells = offsets[own][:, None, None] + at
+        reads = []
+        for i in np.flatnonzero(last.any(axis=0)).tolist():
+            who = np.flatnonzero(last[:, i])
+            factors = np.ones((len(who), n_kinds))
             if turned:
                 times = np.take_along_axis(items.amounts, item[:, [i]], axis=1)[who]
-                found = found.T * times / capacities[:, 0]
-                at = kinds.places[who] * n_values[who, None] + place
-            else:
-                found = found.T
-                at = place * n_values[who, None] + kinds.places[who]
-            self.found.probabilities[self.found.offsets[batch[who]][:, None] + at] = np.minimum(
-                found, 1.0
-            )
-        self.found.errors[batch] = relative_error(len(level), len(capacities), max(shape.widths))
-        return ~good
+                factors = times / np.array(shape.capacities, dtype=float)
+            reads.append((i, who, cells[who, i], factors))
+        yield Batch(own, shape, np.ascontiguousarray(cells.transpose(1, 2, 0)), reads)
 
 
 class Side(NamedTuple):
@@ -234,17 +262,15 @@ class Side(NamedTuple):
 
     places: IntArray
     amounts: IntArray
-    codes: IntArray
 
     def part(self, some: slice) -> Side:
         """Some of the cases."""
-        return Side(self.places[some], self.amounts[some], self.codes[some])
+        return Side(self.places[some], self.amounts[some])
 
 
 def side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> Side:
     """The signatures or values of cases that have as many of them."""
     offsets = cases.offsets if signatures else cases.value_offsets
-    codes = cases.signatures if signatures else cases.values
     amounts = cases.people if signatures else cases.counts
     lengths = np.diff(offsets)[batch]
     at = np.arange(int(lengths.max()))
@@ -252,8 +278,7 @@ def side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> Side:
     cells = np.where(there, offsets[batch][:, None] + at, 0)
     held = np.where(there, amounts[cells], 0)
     places = np.argsort(-held, axis=1, kind="stable")
-    in_order = (np.take_along_axis(part, places, axis=1) for part in (held, codes[cells]))
-    return Side(places, *in_order)
+    return Side(places, np.take_along_axis(held, places, axis=1))
 
 
 def shapes(cases: SignatureGroups, some: IntArray, turned: bool) -> Iterator[IntArray]:

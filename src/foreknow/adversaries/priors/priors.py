@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, get_args
 from pydantic import model_validator
 
 from foreknow.adversaries.chances import Chances
-from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
+from foreknow.adversaries.disclosure import Disclosure, of_value, worst, worst_by_prior
 from foreknow.adversaries.priors.disclosure import Gain, Judged, judged, judged_set
 from foreknow.adversaries.priors.signature_groups import Reading
 from foreknow.adversaries.priors.table import PriorTable
@@ -266,13 +266,8 @@ class Priors:
             If a signature or value of the release has no prior, or the priors allow no world of a
             group: then no posterior is defined.
         """
-        found = self.disclosures(release)
-        if value is None:
-            return worst(found.values())
-        try:
-            return found.get(value, Disclosure(value, 0.0, lambda: Fraction(0)))
-        except TypeError:
-            raise InputError(f"{value!r} cannot be a sensitive value; give one label") from None
+        found = of_value(self.disclosures(release), value)
+        return found or Disclosure(value, 0.0, lambda: Fraction(0))
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""

@@ -53,7 +53,7 @@ class AttackPage(Page[Attack]):
             scope=_scope(attack),
             mood="unsafe" if attack.found else "safe" if proved else "plain",
             sentences=_sentences(attack),
-            sections=[(title, "", cases)] if cases.rows else [],
+            sections=[(title, [], cases)] if cases.rows else [],
             promise="Rows are those of the original table.",
         )
 

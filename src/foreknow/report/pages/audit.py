@@ -42,7 +42,7 @@ from foreknow.report.figures import (
 )
 from foreknow.report.knowledge import NOUN, Terms, describe, share_text
 from foreknow.report.learned import estimate_sentences, learnt_sentences
-from foreknow.report.page import Block, Cell, Grid, Page, Sentence
+from foreknow.report.page import Block, Cell, Grid, Page, Sentence, bar_cell
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
 from foreknow.report.scope import HEADING, sentences
@@ -60,6 +60,7 @@ from foreknow.report.words import (
     point_limit,
     reaches_just,
     setting_text,
+    signature_words,
     some,
     times_text,
     visible,
@@ -157,7 +158,7 @@ class AuditPage(Page[Audit]):
             ncp=Grid(
                 ("column", "generalized"),
                 [
-                    (visible(name), Cell(percentage(loss, 1), width=f"{100 * loss:.2f}"))
+                    (visible(name), bar_cell(percentage(loss, 1), loss))
                     for name, loss in worth.ncp.items()
                 ],
             ),
@@ -502,12 +503,8 @@ def _holders(verdict: Verdict, counts: GroupCounts, value: Any) -> str:
 def worst_cell(found: Disclosure, point: Point) -> Cell:
     """A probability beside its limit."""
     limit, safe = point.limit(found), point.holds(found)
-    return Cell(
-        percent(found, limit, 1, "up" if safe or found.bounded else "nearest"),
-        "safe" if safe else "unsafe",
-        width=f"{100 * found.probability:.2f}",
-        mark=f"{100 * float(limit):.2f}",
-    )
+    said = percent(found, limit, 1, "up" if safe or found.bounded else "nearest")
+    return bar_cell(said, found.probability, "safe" if safe else "unsafe", limit)
 
 
 def _groups(counts: GroupCounts, verdict: Verdict) -> Grid | None:
@@ -726,11 +723,7 @@ def _cloud(found: Judged, about: np.ndarray[Any, Any], color: str, symbol: str) 
     names = found.table.attributes
     texts = []
     for cell in kept.tolist():
-        label = found.signatures[who[cell]]
-        kind = ", ".join(
-            f"{visible(name)} {'missing' if part is None else visible(part)}"
-            for name, part in zip(names, label, strict=True)
-        )
+        kind = ", ".join(signature_words(names, found.signatures[who[cell]]))
         value = named(found.counts.values[what[cell]])
         before, then = (percentage(float(x), 2) for x in (prior[cell], after[cell]))
         texts.append(f"{kind}: {value}\n{before} before, {then} after")

@@ -37,16 +37,21 @@ class ComparisonPage(Page[Comparison]):
     def html(self) -> str:
         """Write the page: the frontier, every run, and why some made no release."""
         found = self.result
-        drawn = [each for each in found.safe if each.risk is not None]
+        drawn = any(each.risk is not None for each in found.safe)
+        figure = ("frontier", "Risk against utility", frontier_figure(found), _CAPTION)
+        reasons = self.reasons()
         return self.document(
-            "comparison.html.j2",
+            "plain.html.j2",
+            wide=True,
+            eyebrow="Methods compared on",
             scope=self._scope(),
-            sentences=[*self._said()],
+            lead=[*self._said()],
             explanation=_explanation(found),
-            figure=frontier_figure(found) if drawn else None,
-            caption=_CAPTION,
-            table=self.table(),
-            reasons=self.reasons(),
+            figure=figure if drawn else None,
+            sections=[
+                ("Method by method", [], self.table()),
+                *([("Why there is no release", [], reasons)] if reasons.rows else []),
+            ],
         )
 
     def brief(self) -> Iterator[Block]:

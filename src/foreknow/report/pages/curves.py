@@ -19,7 +19,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
 from foreknow.report.figures import last_below, limit_holds, steps, with_limit
 from foreknow.report.knowledge import NOUN, implications_text, values_text
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, bar_cell
 from foreknow.report.scope import sight
 from foreknow.report.words import group_words, is_certain, named, noun_of, number, percent, some
 
@@ -105,7 +105,7 @@ def _scope(counts: GroupCounts) -> str:
 
 
 def _bar_cell(found: Disclosure) -> Cell:
-    return Cell(sure_text(found), width=f"{100 * found.probability:.2f}")
+    return bar_cell(sure_text(found), found.probability)
 
 
 def _bar(mild: float, worst: float) -> str:

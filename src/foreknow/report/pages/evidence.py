@@ -13,7 +13,7 @@ from foreknow.evidence import EvidenceReport
 from foreknow.numbers import percentage, significant
 from foreknow.plain import Plain
 from foreknow.publishing import CERTIFICATE, REPORT
-from foreknow.report.exposed import MEANING, exposed_figure, exposed_grid
+from foreknow.report.exposed import MEANING, exposed_figure, exposed_grid, tally_text
 from foreknow.report.knowledge import describe
 from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, resource
 from foreknow.report.pages.audit import (
@@ -275,10 +275,13 @@ class EvidencePage(Page[EvidenceReport]):
                 continue
             tallies = then.over, now.over
             what = "found out at the limit" if then.point else "in groups that fail"
-            rows.append((f"{title}: people {what}", *map(_tally, tallies)))
+            rows.append((f"{title}: people {what}", *map(tally_text, tallies)))
             if then.point is not None:
                 rows.append(
-                    (f"{title}: of them with certainty", *map(_tally, (then.certain, now.certain)))
+                    (
+                        f"{title}: of them with certainty",
+                        *map(tally_text, (then.certain, now.certain)),
+                    )
                 )
         worst = [
             (title, [_worst(verdict) for verdict in both])
@@ -492,12 +495,6 @@ class EvidencePage(Page[EvidenceReport]):
 
 
 PAGE = EvidencePage
-
-
-def _tally(found: Any) -> str:
-    if found is None:
-        return "not counted"
-    return f"{'at most ' if found.at_most else ''}{number(found.people)}"
 
 
 def _worst(verdict: Verdict) -> Cell:

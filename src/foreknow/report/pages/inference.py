@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from foreknow.inference import InferenceAttack, Rate
 from foreknow.numbers import percentage
-from foreknow.report.page import Block, Cell, Grid, Page, Sentence
+from foreknow.report.page import Block, Cell, Grid, Page, Sentence, bar_cell
 from foreknow.report.words import listing, noun_of, number, plural, visible
 
 WHAT_IT_IS = (
@@ -33,7 +33,7 @@ class InferencePage(Page[InferenceAttack]):
             "plain.html.j2",
             eyebrow="Guessed from",
             sentences=self._sentences(),
-            sections=[("Guesses", self._how(), self._guesses())],
+            sections=[("Guesses", [self._how()], self._guesses())],
         )
 
     def brief(self) -> Iterator[Block]:
@@ -100,7 +100,7 @@ def _between(rate: Rate) -> str:
 def _row(name: str, rate: Rate) -> tuple[str | Cell, ...]:
     share = percentage(rate.share, 1)
     ends = percentage(rate.low, 1, "down"), percentage(rate.high, 1, "up")
-    return (name, Cell(share, width=f"{100 * rate.share:.2f}"), *ends)
+    return (name, bar_cell(share, rate.share), *ends)
 
 
 PAGE = InferencePage

@@ -32,14 +32,21 @@ class LatticePage(Page[LatticeResult]):
 
     def html(self, *, form: Form = "generalized") -> str:
         """Write the page, of a search for a release of a form."""
-        found = self.result
+        found, few, caption = self.result, self.result.n_nodes <= MOST_NODES, _caption(self.result)
+        title = "The chosen one, and others that are safe with none safe below"
         return self.document(
-            "lattice.html.j2",
-            sentence=chosen_sentence(found, form),
+            "plain.html.j2",
+            wide=True,
+            eyebrow="Full-domain generalization",
+            lead=[chosen_sentence(found, form)],
+            sentences=[] if few else [caption],
             explanation=search_sentences(found, form),
-            figure=lattice_figure(found) if found.n_nodes <= MOST_NODES else None,
-            caption=_caption(found),
-            nodes=_nodes(found, _MOST_ROWS),
+            figure=("lattice", "The lattice of generalizations", lattice_figure(found), caption)
+            if few
+            else None,
+            sections=[(title, [], _nodes(found, _MOST_ROWS))],
+            tables="grid",
+            promise="Safe means strictly below every limit.",
         )
 
     def brief(self) -> Iterator[Block]:

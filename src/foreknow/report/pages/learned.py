@@ -9,7 +9,7 @@ import numpy as np
 from foreknow.auditing.learning import LearnedReport, Lesson
 from foreknow.numbers import percentage
 from foreknow.report.learned import WHAT_IT_IS, learned_sentence
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
+from foreknow.report.page import Block, Grid, Page, Row, Sentence, bar_cell
 from foreknow.report.words import listing, named, noun_of, some, visible
 
 _MOST_KINDS, _MOST_VALUES = 16, 4
@@ -29,7 +29,7 @@ class LearnedPage(Page[LearnedReport]):
 
     def html(self) -> str:
         """Write the page."""
-        sections = [("How detailed the statistics are", "", self._bandwidths())]
+        sections = [("How detailed the statistics are", list[str](), self._bandwidths())]
         if len(self.result.lessons) == 1:
             sections = []
         statistics = self._statistics(self._surest)
@@ -37,7 +37,7 @@ class LearnedPage(Page[LearnedReport]):
             "plain.html.j2",
             eyebrow="Learned from",
             sentences=self._sentences(),
-            sections=[*sections, ("What is learned", self._how(self._surest), statistics)],
+            sections=[*sections, ("What is learned", [self._how(self._surest)], statistics)],
         )
 
     def brief(self) -> Iterator[Block]:
@@ -78,7 +78,7 @@ class LearnedPage(Page[LearnedReport]):
             rows.append(
                 (
                     f"{float(lesson.adversary.bandwidth or 0):g}",
-                    Cell(percentage(share, 1, "up"), width=f"{100 * share:.2f}"),
+                    bar_cell(percentage(share, 1, "up"), share),
                     percentage(guesses.learned / guesses.people, 1),
                     percentage(guesses.statistics / guesses.people, 1),
                     percentage(guesses.groups / guesses.people, 1),

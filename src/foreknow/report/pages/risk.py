@@ -10,7 +10,7 @@ from foreknow.auditing.population import SMALL, UniquesEstimate
 from foreknow.auditing.risk import ColumnSet, Contribution, PopulationRisk, Risk, RiskReport
 from foreknow.numbers import percentage
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, amounts, bar_table
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, bar_cell
 from foreknow.report.words import limit_text, listing, number, some, visible
 
 _WORST = 10  # sets and pairs that a page shows; a terminal shows half of them
@@ -36,13 +36,11 @@ class RiskPage(Page[RiskReport]):
     def html(self) -> str:
         """Write the page: how many people share their values, then every table."""
         return self.document(
-            "risk.html.j2",
+            "plain.html.j2",
+            eyebrow="Re-identification risk of",
             scope=self._scope(),
             sentences=self._outlook(),
-            figure=_figure(self.result),
-            caption="A class is everybody with equal values in all of these columns. At the left "
-            "are those whom few others resemble; of red bars, some people or all are above the "
-            "threshold.",
+            figure=("sizes", "People by how many share their values", _figure(self.result), _BARS),
             sections=list(self._sections(_WORST)),
         )
 
@@ -102,6 +100,10 @@ PAGE = RiskPage
 _COLUMNS = (
     "Distinction is classes for each person: 100% is a key. Separation is the share of pairs of "
     "people who differ."
+)
+_BARS = (
+    "A class is everybody with equal values in all of these columns. At the left are those whom "
+    "few others resemble; of red bars, some people or all are above the threshold."
 )
 _ADDED = "So many people are unique only because these columns are there:"
 
@@ -260,8 +262,7 @@ def _more(left: int, one: str, several: str) -> str:
 
 
 def _contribution(found: Contribution) -> Row:
-    width = f"{float(100 * found.share):.2f}"
-    share = Cell(percentage(found.share, 1), width=width)
+    share = bar_cell(percentage(found.share, 1), found.share)
     return (_names(found.columns), number(found.without), number(found.added), share)
 
 
@@ -296,8 +297,7 @@ def _suda(report: RiskReport) -> tuple[list[str], Grid]:
         )
     shares = sorted(suda.contributions.items(), key=lambda item: -item[1])
     rows: list[Row] = [
-        (visible(name), Cell(percentage(share, 1), width=f"{float(100 * share):.2f}"))
-        for name, share in shares
+        (visible(name), bar_cell(percentage(share, 1), share)) for name, share in shares
     ]
     cut = [f"{name}: {number(many)}" for name, many in suda.intervals() if many]
     note = f"People by their DIS score: {'; '.join(cut)}." if cut else ""

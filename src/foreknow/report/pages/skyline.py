@@ -14,7 +14,7 @@ from foreknow.adversaries.facts.facts import Facts, FactsWitness
 from foreknow.auditing.skyline import Corner, Point, SkylineReport
 from foreknow.data.labels import Label
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
-from foreknow.report.page import Block, Cell, Grid, Laid, Page, Row, Sentence, script_json
+from foreknow.report.page import Block, Cell, Grid, Laid, Page, Row, Sentence, bar_cell, script_json
 from foreknow.report.scope import sight
 from foreknow.report.words import (
     is_certain,
@@ -292,12 +292,11 @@ def _section(report: SkylineReport, value: Label) -> dict[str, Any]:
 def _row(report: SkylineReport, value: Label, corner: Corner) -> dict[str, Any]:
     """A point of a skyline as a table shows it."""
     terms, limit, found = terms_of(report, value), report.confidence, corner.found
-    widths = f"{100 * found.probability:.2f}", f"{100 * float(limit):.2f}"
     return {
         "point": [number(amount) for amount in corner.point],
         "sentence": adversary(terms, corner.point),
         "beyond": beyond_sentence(terms, corner, limit),
-        "worst": Cell(percent(found, limit, 1, "up"), "safe", *widths),
+        "worst": bar_cell(percent(found, limit, 1, "up"), found.probability, "safe", limit),
     }
 
 

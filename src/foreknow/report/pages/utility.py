@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from foreknow.numbers import percentage
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
+from foreknow.report.page import Block, Grid, Page, Row, Sentence, bar_cell
 from foreknow.report.words import average_text, number, some, visible
 from foreknow.utility.report import UtilityReport
 from foreknow.utility.utility import Utility, optimal_discernibility
@@ -30,8 +30,8 @@ class UtilityPage(Page[UtilityReport]):
             eyebrow="Utility of",
             sentences=[said] if (said := self.key) else [],
             sections=[
-                ("Measures of groups and labels", "", self.measures),
-                ("Answers to count queries", self.asked, self.queries),
+                ("Measures of groups and labels", [], self.measures),
+                ("Answers to count queries", [self.asked], self.queries),
             ],
         )
 
@@ -115,9 +115,7 @@ def measures(found: Utility) -> Grid:
     if found.average_ncp is not None:
         rows.append(("NCP", measure_text(found.average_ncp), "0% is exact, 100% is suppressed"))
         for name, loss in found.ncp.items():
-            rows.append(
-                (f"NCP of {visible(name)}", Cell(measure_text(loss), width=f"{100 * loss:.2f}"), "")
-            )
+            rows.append((f"NCP of {visible(name)}", bar_cell(measure_text(loss), loss), ""))
     return Grid(("measure", "value", ""), rows, left=(0, 2))
 
 
