@@ -8,6 +8,7 @@ import os
 import random
 from collections import Counter, defaultdict
 from fractions import Fraction
+from functools import cache
 from itertools import permutations, product
 from math import factorial, prod
 
@@ -57,17 +58,16 @@ def all_bags(n, kinds=8, most=None, letters="abcdefgh"):
 def attained(bag, facts):
     """What facts reach in groups of these people: where limits are kept, and fail, by a hair."""
     counts = Counter(bag).values()
-    some = {
-        tuple(sorted(own, reverse=True))
-        for own in product(*(range(many + 1) for many in counts))
-        if sum(own) > 1
-    }
+    every = product(*(range(many + 1) for many in counts))
+    some = {tuple(sorted(own, reverse=True)) for own in every if sum(own) > 1}
     return sorted({reached(own, facts) for own in some})
 
 
+@cache
 def reached(counts, facts):
-    people = [value for value, many in enumerate(counts) for _ in range(many)]
-    return fk.Facts(*facts).disclosure(fk.GroupCounts.from_bags([people])).exact
+    """What facts reach in a group of so many people of each value."""
+    people = fk.GroupCounts.from_bags([labelled(counts)])
+    return fk.Facts(*facts).disclosure(people).exact
 
 
 def tight(limits, facts, decoys):
@@ -201,13 +201,11 @@ def followed(bags, columns, facts, limits):
     """What is made of tables; the highest posterior in terms of its limit, uneven and in all."""
     made, uneven, highest = Counter(), Fraction(0), Fraction(0)
     for bag in bags:
+        nothing = reached(tuple(sorted(Counter(bag).values(), reverse=True)), facts)
         for shape in columns:
             microdata = microdata_of(bag, shape)
-            for limit in limits(bag):
-                try:
-                    own, bent, most = judge(microdata, policy_of(facts, limit), facts)
-                except NoSafeRelease:
-                    continue
+            for limit in (limit for limit in limits(bag) if limit > nothing):
+                own, bent, most = judge(microdata, policy_of(facts, limit), facts)
                 made += own + Counter(policies=1, tables=arrangements(bag))
                 uneven, highest = max(uneven, bent / limit), max(highest, most / limit)
     return made, uneven, highest
