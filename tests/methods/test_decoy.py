@@ -1,9 +1,9 @@
 """Decoy: what its refusals tell, by enumeration; its chances; what it refuses."""
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import NIGHTLY, examples
 from tests.oracle.algorithm_worlds import worlds
-from tests.oracle.decoy_worlds import one_trial, partitions, worst_posterior
+from tests.oracle.decoy_worlds import one_trial, worst_posterior
 from typer.testing import CliRunner
 
 import foreknow as fk
@@ -110,54 +110,6 @@ def releases(draw, many):
 def test_no_limit_is_reached_in_what_it_makes(seed):
     for weights, secrets, facts, limit in releases(random.Random(seed), 8 if NIGHTLY else 2):
         assert max(worst_posterior(weights, secret, facts) for secret in secrets) < Fraction(limit)
-
-
-def all_bags(n, most, kinds=3):
-    """Each way in which n people have up to three values, none oftener than `most`."""
-    if n == 0 or kinds == 0:
-        return [""] if n == 0 else []
-    value = "abc"[3 - kinds]
-    return [
-        value * times + rest
-        for times in range(min(n, most), 0, -1)
-        for rest in all_bags(n - times, times, kinds - 1)
-    ]
-
-
-def attained(bag, facts):
-    """What facts reach in groups of these people: where limits are kept, and fail, by a hair."""
-    bags = {some for size in range(2, len(bag) + 1) for some in combinations(bag, size)}
-    return sorted(
-        {fk.Facts(*facts).disclosure(fk.GroupCounts.from_bags([[*some]])).exact for some in bags}
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("facts", [*product(range(3), repeat=3)], ids=str)
-@pytest.mark.parametrize("people", [4, 5])
-def test_no_limit_is_reached_in_any_table_of_few_people(people, facts):
-    """Every bag, every limit that is attained, every release, every world."""
-    for bag in all_bags(people, people - 1):
-        every = sorted(set(permutations(bag)))
-        microdata = fk.Microdata(table(bag), ONE)
-        for limit in attained(bag, facts):
-            policy = fk.Policy([fk.Requirement(fk.Facts(*facts), below=limit)], ONE)
-            try:
-                chance(microdata, policy, [0] * people, every[0])
-            except NoSafeRelease:
-                continue
-            whole = dict.fromkeys(every, 0)
-            for groups in partitions(people):
-                made = defaultdict(dict)
-                for world in every:
-                    if weight := chance(microdata, policy, groups, world):
-                        seen = tuple(sorted(zip(groups, world, strict=True)))
-                        made[seen][world] = weight
-                        whole[world] += weight
-                for weights in made.values():
-                    for value in set(bag):
-                        assert worst_posterior(weights, {value}, facts) < limit
-            assert set(whole.values()) == {1}
 
 
 @pytest.mark.parametrize("form", ["bucketized", "generalized"])

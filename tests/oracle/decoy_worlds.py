@@ -70,20 +70,6 @@ def worst_posterior(weights, secret, most):
     return sum(x for x, own in zip(exact, left & hits, strict=True) if own) / total
 
 
-def partitions(n):
-    """Every way to group n people, as the group of each.
-
-    >>> list(partitions(2))
-    [(0, 0), (0, 1)]
-    """
-    if n == 0:
-        yield ()
-        return
-    for rest in partitions(n - 1):
-        for group in range(max(rest, default=-1) + 2):
-            yield (*rest, group)
-
-
 def one_trial(values, part, many, unsafe, swaps, decoys):
     """One cut, tried beside decoys, and the groups that people are dealt into if it is refused.
 

@@ -1,0 +1,240 @@
+"""Every release that Decoy may make of the worlds of a small table, by what is seen on the way.
+
+What is tried next follows from bags that a reader sees. So instead of worlds, the bags of the parts
+of accepted cuts are followed, and of each group that is dealt out, how its people may lie in the
+parts of the refused cut. The reader is even shown which cuts were accepted and refused; who is not
+has an average of such readers' posteriors.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import factorial, prod
+
+import numpy as np
+from tests.oracle.decoy_groups import Group, added, divided, placements, planned, worst
+
+from foreknow.methods.decoy.decoy import Decoy
+from foreknow.methods.decoy.search import Outcome
+
+MADE = {}  # groups, by all that they consist of
+
+
+def group(*parts):
+    """The same group once."""
+    if parts not in MADE:
+        MADE[parts] = Group(*parts)
+    return MADE[parts]
+
+
+class Left:
+    """A group that is dealt out: of everybody in it, who, and the part of a refused cut, if any."""
+
+    def __init__(self, people, side, bag, many, unsafe=frozenset(), quiet=None, decoys=0):
+        self.people, self.side, self.bag, self.many = people, side, bag, many
+        self.unsafe, self.quiet, self.decoys = unsafe, quiet, decoys
+        self.dealt = planned(bag, many)
+        self.sizes = tuple(Counter(side)[p] for p in range(max(side) + 1))
+
+    def spared(self, placed):
+        """How probable a refusal is of safe values, people being dealt out like that."""
+        if self.quiet is None:
+            return Fraction(1)
+        ways = Counter()
+        each = [divided(bag, sizes) for bag, sizes in zip(self.dealt, placed, strict=True)]
+        for way in product(*each):
+            ways[added(*way)] += prod(own[x] for own, x in zip(each, way, strict=True))
+        held = sum(many for bags, many in ways.items() if bags in self.quiet)
+        return 1 - Fraction(held, sum(ways.values())) ** self.decoys
+
+    def groups(self):
+        """All ways in which it may be dealt out, for each group that bears on no other."""
+        if self.quiet is None:
+            return [[group((bag,), ((sum(bag),),), frozenset(), Fraction(1))] for bag in self.dealt]
+        found = []
+        for placed in placements(self.dealt, self.sizes):
+            made = group(self.dealt, placed, self.unsafe, self.spared(placed))
+            if made.possible:
+                found.append(made)
+        return [found]
+
+    def deals(self, even=False):
+        """How many different releases deals make of it; only those whose worlds are as likely."""
+        alike = prod(map(factorial, Counter(self.dealt).values()))
+        if self.quiet is None:
+            people = [sum(bag) for bag in self.dealt]
+            return factorial(sum(people)) // prod(map(factorial, people)) // alike
+        found = 0
+        for placed, many in placements(self.dealt, self.sizes).items():
+            made = group(self.dealt, placed, self.unsafe, self.spared(placed))
+            if made.possible and not (even and made.uneven):
+                found += many
+        return found // alike
+
+
+class Walk:
+    """All that may become of the worlds of a table."""
+
+    def __init__(self, microdata, policy):
+        self.microdata, self.policy, self.judged = microdata, policy, {}
+        self.trials = 0
+
+    def leaves(self):
+        """Lists of groups that are dealt out, each with how probable its acceptances are."""
+        search = Decoy()._start(self.microdata, self.policy)
+        yield from self._follow(search, [], Fraction(1))
+
+    def _follow(self, search, left, chance):
+        if not search.n_groups:
+            final = search.final[search.point]
+            ends = [
+                self._left(search, np.flatnonzero(final == own), None, int(search.dealt[own]))
+                for own in search.deal().tolist()
+            ]
+            yield left + ends, chance
+            return
+        trial = search.trial()
+        self.trials += len(trial.group)
+        if not len(trial.group):
+            search.descend(trial, _outcome([], []))
+            yield from self._follow(search, left, chance)
+            return
+        start, own = search.guards, search.group_of_people()
+        made = np.ones(len(trial.group), dtype=bool)
+        if start.coupled:
+            search.guards = start.copy()
+            made = search.guards.evaluate(*search.left(trial, made)).accept_greedily()
+        waiting = [(0, (), search.guards, search.value, left, chance)]
+        while waiting:
+            number, accepted, search.guards, search.value, found, so_far = waiting.pop()
+            if number == len(trial.group):
+                taken = np.array(accepted)
+                yield from self._on(search, trial, start, made, taken, found, so_far)
+                search.guards = start
+                continue
+            if not made[number]:
+                state = (search.guards, search.value, found, so_far)
+                waiting.append((number + 1, (*accepted, False), *state))
+                continue
+            people = np.flatnonzero(own == trial.group[number])
+            mine = self._left(search, people, trial, number)
+            rest = (search.guards, search.value, [*found, mine], so_far)
+            if mine.deals():
+                waiting.append((number + 1, (*accepted, False), *rest))
+            before, value = search.guards, search.value
+            for bags in divided(mine.bag, mine.sizes):
+                if bags in mine.unsafe:
+                    continue
+                kept = _kept(mine, bags)
+                if not kept:
+                    continue
+                search.value, search.guards = value.copy(), before
+                for part, bag in enumerate(bags):
+                    inside = people[np.array(mine.side) == part]
+                    search.value[inside] = np.repeat(np.arange(len(bag)), bag)
+                if start.coupled:
+                    search.guards = before.copy()
+                    search.commit(_with(search, trial), np.arange(len(trial.group)) == number)
+                state = (search.guards, search.value, found, so_far * kept)
+                waiting.append((number + 1, (*accepted, True), *state))
+
+    def _on(self, search, trial, start, made, accepted, left, chance):
+        """Go on with a copy of a search."""
+        other = copy.copy(search)
+        other._tried, other._went = other._tried.copy(), other._went.copy()
+        other.final, other.seat = other.final.copy(), other.seat.copy()
+        place = np.full(len(other.final), -1)
+        place[other.index] = np.arange(len(other.index))
+        own = place[other.point]
+        other._point, other._value = own[own >= 0], other.value[own >= 0]
+        other._many = np.ones(len(other._point), dtype=np.int64)
+        if start.coupled:
+            other.guards = start.copy()
+            if (made & ~accepted).any():
+                other.guards.commit(other.left(trial, made & ~accepted)[0])
+            other.commit(_with(other, trial), accepted)
+        other.descend(trial, _outcome(made, accepted))
+        yield from self._follow(other, left, chance)
+
+    def _left(self, search, people, trial, number):
+        """A group that a trial refuses, or that nothing was tried of."""
+        bag = np.bincount(search.value[people], minlength=len(search.labels))
+        bag = tuple(bag.tolist())
+        if trial is None:
+            return Left(people.tolist(), [0] * len(people), bag, number)
+        first = np.flatnonzero(trial.owner == number)[0]
+        side = (search.part_of_people(trial)[people] - first).tolist()
+        key = (tuple(side), bag, int(trial.many[number]), int(trial.decoys[number]))
+        if search.guards.coupled or key not in self.judged:
+            every = list(divided(bag, tuple(Counter(side)[p] for p in range(max(side) + 1))))
+            each = np.array(every, dtype=np.int64)
+            asked = each.reshape(-1, each.shape[2]), np.repeat(np.arange(len(each)), each.shape[1])
+            safe, quiet = search.safe(*asked), search.quiet(*asked)
+            self.judged[key] = (
+                frozenset(way for way, one in zip(every, safe, strict=True) if not one),
+                frozenset(way for way, one in zip(every, quiet, strict=True) if one),
+            )
+        many, decoys = key[2:]
+        return Left(people.tolist(), side, bag, many, *self.judged[key], decoys)
+
+
+def _kept(left, bags):
+    """How probable it is that a cut is accepted whose parts have these bags."""
+    found = whole = Fraction(0)
+    for placed, many in placements(left.dealt, left.sizes).items():
+        each = [divided(bag, sizes) for bag, sizes in zip(left.dealt, placed, strict=True)]
+        some = sum(
+            prod(own[x] for own, x in zip(each, way, strict=True))
+            for way in product(*each)
+            if added(*way) == bags
+        )
+        found += some * many * (1 - left.spared(placed))
+        whole += some * many
+    return found / whole
+
+
+def _with(search, trial):
+    """A trial with the bags that its parts have now."""
+    part = search.part_of_people(trial)
+    bags = np.zeros_like(trial.bags)
+    np.add.at(bags, (part[part >= 0], search.value[part >= 0]), 1)
+    return replace(trial, bags=bags)
+
+
+def _outcome(made, accepted):
+    return Outcome(np.array(made, dtype=bool), np.array(accepted, dtype=bool))
+
+
+SEEN = {}  # what facts come to, of the same groups
+
+
+def judge(microdata, policy, facts):
+    """What is made of all worlds of a table, and the highest posterior of anybody.
+
+    Returns how many cuts were tried, how many releases there are (which cuts were accepted and
+    refused being a part of them), of how many the worlds are not equally likely; the highest
+    posterior in those, and in all.
+    """
+    walk, made, values = Walk(microdata, policy), Counter(), range(len(microdata.values))
+    highest = {False: Fraction(0), True: Fraction(0)}
+    for left, _ in walk.leaves():
+        groups = [ways for one in left for ways in one.groups()]
+        uneven = sum(way.uneven for ways in groups for way in ways)
+        for own, value in product(apart(groups, facts), values):
+            key = (tuple(sorted(tuple(sorted(map(id, ways))) for ways in own)), value, facts)
+            if key not in SEEN:
+                SEEN[key] = worst(own, value, facts)
+            highest[bool(uneven)] = max(highest[bool(uneven)], SEEN[key])
+        made["releases"] += prod(one.deals() for one in left)
+        made["uneven"] += prod(one.deals() for one in left) - prod(one.deals(True) for one in left)
+    made["cuts"] = walk.trials
+    return made, highest[True], max(highest.values())
+
+
+def apart(groups, facts):
+    """Groups that bear on one another: all where people may be linked, else each on its own."""
+    return [groups] if facts[2] else [[ways] for ways in groups]
