@@ -95,11 +95,6 @@ class Facts:
         for name in ("l", "k", "m"):
             object.__setattr__(self, name, whole_amount("Facts", name, getattr(self, name)))
 
-    @property
-    def others(self) -> tuple[int, int]:
-        """How many other people's values are known, and how many are linked to the target."""
-        return self.k, self.m
-
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.
 

@@ -300,11 +300,6 @@ class Negations:
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole_amount("Negations", "k", self.k))
 
-    @property
-    def others(self) -> tuple[int, int]:
-        """How many other people are known of at most, and that nobody is linked to the target."""
-        return self.k, 0
-
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value, or any value."""
         return self._facts(release).disclosure(release, value)

@@ -13,7 +13,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, hints
 from foreknow.methods.decoy.chances import chance_of
-from foreknow.methods.decoy.guards import COUPLED, Guards, others_of
+from foreknow.methods.decoy.guards import COUPLED, Guards, speaks_of
 from foreknow.methods.decoy.search import Outcome, Search, Trial
 from foreknow.methods.likelihood import groups_of_people
 from foreknow.methods.points import Points
@@ -177,7 +177,7 @@ class Decoy:
 
 def _check(policy: Policy) -> None:
     for requirement in policy.requirements:
-        others_of(requirement)
+        speaks_of(requirement)
 
 
 def _is_kept(policy: Policy) -> bool:
