@@ -1,9 +1,10 @@
-"""Implications and criteria over worlds that are not equally likely: slow, and right by inspection.
+"""Implications, criteria and windows over worlds that are not equally likely: slow, and right by inspection.
 
 People are numbered 0, 1, ...; a world is the tuple of everybody's value, and has a weight. Nothing
 here knows the library.
 """
 
+from collections import Counter
 from fractions import Fraction
 from itertools import accumulate, combinations_with_replacement, product
 from math import e, log
@@ -46,6 +47,22 @@ def worst_of_implications(weights, wanted, k, basic=False):
         for some in left:
             if chance(some):
                 best = max(best, chance(some & true[goal]) / chance(some))
+    return best
+
+
+def worst_window(bag, wide, l, k):
+    """Highest posterior of a window for members of a group: l values ruled out, or k known people.
+
+    >>> worst_window([1, 2, 5, 5], 1, 1, 0)
+    Fraction(1, 1)
+    """
+    best = Fraction(0)
+    for start in set(bag):
+        inside = sum(start <= x <= start + wide for x in bag)
+        rest = sorted(Counter(x for x in bag if not start <= x <= start + wide).values())
+        out = sum(rest[len(rest) - min(l, len(rest)) :])
+        known = min(k, sum(rest) - out)
+        best = max(best, Fraction(inside, len(bag) - out - known))
     return best
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from foreknow.criteria.protocol import EachGroup
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
 from foreknow.data.sparse import IntArray
+from foreknow.data.windows import Windows
 from foreknow.errors import PolicyError
 from foreknow.numbers import CLOSE, as_fraction
 from foreknow.policy.ledger import PolicyEvaluation
@@ -58,6 +59,7 @@ class Guard:
 
     `refused` has a ledger for each amount of decoys, with the limit that holds for what a refusal
     leaves. `near`, if any: the ledger that judges decoys as if so many exchanges had been made.
+    `windows`: those of the whole table, where the secret is that a number lies in some window.
     """
 
     requirement: Requirement
@@ -68,6 +70,7 @@ class Guard:
     wanted: Mask
     joined: bool = False  # whether knowledge of others' values of any kind is joined
     near: Callable[[int], Ledger] | None = None
+    windows: Windows | None = None
 
     def counted(self, groups: GroupCounts) -> GroupCounts:
         """What it counts of groups."""
@@ -83,7 +86,9 @@ class Guard:
         bags[counted.cell_groups, counted.codes] = counted.counts
         own, most = np.arange(counted.n_groups), bags.argmax(axis=1)
         value = most
-        if self.speaks.groups:  # each that matters, also if nobody of the group has it
+        if self.windows is not None:  # each that begins at a value of the group
+            own, value = counted.cell_groups, counted.codes
+        elif self.speaks.groups:  # each that matters, also if nobody of the group has it
             asked = np.flatnonzero(self.wanted)
             own, value = np.repeat(own, len(asked)), np.tile(asked, len(own))
         elif self.speaks.people:
@@ -92,10 +97,15 @@ class Guard:
         if self.joined:  # the most frequent value, too, whichever matters
             more = np.flatnonzero(~self.wanted[most])
             own, value = np.append(own, more), np.append(value, most[more])
-        bags = _moved(bags[own], value, np.full(len(own), swaps))
+        every = np.arange(counted.n_values)
+        kept = every == value[:, None]
+        if self.windows is not None:
+            kept = (every >= value[:, None]) & (every <= self.windows.last[value][:, None])
+        bags = _moved(bags[own], value, np.full(len(own), swaps), kept)
         if self.joined:
             first = most[own]
-            bags = _moved(bags, first, np.where(first == value, 0, swaps), spared=value)
+            many = np.where(first == value, 0, swaps)
+            bags = _moved(bags, first, many, kept | (every == first[:, None]))
         group, codes = np.nonzero(bags)
         offsets = np.searchsorted(group, np.arange(len(own) + 1))
         made = GroupCounts.counted(
@@ -107,23 +117,16 @@ class Guard:
         return made, own
 
 
-def _moved(
-    bags: IntArray, value: IntArray, many: IntArray, spared: IntArray | None = None
-) -> IntArray:
-    """Give so many people of each bag its value, in place of the rarest others but one."""
-    bags, row = bags.copy(), np.arange(len(bags))
-    kept = [value] if spared is None else [spared, value]
-    before = [bags[row, own] for own in kept]
-    for own in kept:
-        bags[row, own] = 0
-    rising = np.argsort(bags, axis=1, kind="stable")
-    rare = np.take_along_axis(bags, rising, axis=1)
+def _moved(bags: IntArray, value: IntArray, many: IntArray, kept: Mask) -> IntArray:
+    """Give so many people of each bag its value, in place of the rarest of those not kept."""
+    others = np.where(kept, 0, bags)
+    rising = np.argsort(others, axis=1, kind="stable")
+    rare = np.take_along_axis(others, rising, axis=1)
     taken = np.clip(many[:, None] - (np.cumsum(rare, axis=1) - rare), 0, rare)
-    np.put_along_axis(bags, rising, rare - taken, axis=1)
-    for own, count in zip(kept, before, strict=True):
-        bags[row, own] = count
-    bags[row, value] += taken.sum(axis=1)
-    return bags
+    np.put_along_axis(others, rising, rare - taken, axis=1)
+    found = np.where(kept, bags, others)
+    found[np.arange(len(bags)), value] += taken.sum(axis=1)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +157,12 @@ class Guards:
                     near = _near(rule, whole, decoys)
                     found.append(Guard(secret, plain, plain, of_amount, each[0], wanted, near=near))
                     continue
-                wanted = secret.mask(labels)
+                windows = None
+                if secret.within is not None:
+                    windows = cast(Windows, secret.counted(everyone))
+                    wanted = np.ones(windows.counts.n_values, dtype=bool)
+                else:
+                    wanted = secret.mask(labels)
                 for point, speaks in zip(secret.points, each, strict=True):
 
                     def of_point(
@@ -164,16 +172,26 @@ class Guards:
                         wanted: Mask = wanted,
                         power: int = 1 + speaks.groups,
                         how: Any = how,
+                        windows: Windows | None = windows,
                     ) -> Ledger:
                         odds = 1 / Fraction(point.below) - 1
-                        below = 1 / (1 + odds / _kept(amount, power))
-                        made: Ledger = point.adversary.ledger(below * times, wanted, how)
+                        below = times / (1 + odds / _kept(amount, power))
+                        made: Ledger = (
+                            point.adversary.ledger(below, wanted, how)
+                            if windows is None
+                            else point.adversary.near_ledger(below, windows)
+                        )
                         return made
 
                     of_amount = {n: of_point(n, _STRICTER) for n in AMOUNTS}
                     plain, rough = of_point(decoys), of_point(decoys, _STRICTER)
                     joined = isinstance(point.adversary, Implications)
-                    found.append(Guard(secret, plain, rough, of_amount, speaks, wanted, joined))
+                    found.append(
+                        Guard(
+                            *(secret, plain, rough, of_amount, speaks, wanted, joined),
+                            windows=windows,
+                        )
+                    )
         made = cls(found)
         made.commit(everyone)
         return made
@@ -331,13 +349,14 @@ _FAR = (TCloseness, BetaLikeness, DeltaDisclosure)
 
 def speaks_of(requirement: Requirement) -> list[Speaks]:
     """What the knowledge of each limit speaks of; refused where that is not worked out."""
-    if requirement.within is not None:
-        raise PolicyError(
-            f"{requirement.name}: method decoy does not look at windows of numbers (within); "
-            'publish by method = "mondrian"'
-        )
     asked: list[Any] = [point.adversary for point in requirement.points]
-    return [_speaks(one, requirement.name) for one in asked or [requirement.criterion]]
+    found = [_speaks(one, requirement.name) for one in asked or [requirement.criterion]]
+    if requirement.within is not None and any(speaks.groups for speaks in found):
+        raise PolicyError(
+            f"{requirement.name}: method decoy does not look at windows of numbers (within) with "
+            'linked people (m): leave m out, or publish by method = "mondrian"'
+        )
+    return found
 
 
 def _speaks(asked: Any, name: str) -> Speaks:
