@@ -1,4 +1,4 @@
-"""Implications, criteria and windows over worlds that are not equally likely: slow, and right by inspection.
+"""Implications, criteria and windows over weighted worlds: slow, and right by inspection.
 
 People are numbered 0, 1, ...; a world is the tuple of everybody's value, and has a weight. Nothing
 here knows the library.
@@ -50,8 +50,8 @@ def worst_of_implications(weights, wanted, k, basic=False):
     return best
 
 
-def worst_window(bag, wide, l, k):
-    """Highest posterior of a window for members of a group: l values ruled out, or k known people.
+def worst_window(bag, wide, out, known):
+    """Highest posterior of a window for a group: so many values ruled out, and people known.
 
     >>> worst_window([1, 2, 5, 5], 1, 1, 0)
     Fraction(1, 1)
@@ -60,9 +60,9 @@ def worst_window(bag, wide, l, k):
     for start in set(bag):
         inside = sum(start <= x <= start + wide for x in bag)
         rest = sorted(Counter(x for x in bag if not start <= x <= start + wide).values())
-        out = sum(rest[len(rest) - min(l, len(rest)) :])
-        known = min(k, sum(rest) - out)
-        best = max(best, Fraction(inside, len(bag) - out - known))
+        gone = sum(rest[max(len(rest) - out, 0) :])
+        gone += min(known, sum(rest) - gone)
+        best = max(best, Fraction(inside, len(bag) - gone))
     return best
 
 
