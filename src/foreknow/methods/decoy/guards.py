@@ -14,13 +14,11 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
-from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.protocol import Evaluation, Ledger, Mask, counts_of
+from foreknow.adversaries.protocol import Evaluation, Ledger, Mask, Speaks, counts_of
 from foreknow.criteria.diversity import AlphaK, LDiversity
 from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
 from foreknow.criteria.properties import KAnonymity
@@ -41,18 +39,6 @@ AMOUNTS, COUPLED = (3, 10, 30, 100), 30
 _STRICTER = 1 - Fraction(1, 10**6)
 
 
-class Speaks(NamedTuple):
-    """What knowledge speaks of at most.
-
-    `people`: of how many people's values, the target's among them, speaks what a refusal may make
-    likelier; 0 for what only asks which values a group has, and of how many people. `groups`: in
-    how many other groups are people that it speaks of.
-    """
-
-    people: int
-    groups: int = 0
-
-
 @dataclass(frozen=True, eq=False)
 class Guard:
     """One limit: what it counts, its ledgers, which values it is about.
@@ -68,7 +54,6 @@ class Guard:
     refused: dict[int, Ledger]
     speaks: Speaks
     wanted: Mask
-    joined: bool = False  # whether knowledge of others' values of any kind is joined
     near: Callable[[int], Ledger] | None = None
     windows: Windows | None = None
 
@@ -94,7 +79,7 @@ class Guard:
         elif self.speaks.people:
             # Groups do not bear on one another, and the most frequent value that matters is worst.
             value = np.where(self.wanted, bags, -1).argmax(axis=1)
-        if self.joined:  # the most frequent value, too, whichever matters
+        if self.speaks.joined:  # the most frequent value, too, whichever matters
             more = np.flatnonzero(~self.wanted[most])
             own, value = np.append(own, more), np.append(value, most[more])
         every = np.arange(counted.n_values)
@@ -102,7 +87,7 @@ class Guard:
         if self.windows is not None:
             kept = (every >= value[:, None]) & (every <= self.windows.last[value][:, None])
         bags = _moved(bags[own], value, np.full(len(own), swaps), kept)
-        if self.joined:
+        if self.speaks.joined:
             first = most[own]
             many = np.where(first == value, 0, swaps)
             bags = _moved(bags, first, many, kept | (every == first[:, None]))
@@ -185,10 +170,9 @@ class Guards:
 
                     of_amount = {n: of_point(n, _STRICTER) for n in AMOUNTS}
                     plain, rough = of_point(decoys), of_point(decoys, _STRICTER)
-                    joined = isinstance(point.adversary, Implications)
                     found.append(
                         Guard(
-                            *(secret, plain, rough, of_amount, speaks, wanted, joined),
+                            *(secret, plain, rough, of_amount, speaks, wanted),
                             windows=windows,
                         )
                     )
@@ -361,12 +345,8 @@ def speaks_of(requirement: Requirement) -> list[Speaks]:
 
 def _speaks(asked: Any, name: str) -> Speaks:
     match asked:
-        case Facts():
-            return Speaks(max(1 + asked.k, asked.k + asked.m), asked.m)
-        case Negations():
-            return Speaks(1 + asked.k)
-        case Implications():
-            return Speaks(1, asked.k)
+        case _ if (found := getattr(asked, "speaks", None)) is not None:
+            return cast(Speaks, found)
         case KAnonymity() | LDiversity(kind="distinct"):
             return Speaks(0)
         case LDiversity() | AlphaK() | TCloseness() | BetaLikeness() | DeltaDisclosure():
