@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pytest
 from tests.examples import NIGHTLY
 from tests.oracle.algorithm_worlds import worlds
 from tests.oracle.decoy_limits import beliefs, keeps, worst_of_implications, worst_window
-from tests.oracle.decoy_worlds import worst_posterior
+from tests.oracle.decoy_worlds import one_trial, worst_posterior
 from tests.oracle.implication_worlds import group_by_group
 
 import foreknow as fk
@@ -21,7 +21,7 @@ from foreknow.methods.decoy.guards import AMOUNTS, Guards
 ONE = fk.Schema(quasi_identifiers=["x"], sensitive="v")
 LABELS = list("abcdef")
 CRITERIA = {
-    "entropy": (lambda limit: fk.LDiversity(limit, "entropy"), ["3/2", "2", "5/2"]),
+    "entropy": (lambda limit: fk.LDiversity(limit, "entropy"), ["5/2", "2", "3/2"]),
     "alpha": (lambda limit: fk.AlphaK(limit, 1), ["2/5", "1/2", "3/5"]),
     "recursive": (lambda limit: fk.LDiversity(3, "recursive", c=limit), ["1", "2", "3"]),
     "t": (fk.TCloseness, ["1/4", "2/5", "3/5"]),
@@ -175,6 +175,47 @@ def test_decoys_are_judged_as_if_values_had_come_into_a_window(wide):
         assert not (unsafe and quiet)
         noisy += unsafe
     assert noisy
+
+
+@pytest.mark.parametrize("kind", CRITERIA)
+def test_what_is_believed_after_a_refusal_keeps_a_criterion(kind):
+    """One cut beside three decoys, whatever is unsafe, by all worlds, all lots and all decoys."""
+    draw, (made, limits) = random.Random(kind), CRITERIA[kind]
+    told = 0
+    for _ in range(40 if NIGHTLY else 3):
+        values, limit = draw.choice(["aabbcc", "aabbc", "aabbcd"]), Fraction(limits[-1])
+        part, many = range(3), draw.choice([1, 1, 2])
+        rows, table = microdata(values), shares(values)
+        everyone = rows.counts(np.zeros(len(values), dtype=np.int64))
+        guards = Guards.of(fk.Policy([fk.Requirement(made(limit))], ONE), rows.values, everyone)
+        unsafe = {draw.choice(sorted({tuple(sorted(w[:3])) for w in permutations(values)}))}
+        for (_, bags), weights in one_trial(values, part, many, unsafe, 1, 3)[1].items():
+            own = np.zeros(1, dtype=np.int64)
+            left = [guards.left(one_group(bag, rows.values), own, 3) for bag in bags]
+            if any(weights.values()) and all(each.safe_each()[0] for each in left):
+                told += len(set(weights.values())) > 1
+                assert all(keeps(one, table, kind, limit) for one in beliefs(weights))
+    assert told
+
+
+def test_what_implications_tell_after_two_refusals_stays_below_the_limit():
+    """Two groups, each with one cut beside three decoys; atoms fall in both."""
+    draw, told = random.Random(8), 0
+    for _ in range(30 if NIGHTLY else 3):
+        k = draw.choice([1, 1, 2]) if NIGHTLY else 1
+        values, limit = "abcd", Fraction(draw.choice(["1/2", "3/5", "3/4"]))
+        rows = microdata(values * 2)
+        everyone = rows.counts(np.array([0] * 4 + [1] * 4))
+        asked = fk.Policy([fk.Requirement(fk.Implications(k), below=limit)], ONE)
+        guards = Guards.of(asked, rows.values, everyone, 3)
+        if not guards.evaluate(everyone, np.zeros(2, dtype=np.int64)).safe_each()[0]:
+            continue
+        unsafe = {draw.choice([*combinations(values, 2)])}
+        (weights,) = one_trial(values, range(2), 1, unsafe, 1, 3)[1].values()
+        told += len(set(weights.values())) > 1
+        both = {v + w: x * y for v, x in weights.items() for w, y in weights.items()}
+        assert worst_of_implications(both, set(values), k) < limit
+    assert told
 
 
 # ---- the program: everybody's posterior, over every world ---------------------------------------
