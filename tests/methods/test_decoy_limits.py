@@ -201,7 +201,7 @@ def test_what_is_believed_after_a_refusal_keeps_a_criterion(kind):
 def test_what_implications_tell_after_two_refusals_stays_below_the_limit():
     """Two groups, each with one cut beside three decoys; atoms fall in both."""
     draw, told = random.Random(8), 0
-    for _ in range(30 if NIGHTLY else 3):
+    for _ in range(30 if NIGHTLY else 1):
         k = draw.choice([1, 1, 2]) if NIGHTLY else 1
         values, limit = "abcd", Fraction(draw.choice(["1/2", "3/5", "3/4"]))
         rows = microdata(values * 2)
