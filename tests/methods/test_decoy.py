@@ -225,11 +225,9 @@ def test_a_seed_is_noted():
 @pytest.mark.parametrize(
     "asked",
     [
-        fk.Requirement(fk.Implications(1), below="3/4"),
-        fk.Requirement(fk.TCloseness(0.5)),
-        fk.Requirement(fk.LDiversity(2, "entropy")),
+        fk.Requirement(fk.KMap(2, register(60))),
     ],
-    ids=["implications", "t-closeness", "entropy"],
+    ids=["k-map"],
 )
 def test_limits_that_are_not_worked_out_are_refused(asked):
     with pytest.raises(PolicyError, match="what a refused cut tells"):
@@ -275,7 +273,7 @@ def test_several_sets_and_what_it_does_not_look_at():
     policy = fk.Policy([fk.Requirement(fk.Facts(1), below="1/2")], beside)
     with pytest.raises(UnsupportedError, match="looks at one sensitive column alone"):
         fk.publish(fk.Microdata(rows, beside), policy, method="decoy")
-    near = fk.Requirement(fk.Facts(), below="1/2", sensitive="income", within=5)
+    near = fk.Requirement(fk.Facts(0, 0, 1), below="1/2", sensitive="income", within=5)
     schema = fk.Schema(quasi_identifiers=["district"], sensitive="income")
     with pytest.raises(PolicyError, match="does not look at windows"):
         fk.publish(fk.Microdata(register(), schema), fk.Policy([near], schema), method="decoy")

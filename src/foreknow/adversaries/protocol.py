@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,6 +146,20 @@ class Summing(Adversary, Protocol):
 
         `name` is what these are called; `relative` is to their prior, where there is one.
         """
+
+
+class Speaks(NamedTuple):
+    """What knowledge speaks of at most; an adversary that is searched for may have it as `speaks`.
+
+    `people`: of how many people's values, the target's among them, speaks what would be likelier if
+    more had them; 0 for what only asks which values a group has, and of how many people. `groups`:
+    in how many other groups are people that it speaks of. `joined`: that others do not have values
+    of any kind bears on the target.
+    """
+
+    people: int
+    groups: int = 0
+    joined: bool = False
 
 
 class Kind(Protocol):

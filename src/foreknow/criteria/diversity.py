@@ -131,11 +131,6 @@ class LDiversity(_OfValues):
             if self.c <= 0:  # type: ignore[operator]
                 raise InputError(f"LDiversity: c must be above 0, not {self.c}")
 
-    @property
-    def others(self) -> Any:
-        """How many other people an adversary knows of; None where only who has none matters."""
-        return {"distinct": None, "recursive": (0, 0)}.get(self.kind, NotImplemented)
-
     def attained(self, release: HasCounts) -> Attained:
         """The least diverse group of a release."""
         counts = counted(self, release)

@@ -38,7 +38,7 @@ class _OfTable(OfGroups):
     compares_table: ClassVar[bool] = True
     counts_values: bool = True
 
-    def _floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+    def floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         """How far each group is, nearly."""
         raise NotImplementedError
 
@@ -59,7 +59,7 @@ class _OfTable(OfGroups):
     def attained(self, release: HasCounts) -> Attained:
         """How far the farthest group of a release is from all of it."""
         counts = counted(self, release)
-        whole, far = counts.totals, self._floats(counts, counts.totals)
+        whole, far = counts.totals, self.floats(counts, counts.totals)
         most = far.max()
         near = [int(np.argmax(far))]
         if np.isfinite(most):
@@ -84,7 +84,7 @@ class _OfTable(OfGroups):
         return np.zeros(counts.n_groups, dtype=np.int64)
 
     def _fails(self, counts: GroupCounts, whole: IntArray) -> Mask:
-        far, edge = self._floats(counts, whole), self._edge()
+        far, edge = self.floats(counts, whole), self._edge()
         fails: Mask = far > edge
         close = np.abs(far - edge) <= CLOSE * max(1.0, edge)
         for group in np.flatnonzero(close).tolist():
@@ -213,14 +213,15 @@ class TCloseness(_OfTable):
 
     def _leaving(self, counts: GroupCounts, whole: IntArray) -> IntArray:
         # Shares move by no more than the share of people who leave, and each over 1 at most.
-        beyond = np.maximum(self._floats(counts, whole) - self._edge() - CLOSE, 0)
+        beyond = np.maximum(self.floats(counts, whole) - self._edge() - CLOSE, 0)
         return np.floor(counts.sizes * beyond).astype(np.int64)
 
     def _words(self, amount: Fraction | float) -> str:
         far, limit = beside(amount, self.t)
         return f"the farthest group is {far} away from the table, {limit} is allowed"
 
-    def _floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+    def floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+        """How far each group is, nearly."""
         if self.distance == "equal":
             of_group, of_table = _shares(counts, whole)
             above = np.maximum(of_group - of_table, 0)
@@ -389,7 +390,8 @@ class BetaLikeness(_OfTable):
             f"{limit} is allowed{also}"
         )
 
-    def _floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+    def floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+        """How far each group is, nearly."""
         of_group, of_table = _shares(counts, whole)
         return np.maximum(_most_of(of_group / of_table - 1, counts), 0)
 
@@ -474,7 +476,8 @@ class DeltaDisclosure(_OfTable):
             f"{factor}; it must be below {limit}, e to the {plain(delta)}"
         )
 
-    def _floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+    def floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+        """How far each group is, nearly."""
         of_group, of_table = _shares(counts, whole)
         far = _most_of(np.maximum(of_group / of_table, of_table / of_group), counts)
         far[np.diff(counts.offsets) < np.count_nonzero(whole)] = np.inf

@@ -278,7 +278,6 @@ class KAnonymity(OfGroups):
     of_people: ClassVar[bool] = True
     convex: ClassVar[bool] = True
     complete: ClassVar[bool] = True
-    others: ClassVar[None] = None  # whatever is believed of people, groups are as large
 
     def __post_init__(self) -> None:
         numbers.whole_number(self.k, "KAnonymity", 1)

@@ -28,7 +28,14 @@ from foreknow.adversaries.facts.profiles import FORMULAS, FloatArray, Profiles, 
 from foreknow.adversaries.facts.skyline import front
 from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
 from foreknow.adversaries.ledger import MinLedger
-from foreknow.adversaries.protocol import HasCounts, Mask, code_of, counts_of, whole_amount
+from foreknow.adversaries.protocol import (
+    HasCounts,
+    Mask,
+    Speaks,
+    code_of,
+    counts_of,
+    whole_amount,
+)
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
 from foreknow.data.sparse import IntArray
@@ -96,9 +103,9 @@ class Facts:
             object.__setattr__(self, name, whole_amount("Facts", name, getattr(self, name)))
 
     @property
-    def others(self) -> tuple[int, int]:
-        """How many other people's values are known, and how many are linked to the target."""
-        return self.k, self.m
+    def speaks(self) -> Speaks:
+        """The target and known people have their values, and linked people may have the secret."""
+        return Speaks(max(1 + self.k, self.k + self.m), self.m)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.

@@ -30,7 +30,15 @@ from foreknow.adversaries.implications.minima import (
     spread,
 )
 from foreknow.adversaries.ledger import MinLedger
-from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, code_of, counts_of, whole_amount
+from foreknow.adversaries.protocol import (
+    HasCounts,
+    Ledger,
+    Mask,
+    Speaks,
+    code_of,
+    counts_of,
+    whole_amount,
+)
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
 from foreknow.data.windows import Windows
@@ -92,6 +100,11 @@ class Implications:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole_amount("Implications", "k", self.k))
+
+    @property
+    def speaks(self) -> Speaks:
+        """The target may become likelier, whoever the implications begin with."""
+        return Speaks(1, self.k, joined=True)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value, or any value.
@@ -291,9 +304,9 @@ class Negations:
         object.__setattr__(self, "k", whole_amount("Negations", "k", self.k))
 
     @property
-    def others(self) -> tuple[int, int]:
-        """How many other people are known of at most, and that nobody is linked to the target."""
-        return self.k, 0
+    def speaks(self) -> Speaks:
+        """Of other people, their values may be known as well."""
+        return Speaks(1 + self.k)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value, or any value."""

@@ -13,7 +13,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, hints
 from foreknow.methods.decoy.chances import chance_of
-from foreknow.methods.decoy.guards import COUPLED, Guards, others_of
+from foreknow.methods.decoy.guards import COUPLED, Guards, speaks_of
 from foreknow.methods.decoy.search import Outcome, Search, Trial
 from foreknow.methods.likelihood import groups_of_people
 from foreknow.methods.points import Points
@@ -54,9 +54,10 @@ class Decoy:
 
     Notes
     -----
-    Proved in docs/research/decoys.md. It keeps limits of `Facts` and `Negations`, `KAnonymity`, and
-    `LDiversity` that is distinct or recursive; others are refused. **The seed must be secret**:
-    who knows it knows the decoys. So random numbers come from the system's entropy when no seed is
+    Proved in docs/research/decoys.md. It keeps limits of `Facts`, `Negations` and `Implications`,
+    and the criteria `KAnonymity`, `LDiversity`, `AlphaK`, `TCloseness`, `BetaLikeness` and
+    `DeltaDisclosure`; others are refused. **The seed must be secret**: who knows it knows the
+    decoys. So random numbers come from the system's entropy when no seed is
     given. Give one in tests only.
 
     Examples
@@ -177,7 +178,7 @@ class Decoy:
 
 def _check(policy: Policy) -> None:
     for requirement in policy.requirements:
-        others_of(requirement)
+        speaks_of(requirement)
 
 
 def _is_kept(policy: Policy) -> bool:

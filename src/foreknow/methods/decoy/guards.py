@@ -9,19 +9,26 @@ had been exchanged with the worst ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from foreknow.adversaries.protocol import Evaluation, Ledger, Mask, counts_of
+from foreknow.adversaries.protocol import Evaluation, Ledger, Mask, Speaks, counts_of
+from foreknow.criteria.diversity import AlphaK, LDiversity
+from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
+from foreknow.criteria.properties import KAnonymity
+from foreknow.criteria.protocol import EachGroup
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
 from foreknow.data.sparse import IntArray
+from foreknow.data.windows import Windows
 from foreknow.errors import PolicyError
+from foreknow.numbers import CLOSE, as_fraction
 from foreknow.policy.ledger import PolicyEvaluation
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -36,17 +43,19 @@ _STRICTER = 1 - Fraction(1, 10**6)
 class Guard:
     """One limit: what it counts, its ledgers, which values it is about.
 
-    `others`: how many other people's values the adversary knows, and how many are linked to the
-    target; None for what only asks which values a group has, and of how many people. `refused` has
-    a ledger for each amount of decoys, with the limit that holds for what a refusal leaves.
+    `refused` has a ledger for each amount of decoys, with the limit that holds for what a refusal
+    leaves. `near`, if any: the ledger that judges decoys as if so many exchanges had been made.
+    `windows`: those of the whole table, where the secret is that a number lies in some window.
     """
 
     requirement: Requirement
     ledger: Ledger
     rough: Ledger
     refused: dict[int, Ledger]
-    others: tuple[int, int] | None
+    speaks: Speaks
     wanted: Mask
+    near: Callable[[int], Ledger] | None = None
+    windows: Windows | None = None
 
     def counted(self, groups: GroupCounts) -> GroupCounts:
         """What it counts of groups."""
@@ -60,23 +69,28 @@ class Guard:
         counted = self.counted(groups)
         bags = np.zeros((counted.n_groups, counted.n_values), dtype=np.int64)
         bags[counted.cell_groups, counted.codes] = counted.counts
-        own = np.arange(counted.n_groups)
-        if self.others is None:
-            value = bags.argmax(axis=1)
-        elif not self.others[1]:
-            # Groups do not bear on one another, and the most frequent value that matters is worst.
-            value = np.where(self.wanted, bags, -1).argmax(axis=1)
-        else:  # each that matters, also if nobody of the group has it
+        own, most = np.arange(counted.n_groups), bags.argmax(axis=1)
+        value = most
+        if self.windows is not None:  # each that begins at a value of the group
+            own, value = counted.cell_groups, counted.codes
+        elif self.speaks.groups:  # each that matters, also if nobody of the group has it
             asked = np.flatnonzero(self.wanted)
             own, value = np.repeat(own, len(asked)), np.tile(asked, len(own))
-        bags, row = bags[own], np.arange(len(own))
-        many = bags[row, value]
-        bags[row, value] = 0
-        rising = np.argsort(bags, axis=1, kind="stable")
-        rare = np.take_along_axis(bags, rising, axis=1)
-        taken = np.clip(swaps - (np.cumsum(rare, axis=1) - rare), 0, rare)
-        np.put_along_axis(bags, rising, rare - taken, axis=1)
-        bags[row, value] = many + taken.sum(axis=1)
+        elif self.speaks.people:
+            # Groups do not bear on one another, and the most frequent value that matters is worst.
+            value = np.where(self.wanted, bags, -1).argmax(axis=1)
+        if self.speaks.joined:  # the most frequent value, too, whichever matters
+            more = np.flatnonzero(~self.wanted[most])
+            own, value = np.append(own, more), np.append(value, most[more])
+        every = np.arange(counted.n_values)
+        kept = every == value[:, None]
+        if self.windows is not None:
+            kept = (every >= value[:, None]) & (every <= self.windows.last[value][:, None])
+        bags = _moved(bags[own], value, np.full(len(own), swaps), kept)
+        if self.speaks.joined:
+            first = most[own]
+            many = np.where(first == value, 0, swaps)
+            bags = _moved(bags, first, many, kept | (every == first[:, None]))
         group, codes = np.nonzero(bags)
         offsets = np.searchsorted(group, np.arange(len(own) + 1))
         made = GroupCounts.counted(
@@ -86,6 +100,18 @@ class Guard:
             semantics=counted.semantics,
         )
         return made, own
+
+
+def _moved(bags: IntArray, value: IntArray, many: IntArray, kept: Mask) -> IntArray:
+    """Give so many people of each bag its value, in place of the rarest of those not kept."""
+    others = np.where(kept, 0, bags)
+    rising = np.argsort(others, axis=1, kind="stable")
+    rare = np.take_along_axis(others, rising, axis=1)
+    taken = np.clip(many[:, None] - (np.cumsum(rare, axis=1) - rare), 0, rare)
+    np.put_along_axis(others, rising, rare - taken, axis=1)
+    found = np.where(kept, bags, others)
+    found[np.arange(len(bags)), value] += taken.sum(axis=1)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,42 +130,52 @@ class Guards:
         """
         found = []
         for requirement in policy.requirements:
-            others, how = others_of(requirement), policy.semantics_of(requirement)
+            each, how = speaks_of(requirement), policy.semantics_of(requirement)
             for secret in requirement.secrets(values):
                 labels = secret.labels(values)
                 if secret.criterion is not None:
                     rule: Any = secret.criterion
+                    whole = counts_of(secret.counted(everyone)).totals
+                    of_amount = {n: _of_rule(rule, how, whole, n) for n in AMOUNTS}
+                    plain = _of_rule(rule, how, whole, decoys)
                     wanted = np.ones(len(labels), dtype=bool)
-
-                    def of_rule(amount: int | None, rule: Any = rule, how: Any = how) -> Ledger:
-                        lower = amount and getattr(rule, "c", None) is not None
-                        asked = replace(rule, c=rule.c * _kept(amount, 1)) if lower else rule
-                        made: Ledger = asked.ledger(how)
-                        return made
-
-                    of_amount = {n: of_rule(n) for n in AMOUNTS}
-                    plain = of_rule(decoys)
-                    found.append(Guard(secret, plain, plain, of_amount, others[0], wanted))
-                wanted = secret.mask(labels) if secret.criterion is None else wanted
-                for point, other in zip(secret.points, others, strict=False):
-                    power = 1 + (other[1] if other else 0)
+                    near = _near(rule, whole, decoys)
+                    found.append(Guard(secret, plain, plain, of_amount, each[0], wanted, near=near))
+                    continue
+                windows = None
+                if secret.within is not None:
+                    windows = cast(Windows, secret.counted(everyone))
+                    wanted = np.ones(windows.counts.n_values, dtype=bool)
+                else:
+                    wanted = secret.mask(labels)
+                for point, speaks in zip(secret.points, each, strict=True):
 
                     def of_point(
                         amount: int | None,
                         times: Fraction = Fraction(1),
                         point: Any = point,
                         wanted: Mask = wanted,
-                        power: int = power,
+                        power: int = 1 + speaks.groups,
                         how: Any = how,
+                        windows: Windows | None = windows,
                     ) -> Ledger:
                         odds = 1 / Fraction(point.below) - 1
-                        below = 1 / (1 + odds / _kept(amount, power))
-                        made: Ledger = point.adversary.ledger(below * times, wanted, how)
+                        below = times / (1 + odds / _kept(amount, power))
+                        made: Ledger = (
+                            point.adversary.ledger(below, wanted, how)
+                            if windows is None
+                            else point.adversary.near_ledger(below, windows)
+                        )
                         return made
 
                     of_amount = {n: of_point(n, _STRICTER) for n in AMOUNTS}
                     plain, rough = of_point(decoys), of_point(decoys, _STRICTER)
-                    found.append(Guard(secret, plain, rough, of_amount, other, wanted))
+                    found.append(
+                        Guard(
+                            *(secret, plain, rough, of_amount, speaks, wanted),
+                            windows=windows,
+                        )
+                    )
         made = cls(found)
         made.commit(everyone)
         return made
@@ -147,13 +183,12 @@ class Guards:
     @property
     def coupled(self) -> bool:
         """Whether it matters to one group which others there are."""
-        return any(guard.others is not None and guard.others[1] for guard in self.each)
+        return any(guard.speaks.groups for guard in self.each)
 
     @property
     def swaps(self) -> int:
         """Of how many people's values adversaries of the policy speak, the target's among them."""
-        asked = [guard.others for guard in self.each if guard.others is not None]
-        return max((max(1 + known, known + linked) for known, linked in asked), default=0)
+        return max((guard.speaks.people for guard in self.each), default=0)
 
     def copy(self) -> Guards:
         """The same as they stand now, apart from what is noted later."""
@@ -177,6 +212,10 @@ class Guards:
         """Measure decoys: whether none is unsafe that is so few exchanges away."""
         parts, many = [], int(owner.max(initial=-1)) + 1
         for guard in self.each:
+            if guard.near is not None:
+                counted = guard.counted(groups)
+                parts.append(_Padded(guard.near(self.swaps).evaluate(None, counted, owner), many))
+                continue
             made, group = guard.exchanged(groups, self.swaps)
             ledger = guard.ledger if self.coupled else guard.rough
             parts.append(_Padded(ledger.evaluate(None, made, owner[group]), many))
@@ -220,27 +259,101 @@ class _Padded:
         return self.inner.risk_ratio()
 
 
-def _kept(decoys: int | None, power: int) -> Fraction:
+def _kept(decoys: int | None, power: int = 1) -> Fraction:
     """What is left of odds that may fall by 1 + 1/K, so many times."""
     return Fraction(1) if decoys is None else Fraction(decoys, decoys + 1) ** power
 
 
-def others_of(requirement: Requirement) -> list[tuple[int, int] | None]:
-    """How many people beside the target each limit concerns; refused where that is not known."""
-    if requirement.within is not None:
-        raise PolicyError(
-            f"{requirement.name}: method decoy does not look at windows of numbers (within); "
-            'publish by method = "mondrian"'
-        )
-    asked: list[Any] = [point.adversary for point in requirement.points]
-    found: list[Any] = []
-    for one in asked or [requirement.criterion]:
-        found.append(getattr(one, "others", NotImplemented))
-        if found[-1] is NotImplemented:
-            raise PolicyError(
-                f"{requirement.name}: what a refused cut tells of {one} is not worked out; decoy "
-                "keeps facts, negations, k_anonymity and l_diversity that is distinct or "
-                'recursive. Publish by method = "mondrian", which an adversary who knows it may '
-                "see through"
-            )
+# ---- criteria ------------------------------------------------------------------------------------
+
+
+def _of_rule(rule: Any, how: Any, whole: IntArray, decoys: int | None) -> Ledger:
+    """The ledger of a criterion; with decoys, of what keeps it whatever a refusal tells."""
+    made: Ledger
+    if isinstance(rule, _FAR) and decoys is not None:
+        return EachGroup(lambda counts: _far(rule, counts, whole, 1 / _kept(decoys), 0))
+    if isinstance(rule, _FAR):
+        made = rule.ledger(how, whole=whole)
+        return made
+    kept = _kept(decoys)
+    if isinstance(rule, AlphaK):
+        share = as_fraction(rule.alpha)
+        rule = replace(rule, alpha=share * kept / (1 - share * (1 - kept)))
+    elif rule.__class__ is LDiversity and rule.kind == "recursive":
+        rule = replace(rule, c=rule.c * kept)  # type: ignore[operator]
+    elif rule.__class__ is LDiversity and rule.kind == "entropy" and decoys is not None:
+        least = math.log(as_fraction(rule.l))
+        least = max(least + 1 / decoys, least * decoys / (decoys - 1))
+        rule = replace(rule, l=Fraction(math.ceil(math.exp(least) * 10**6) + 1, 10**6))
+    made = rule.ledger(how)
+    return made
+
+
+def _near(rule: Any, whole: IntArray, decoys: int | None) -> Callable[[int], Ledger] | None:
+    """How decoys are judged by a criterion that compares groups with the whole table."""
+    if not isinstance(rule, _FAR):
+        return None
+    times = 1 / _kept(decoys)
+    return lambda swaps: EachGroup(lambda counts: _far(rule, counts, whole, times, swaps))
+
+
+def _far(rule: Any, counts: GroupCounts, whole: IntArray, times: Fraction, swaps: int) -> Mask:
+    """Which groups may be too far from the whole table, rather one too many.
+
+    If so many people have another value, and what is believed of anybody is then any of the shares
+    times up to `times`, before they are made to add up to 1.
+    """
+    more, moved = float(times), swaps / counts.sizes
+    if isinstance(rule, TCloseness):
+        far: Mask = rule.floats(counts, whole) + moved + (more - 1) / 4 > float(rule.t) - CLOSE
+        return far
+    held = whole > 0
+    share = np.zeros((counts.n_groups, counts.n_values))
+    share[counts.cell_groups, counts.codes] = counts.counts / counts.sizes[counts.cell_groups]
+    of, own = whole[held] / whole.sum(), share[:, held]
+    high = np.minimum(own + moved[:, None], 1)
+    high = more * high / (1 + (more - 1) * high)
+    beyond: Any
+    if isinstance(rule, BetaLikeness):
+        gain = np.full(len(of), float(rule.beta))
+        most = of * (1 + (np.minimum(gain, -np.log(of)) if rule.enhanced else gain))
+        beyond = high > most * (1 - CLOSE)
+    else:
+        low = np.maximum(own - moved[:, None], 0)
+        low = low / (low + more * (1 - low))
+        factor = math.exp(float(rule.delta)) * (1 - CLOSE)
+        beyond = (high >= of * factor) | (low * factor <= of)
+    found: Mask = beyond.any(axis=1)
     return found
+
+
+# What judges each group beside the whole table.
+_FAR = (TCloseness, BetaLikeness, DeltaDisclosure)
+
+
+def speaks_of(requirement: Requirement) -> list[Speaks]:
+    """What the knowledge of each limit speaks of; refused where that is not worked out."""
+    asked: list[Any] = [point.adversary for point in requirement.points]
+    found = [_speaks(one, requirement.name) for one in asked or [requirement.criterion]]
+    if requirement.within is not None and any(speaks.groups for speaks in found):
+        raise PolicyError(
+            f"{requirement.name}: method decoy does not look at windows of numbers (within) with "
+            'linked people (m): leave m out, or publish by method = "mondrian"'
+        )
+    return found
+
+
+def _speaks(asked: Any, name: str) -> Speaks:
+    match asked:
+        case _ if (found := getattr(asked, "speaks", None)) is not None:
+            return cast(Speaks, found)
+        case KAnonymity() | LDiversity(kind="distinct"):
+            return Speaks(0)
+        case LDiversity() | AlphaK() | TCloseness() | BetaLikeness() | DeltaDisclosure():
+            return Speaks(1)
+    raise PolicyError(
+        f"{name}: what a refused cut tells of {asked} is not worked out; decoy keeps facts, "
+        "negations, implications, k_anonymity, l_diversity, alpha_k, t_closeness, beta_likeness "
+        'and delta_disclosure. Publish by method = "mondrian", which an adversary who knows it may '
+        "see through"
+    )
