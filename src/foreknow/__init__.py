@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from foreknow.methods.jump.run import DisclosureSet, Run
     from foreknow.methods.jump.secret import SecretChoice
     from foreknow.methods.mondrian.mondrian import Mondrian
+    from foreknow.methods.proof import Proof
     from foreknow.methods.protocol import Traits
     from foreknow.methods.streamliner import Streamliner
     from foreknow.policy.policy import Policy, PublishOptions
@@ -156,6 +157,7 @@ _ROOMS = {
     "methods.jump.estimate": ["EstimatedSet"],
     "methods.jump.secret": ["SecretChoice"],
     "methods.mondrian.mondrian": ["Mondrian"],
+    "methods.proof": ["Proof"],
     "methods.protocol": ["Traits"],
     "methods.streamliner": ["Streamliner"],
     "policy.policy": ["Policy", "PublishOptions"],
@@ -230,6 +232,7 @@ __all__ = [
     "Posterior",
     "PriorTable",
     "Priors",
+    "Proof",
     "Publication",
     "PublishOptions",
     "QueryError",

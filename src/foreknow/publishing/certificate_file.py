@@ -317,7 +317,9 @@ class _Scope(Settings):
     shuffled: _Names = Field(default=[])
     people_suppressed: _Amount = Field(default=0)
     without: dict[str, _Amount] = Field(default={})
-    method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
+    method: str = Field(
+        pattern=r"^(not judged|as required( but for estimates)?|frequencies|at most [0-9/]{1,99})\z"
+    )
 
 
 class _KeptPriors(Settings):
@@ -538,6 +540,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
             return (
                 "what makes a verdict empty, and suppressed people, are certified from version 6 on"
             )
+        if read.version < 6 and read.scope.method.endswith("estimates"):
+            return "that the method holds all but estimates is certified from version 6 on"
         if read.scope.method == "frequencies" and release.form != "bucketized":
             return "that the method reveals frequencies only is for the bucketized form"
         if (
