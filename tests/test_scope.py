@@ -342,7 +342,7 @@ def test_a_proof_is_never_said_of_what_is_an_estimate(method, tmp_path):
     policy = fk.Policy([*HALF.requirements, ESTIMATED])
     made = fk.publish(fk.Microdata(FOUR, AGE), policy, method=method, form="bucketized")
     assert made.audit.scope.method == "as required but for estimates"
-    assert "also against" not in made.audit._repr_html_()
+    assert ", also against" not in made.audit._repr_html_()
     assert "How much such an adversary can learn was not judged." in "".join(made.audit.notes)
     made.write(tmp_path / "out")
     assert fk.verify(tmp_path / "out").claimed_scope.method == made.audit.scope.method
