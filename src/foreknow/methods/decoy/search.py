@@ -26,19 +26,17 @@ from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation
 
 _log = logging.getLogger(__name__)
-# Cuts that are considered, and draws by which it is foreseen how often one would be refused.
-_TURNS, _FEWEST, _MOST = 16, 8, 32
+# Cuts that are considered; draws by which it is foreseen how often one would be refused, and more
+# that a level's groups share: much hangs on the first ones.
+_TURNS, _FEWEST, _MOST, _SURELY = 16, 8, 32, 256
 # A cut that is accepted so often is tried, though another may have more gain at some risk; and one
 # that is accepted less often than the second is not.
-_OFTEN, _SELDOM = 0.7, 0.3
+_OFTEN, _SELDOM = 0.8, 0.15
 # Up to how many people are dealt out where a cut is refused, and what share of the groups that they
 # could be dealt into without a refusal must be left.
 _DEALT, _ENOUGH = 4096, 0.75
-# How much the gains of later cuts count beside that of the next one, once for each time that a
-# group is twice as large as this.
-_LATER, _SMALL = 2.0, 512
 # Shares that are tried, and how sharply the risk falls if a value may be more frequent in a part.
-_TIMES, _SHARPLY = (1.2, 1.4, 1.7, 2.0, 2.5, 3.0, 4.0, 6.0), 1.0
+_TIMES, _SHARPLY = (1.2, 1.4, 1.7, 2.0, 2.5, 3.0, 4.0, 6.0), 0.5
 # Cells of counts that are handled at once.
 _CELLS = 1 << 19
 
@@ -306,6 +304,8 @@ class Search:
         attribute = np.full(self.n_groups, -1)
         amounts, many = self._amounts()
         waiting = amounts > 0
+        share = np.bincount(self.node, self.weights, self.n_groups) / len(self.point)
+        least = _SELDOM + (_OFTEN - _SELDOM) * np.sqrt(share)
 
         def sides(turn: IntArray, groups: Mask) -> Trial:
             chosen = np.take_along_axis(order, np.maximum(turn, 0)[:, None], axis=1)[:, 0]
@@ -328,7 +328,7 @@ class Search:
                 break
             trial = sides(np.full(self.n_groups, turn), waiting)
             often = self._accepted(trial, amounts[trial.group], public)
-            score = np.where(often >= _SELDOM, gain[trial.group] * often, -np.inf)
+            score = np.where(often >= least[trial.group], gain[trial.group] * often, -np.inf)
             better = score > best[trial.group]
             group = trial.group[better]
             best[group], turn_of[group] = score[better], turn
@@ -348,8 +348,8 @@ class Search:
         """What to expect of each cut: its gain and all later ones, if it does not fail.
 
         A cut that goes with the sensitive values fails, and then its group is divided no more. So
-        quasi-identifiers of few values, which do so most often, are tried late: when a group is
-        small, or may be far from what the policy allows.
+        quasi-identifiers of few values, which do so most often, are tried late: when a group is a
+        small part of the table, or may be far from what the policy allows.
         """
         starts = np.flatnonzero(np.append(True, along[1:] != along[:-1]))
         if not gains.shape[1]:
@@ -361,7 +361,7 @@ class Search:
         failed = (1 - self._went / self._tried)[along]
         trust = 1 - failed ** (_SHARPLY * (self._room()[:, None] - 1))
         people = np.bincount(self.node, self.weights, self.n_groups)
-        later *= _LATER * np.log2(1 + people / _SMALL)
+        later *= np.sqrt(people / len(self.point))
         return np.where(none, -np.inf, (gains + later[:, None]) * trust)
 
     def _room(self) -> NDArray[np.float64]:
@@ -424,8 +424,8 @@ class Search:
         self, trial: Trial, amount: IntArray, public: np.random.Generator
     ) -> NDArray[np.float64]:
         """How often a cut is accepted, by draws."""
-        many = np.clip(amount, _FEWEST, _MOST)
         which = np.arange(len(trial.group))
+        many = np.clip(amount, _FEWEST, _MOST) + _SURELY // len(which)
         bags, owner, of = self.tried(trial, which, many, public)
         held = self.quiet(bags, owner)
         return (np.bincount(of, held, len(which)) / many) ** (amount + 1.0)
