@@ -360,7 +360,7 @@ def survey(
 
     output.refuse(table, policy)
     parts = listed(knowledge)
-    if not all(is_whole(part) for part in parts):
+    if not parts or not all(is_whole(part) for part in parts):
         raise InputError(f"--knowledge takes whole numbers such as 1,3,5, not {knowledge!r}")
     with output.progress("Judging every generalization"):
         raw = open_raw(table, policy, columns, reading)
@@ -417,7 +417,7 @@ def risk(
                 "say which columns others may know: --quasi-identifiers COLUMN,COLUMN; or "
                 "--policy FILE, beside which --group COLUMN may name groups"
             )
-        names = listed(columns.quasi_identifiers)
+        names = listed(columns.quasi_identifiers) or [""]
     with output.progress("Counting the table"):
         if names is None:
             opened = open_whole(table, policy, columns, reading)
@@ -532,7 +532,7 @@ def learned(
 
     output.refuse(release, policy, people)
     Output(json=out).refuse(release, policy, people)
-    columns, wide = listed(by), listed(bandwidths or "")
+    columns, wide = listed(by), listed(bandwidths) if bandwidths else []
     if out is not None and len(wide) > 1:
         raise InputError("--out takes what is learned with one bandwidth; give one, or none")
     with output.progress("Learning from the release"):

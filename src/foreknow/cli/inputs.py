@@ -93,7 +93,7 @@ class Columns:
                 "either --group COLUMN or --quasi-identifiers COLUMN,COLUMN"
             )
         semantics = check_semantics(self.semantics or "single")
-        names = listed(self.quasi_identifiers or "")
+        names = listed(self.quasi_identifiers or "") or [""] if self.group is None else []
         roles: dict[str, Any] = {"sensitive": self.sensitive, "person": self.person}
         table = open_table(path, reading)
         require(table, [*names, *(column for column in roles.values() if column is not None)])
@@ -271,7 +271,7 @@ def open_raw(path: Path, policy: Path | None, columns: Columns, reading: Reading
             "say what the columns are: --policy FILE, which may give them hierarchies; or "
             "--sensitive COLUMN and --quasi-identifiers COLUMN,COLUMN"
         )
-    names = listed(columns.quasi_identifiers)
+    names = listed(columns.quasi_identifiers) or [""]
     schema = Schema(quasi_identifiers=names, sensitive=columns.sensitive)
     return Microdata(path, schema, reading)
 
