@@ -342,3 +342,8 @@ def test_a_bound_that_is_above_the_limit_is_no_part_of_a_proof():
         for below in ("1/3", "1/2", "2/3", None)
     }
     assert said == {"1/3": "open", "1/2": "open", "2/3": "part", None: "open"}
+    # nor of a criterion of the values of groups, which is no bound on a posterior
+    above, close = replace(made, limit=Fraction(2, 3)), fk.Requirement(fk.TCloseness("1/5"))
+    facts = fk.Requirement(fk.Facts(), below="2/3")
+    assert method_text(above, fk.Policy([facts, fk.Requirement(fk.KAnonymity(2))])) == "part"
+    assert method_text(above, fk.Policy([facts, close])) == "open"

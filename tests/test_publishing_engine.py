@@ -444,6 +444,12 @@ def test_parts_are_those_of_the_certificate_and_no_others(folder, change, said):
         fk.verify(folder)
 
 
+def test_an_audit_takes_the_folder_of_a_release_only_as_it_is_certified(folder):
+    (folder / "release.parquet" / "_SUCCESS").write_bytes(b"")
+    with pytest.raises(fk.InputError, match="_SUCCESS lies among the parts"):
+        fk.audit(folder, fk.Policy([fk.Requirement(fk.KAnonymity(1))]))
+
+
 def test_parts_of_other_columns_are_no_one_table(folder):
     parts = sorted((folder / "release.parquet").iterdir())
     table = pq.read_table(parts[1])

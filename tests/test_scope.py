@@ -334,6 +334,47 @@ def test_what_is_proved_of_a_method_is_said_and_else_that_nothing_was(method, fo
     assert verified.claimed_scope.method == (None if said == "not judged" else said)
 
 
+ESTIMATED = fk.Requirement(fk.Learned(["age"]), below="99/100")
+
+
+@pytest.mark.parametrize("method", [fk.Anatomy(2), fk.Streamliner(2, "gsa")])
+def test_a_proof_is_never_said_of_what_is_an_estimate(method, tmp_path):
+    policy = fk.Policy([*HALF.requirements, ESTIMATED])
+    made = fk.publish(fk.Microdata(FOUR, AGE), policy, method=method, form="bucketized")
+    assert made.audit.scope.method == "as required but for estimates"
+    assert ", also against" not in made.audit._repr_html_()
+    assert "How much such an adversary can learn was not judged." in "".join(made.audit.notes)
+    made.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").claimed_scope.method == made.audit.scope.method
+    boxes = fk.publish(fk.Microdata(FOUR, AGE), policy, method=method, form="generalized")
+    assert boxes.audit.scope.method == "at most 1/2"
+
+
+@pytest.mark.parametrize(
+    ("method", "form", "claim"),
+    [
+        (fk.Mondrian(), "generalized", "as required"),
+        (fk.Mondrian(), "generalized", "at most 1/9"),
+        (fk.Streamliner(2, "gda"), "bucketized", "frequencies"),
+        (fk.Anatomy(2), "generalized", "as required"),
+        (fk.Anatomy(2), "generalized", "at most 1/3"),
+    ],
+)
+def test_a_certificate_that_says_more_of_a_method_than_is_proved_is_refused(
+    method, form, claim, tmp_path
+):
+    fk.publish(fk.Microdata(FOUR, AGE), HALF, method=method, form=form).write(tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    known = json.loads(path.read_text())
+    known["scope"]["method"] = claim
+    path.write_text(json.dumps(known))
+    with pytest.raises(fk.InputError, match=f"certified as '{claim}', which is not proved of"):
+        fk.verify(tmp_path / "out")
+    known["method"] = {"name": "TheirOwn"}  # of which nobody here knows anything
+    path.write_text(json.dumps(known))
+    assert fk.verify(tmp_path / "out").claimed_scope.method == claim
+
+
 def test_a_notebook_shows_it_and_escapes_it():
     evil = "<img src=x>"
     rows = [{"born": 1, evil: 2, "illness": ill} for ill in ("flu", "<b>bold", "flu")]

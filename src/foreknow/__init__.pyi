@@ -90,6 +90,7 @@ from foreknow.methods.jump.run import DisclosureSet as DisclosureSet
 from foreknow.methods.jump.run import Run as Run
 from foreknow.methods.jump.secret import SecretChoice as SecretChoice
 from foreknow.methods.mondrian.mondrian import Mondrian as Mondrian
+from foreknow.methods.proof import Proof as Proof
 from foreknow.methods.protocol import Traits as Traits
 from foreknow.methods.streamliner import Streamliner as Streamliner
 from foreknow.policy.policy import Policy as Policy

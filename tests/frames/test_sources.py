@@ -114,6 +114,8 @@ LINK = r"holds 'more\.parquet', which is (a link|no file)"
         *((name, "other", 1) for name in ("_SUCCESS", ".part-0.parquet.crc", "_metadata")),
         *((name, "other", 1) for name in (".DS_Store", "._0.parquet")),  # the last by macOS
         *((name, "table", HIDDEN) for name in ("_more.parquet", ".more.pq", "_kept/more.parquet")),
+        *((name, "table", "but hidden") for name in ("_SUCCESS", "_metadata", ".part.crc")),
+        ("_metadata", "summary", 1),
         *(
             (f"deep/{name}", "other", f"holds '{name}', which is not Parquet")
             for name in ("part.csv", "part.parquet.gz", "part.parquet.bak", "README")
@@ -133,6 +135,11 @@ def test_what_is_beside_parts_counts_or_is_passed_over_or_refused(tmp_path, name
     path.parent.mkdir(exist_ok=True)
     if kind == "table":
         pq.write_table(TABLE, path)
+    elif kind == "summary":  # as other programs write it: what the parts hold, and no rows
+        (part,) = folder.iterdir()
+        about = pq.read_metadata(part)
+        about.set_file_path(part.name)
+        about.write_metadata_file(path)
     elif kind == "other":
         path.write_bytes(b"\0\x05\x16\x07")
     elif kind == "folder":

@@ -1,5 +1,6 @@
 """RDA, RIA and GSA against who knows them: all tables of small bags, all lots, exact posteriors."""
 
+import importlib
 import logging
 import random
 from collections import Counter, defaultdict
@@ -24,6 +25,7 @@ from tests.oracle.streamliner_lots import (
 )
 from tests.oracle.streamliner_symmetry import released
 
+import foreknow as fk
 from foreknow.methods.streamliner import Streamliner
 from foreknow.methods.streamliner import gsa as streamliner_gsa
 from foreknow.methods.streamliner.gsa import groups_of_gsa, transversals
@@ -94,6 +96,43 @@ def test_ria_tells_nothing_beyond_the_release(bag, l):  # noqa: E741
     assert max(len(release) for release in found) > 1
     assert exchangeable(found)
     tells_frequencies(found, l)
+
+
+CHOSEN_BY = {
+    "facts": fk.Requirement(fk.Facts(), below="2/3"),
+    "any_of": fk.Requirement(fk.Facts(), below="4/5", any_of=["0", "1"]),
+    "within": fk.Requirement(fk.Facts(), below="4/5", within=0.5),
+    "implications": fk.Requirement(fk.Implications(k=1), below=1),
+    "criterion": fk.Requirement(fk.LDiversity(2)),
+}
+
+
+@pytest.mark.parametrize("required", CHOSEN_BY)
+@pytest.mark.parametrize(
+    "method",
+    [
+        fk.Streamliner(),
+        pytest.param(fk.Streamliner(variant="ria"), marks=pytest.mark.slow),
+        fk.Anatomy(),
+    ],
+)
+def test_an_l_that_is_chosen_from_the_policy_tells_nothing_either(method, required, monkeypatch):
+    """The whole method, which tries one l after the other, on every table and with all lots."""
+    module = importlib.import_module(type(method).__module__)
+
+    def run(table, lots):
+        monkeypatch.setattr(module, "generator", lambda *_: lots)
+        people = microdata([5, 5, 7, 9], table)  # two people who look alike
+        policy = fk.Policy([CHOSEN_BY[required]], people.schema)
+        try:
+            return method.partition(people, policy).tolist()
+        except fk.NoSafeRelease:
+            return [0] * len(table)
+
+    for bag in ("aabc",) if required == "any_of" else ("aabb", "aabc"):
+        found = releases(tuple("abcd".index(value) for value in bag), run)
+        assert exchangeable(found)
+        tells_frequencies(found, 2)
 
 
 @pytest.mark.parametrize(

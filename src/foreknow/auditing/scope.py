@@ -14,13 +14,11 @@ from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray
+from foreknow.methods.proof import NOT_JUDGED
 from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 
-# What came of an adversary who knows the method; the last is followed by a fraction.
-NOT_JUDGED, AS_REQUIRED, FREQUENCIES = "not judged", "as required", "frequencies"
-AT_MOST = "at most "
 # Values that are listed; people of whom one each is no surprise; marks from this class on are
 # diacritics.
 _LISTED, _FEW, _MARKS = 5, 20, 200
@@ -54,7 +52,8 @@ class Scope(Plain):
     method : str or None
         What came of an adversary who knows the method: "not judged"; "frequencies", where by a
         proof they believe the frequencies of the group; "at most 1/4", where by a proof they are
-        never surer; "as required", where the method holds the policy against them.
+        never surer; "as required", where the method holds the policy against them; "as required but
+        for estimates", where it holds so all that the policy does not only estimate.
     linked : bool
         Whether the table shows which of several values are of one person.
     values_and_people : (int, int) or None

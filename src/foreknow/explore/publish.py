@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.auditing.audit import Audit
-from foreknow.auditing.scope import AS_REQUIRED, FREQUENCIES
 from foreknow.data.microdata import Microdata
 from foreknow.documents import from_toml
 from foreknow.errors import InputError, NoSafeRelease, OutputError, did_you_mean
 from foreknow.explore.session import Session
 from foreknow.explore.shown import chart_values, grid_values
+from foreknow.methods.proof import AS_REQUIRED, AS_SETTLED, FREQUENCIES
 from foreknow.methods.registry import METHODS, key_of, kind_of
 from foreknow.numbers import percentage
 from foreknow.output import write_whole
@@ -105,7 +105,11 @@ def _publish(order: _Order, job: str) -> Made:
     )
 
 
-_OF_METHOD = {AS_REQUIRED: "holds, by a proof", FREQUENCIES: "holds if they know nothing else"}
+_OF_METHOD = {
+    AS_REQUIRED: "holds, by a proof",
+    AS_SETTLED: "holds, by a proof, but for estimates",
+    FREQUENCIES: "holds if they know nothing else",
+}
 
 
 def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:

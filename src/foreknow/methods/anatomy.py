@@ -23,8 +23,8 @@ from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import UnsupportedError, hints
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
+from foreknow.methods.proof import by_values_alone
 from foreknow.methods.protocol import (
-    BY_VALUES_ALONE,
     Grouper,
     Grouping,
     Traits,
@@ -278,12 +278,7 @@ class Anatomy(Grouper):
             symmetric=True,
             likelihood=self.chance,
             could_make=self.could_make,
-            proof=BY_VALUES_ALONE,
-            frequencies=True,
-            uniform=True,
-            least=self.l or 2,
-            highest=Fraction(1, self.l or 2),
-            equal=self.l,
+            proof=by_values_alone(self.l or 2, self.l),
             notes=self._notes,
             advice=ADVICE,
             grouping=self.grouping,

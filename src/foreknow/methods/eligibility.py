@@ -16,7 +16,7 @@ import numpy as np
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, PolicyError
-from foreknow.methods.protocol import in_its_form, limit_of_boxes
+from foreknow.methods.protocol import in_its_form, traits_of
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -86,7 +86,8 @@ def settled_l(
         failures = [said for requirement in asked for said in requirement.failures(counts)]
         if not failures:
             people = int(sizes.sum())
-            if not labelled or limit_of_boxes(own, policy, people, microdata.values) is None:
+            proof = traits_of(own).proof if labelled else None
+            if proof is None or not proof.limit_of_boxes(policy, people, microdata.values):
                 return own, groups
             held = held or (own, groups)
     if held is not None:

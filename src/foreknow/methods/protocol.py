@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
+from foreknow.methods.proof import FREQUENCIES_ONLY, Proof
 from foreknow.numbers import as_fraction
 from foreknow.settings import Settings
 
@@ -93,24 +93,8 @@ class Traits:
         ``replay(microdata, policy)``: a run that says of other tables with the same bags whether
         the same groups would be made of them; see `foreknow.methods.mondrian.replay`. Its
         `decisions` are what must go as it did for that: a sequence of `Decision`.
-    proof : str
-        In one clause, what is proved of it in the next four, and why.
-    frequencies : bool
-        By a proof, the posterior of everybody is the frequency in their group, for an adversary
-        who sees the groups.
-    uniform : bool
-        By a proof, to an adversary who sees the groups all worlds of a release are as likely as
-        before: what is judged of these holds for those who know the method, too.
-    least : int
-        People of its smallest groups.
-    highest : Fraction, optional
-        By a proof, no posterior is higher, whatever groups look alike to a reader.
-    equal : int, optional
-        Where the number of people is a multiple of this, all groups are equally large, and people
-        come into them whatever their quasi-identifiers.
-    foresees : callable, optional
-        ``foresees(policy)``: whether what it makes holds the policy against an adversary who knows
-        it, too.
+    proof : Proof, optional
+        What is proved of it for an adversary who knows it; see `Proof`.
     minimal : callable, optional
         ``minimal(policy)``: whether no division of what it makes would be safe.
     notes : callable, optional
@@ -142,13 +126,7 @@ class Traits:
     likelihood: Callable[..., Any] | None = None
     could_make: Callable[..., Any] | None = None
     replay: Callable[[Microdata, Policy], Any] | None = None
-    proof: str = ""
-    frequencies: bool = False
-    uniform: bool = False
-    least: int = 1
-    highest: Fraction | None = None
-    equal: int | None = None
-    foresees: Callable[[Policy], bool] | None = None
+    proof: Proof | None = None
     minimal: Callable[[Policy], bool] | None = None
     notes: Callable[[Policy, int | None], Sequence[str]] | None = None
     advice: str = "stricter settings of its own may help"
@@ -205,36 +183,12 @@ def refuse_columns(method: Any, policy: Policy) -> None:
         )
 
 
-# Why methods tell frequencies only that do not look at quasi-identifiers.
-BY_VALUES_ALONE = (
-    "the method looks at sensitive values only, and treats people who have the same alike, so any "
-    "two worlds of a release lead to it with the same probability"
-)
-
-
 def note_of_boxes(l: int) -> str:
     """The note on groups that are published as boxes, of which several may look alike."""
     return (
         "boxes: groups that look alike are published as one, so an adversary who knows the method "
         f"may be as sure of a value as 1/{l}, also where a limit is lower"
     )
-
-
-def limit_of_boxes(
-    method: Any, policy: Policy, people: int, values: Labels
-) -> tuple[str, Fraction, int] | None:
-    """The first limit that may not hold of boxes that a reader divides into groups, and whose."""
-    traits = traits_of(method)
-    alike = traits.equal is not None and not people % traits.equal
-    if traits.highest is None or alike:
-        return None
-    for requirement in policy.requirements:
-        sets = requirement.sets(values).values() if requirement.about_sets else ()
-        many = max(map(len, sets), default=1)
-        for point in requirement.points if requirement.by_counts else ():
-            if point.below <= traits.highest * many:
-                return requirement.name, point.below, many
-    return None
 
 
 def notes_of_seed(seed: int | None) -> tuple[str, ...]:
@@ -307,7 +261,6 @@ _BY_ITSELF = {
     "symmetric": "symmetric",
     "chance": "likelihood",
     "could_make": "could_make",
-    "tells_frequencies_only": "frequencies",
     "minimal": "minimal",
     "notes": "notes",
     "advice": "advice",
@@ -337,8 +290,11 @@ def traits_of(method: Any) -> Traits:
     given = {trait: getattr(method, x) for x, trait in _BY_ITSELF.items() if x in own}
     # An attribute of such a name that is of another type declares nothing.
     kinds: dict[str, Any] = {"advice": str, "consults_policy": bool, "symmetric": bool}
-    kinds |= {"frequencies": bool, "exact": Collection, "one_column": bool, "counted": bool}
-    return Traits(**{k: x for k, x in given.items() if isinstance(x, kinds.get(k, Callable))})
+    kinds |= {"exact": Collection, "one_column": bool, "counted": bool}
+    declared = {k: x for k, x in given.items() if isinstance(x, kinds.get(k, Callable))}
+    if "likelihood" in declared and "tells_frequencies_only" in own:
+        declared["proof"] = FREQUENCIES_ONLY if method.tells_frequencies_only is True else None
+    return Traits(**declared)
 
 
 def in_its_form(method: Any, policy: Policy) -> Policy:

@@ -314,7 +314,9 @@ class _Scope(Settings):
     shuffled: _Names = Field(default=[])
     people_suppressed: _Amount = Field(default=0)
     without: dict[str, _Amount] = Field(default={})
-    method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
+    method: str = Field(
+        pattern=r"^(not judged|as required( but for estimates)?|frequencies|at most [0-9/]{1,99})\z"
+    )
 
 
 class _KeptPriors(Settings):
@@ -563,6 +565,8 @@ def _news(read: _Certificate, kept: bool) -> Iterator[tuple[int, str]]:
     late |= {"crowded", "without"}
     if read.scope is not None and late & read.scope.model_fields_set:
         yield 6, "what makes a verdict empty, and suppressed people, are certified"
+    if read.scope is not None and read.scope.method.endswith("estimates"):
+        yield 6, "that the method holds all but estimates is certified"
 
 
 def is_kept(required: Mapping[str, Any]) -> bool:

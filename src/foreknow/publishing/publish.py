@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.auditing.audit import Audit, Verdict, audit
-from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import (
     Table,
@@ -43,14 +42,13 @@ from foreknow.errors import (
     hinted,
     memory_for,
 )
+from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import (
     ADVICE,
     Anonymizer,
-    Traits,
     as_written,
     grouping_of,
     in_its_form,
-    limit_of_boxes,
     refuse_columns,
     settings_of,
     traits_of,
@@ -417,11 +415,11 @@ def publish(
         seen = sight_of(release, microdata, groups, called)  # its readers know exact columns
     verdicts = audit(release, policy, utility=utility, name="the release", people=seen)
     traits = traits_of(anonymizer)
-    of_method = _of_method(traits, policy) if gate.factor == 1 else NOT_JUDGED
+    proof = traits.proof if gate.factor == 1 else None
     scope = replace(
         verdicts.scope,
         left_out=microdata.left_out,
-        method=of_method,
+        method=NOT_JUDGED if proof is None else proof.said(policy),
         people_suppressed=found.suppressed,
     )
     verdicts = replace(verdicts, lattice=found.lattice, scope=scope)
@@ -535,31 +533,17 @@ def _with_method(
     return replace(options, method=key, settings=settings)
 
 
-def _of_method(traits: Traits, policy: Policy) -> str:
-    """What is known of an adversary who knows the method, by what it declares of itself."""
-    if len(policy.looked_at) > 1:  # what is proved is about one column, with nothing beside
-        return NOT_JUDGED
-    if traits.foresees is not None and traits.foresees(policy):
-        return AS_REQUIRED
-    if traits.likelihood is None:
-        return NOT_JUDGED
-    if traits.frequencies and policy.options.form == "bucketized":  # groups can be told apart
-        alone = all(getattr(p.adversary, "others", 0) == (0, 0) for p in policy.points)
-        return AS_REQUIRED if traits.uniform or alone else FREQUENCIES
-    return NOT_JUDGED if traits.highest is None else f"{AT_MOST}{traits.highest}"
-
-
 def _refuse_boxes(method: Anonymizer, policy: Policy, counts: GroupCounts) -> None:
     """Refuse limits that a method keeps in groups, not in boxes that a reader may divide."""
-    traits = traits_of(method)
-    found = limit_of_boxes(method, policy, counts.n_people, counts.values)
-    if found is not None and int(counts.sizes.max()) >= 2 * traits.least:
+    proof = traits_of(method).proof
+    found = proof and proof.limit_of_boxes(policy, counts.n_people, counts.values)
+    if proof is not None and found and int(counts.sizes.max()) >= 2 * proof.least:
         enough = found[2] // found[1] + 1
         possible = enough * int(counts.totals.max()) <= counts.n_people
         raise NoSafeRelease(
             f"{type(method).__name__}: in the generalized form, groups that look alike are one to "
             "a reader, and an adversary who knows the method may be as sure of a value as "
-            f"{traits.highest}{_of_set(found[2])}; {found[0]} asks below {found[1]}. Publish "
+            f"{proof.highest}{_of_set(found[2])}; {found[0]} asks below {found[1]}. Publish "
             f'with form = "bucketized"{f", or with l = {enough}" if possible else ""}'
         )
 

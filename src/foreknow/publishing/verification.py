@@ -17,7 +17,7 @@ from types import NoneType
 from typing import Any
 
 from foreknow.adversaries import registry as adversaries
-from foreknow.auditing.scope import NOT_JUDGED, Scope
+from foreknow.auditing.scope import Scope
 from foreknow.criteria import registry as criteria
 from foreknow.data.engines import Table, open_table
 from foreknow.data.engines.write import disarm_name
@@ -27,6 +27,9 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.engine import Stamp
 from foreknow.errors import CertificateError, InputError, SchemaError, hinted, memory_for
+from foreknow.methods.proof import NOT_JUDGED
+from foreknow.methods.protocol import traits_of
+from foreknow.methods.registry import METHODS, kind_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing import (
     CERTIFICATE,
@@ -607,6 +610,25 @@ def _lies(known: Certificate, scope: Scope) -> Iterator[str]:
         now, then = found.get(key), certified.get(key)
         if key not in _CLAIMED and now != then:
             yield f"scope: {key} is {_shown(now)}; certified is {_shown(then)}"
+    yield from _never_proved(known)
+
+
+def _never_proved(known: Certificate) -> Iterator[str]:
+    """Whether a certificate says more of a method of ours than was ever proved of it."""
+    said, settings = (known.scope or {}).get("method", NOT_JUDGED), dict(known.method)
+    name = settings.pop("name", None)
+    kinds = {kind.__name__: kind for kind in (kind_of(key) for key, _ in METHODS)}
+    if said == NOT_JUDGED or name not in kinds:  # of others' methods nothing is known
+        return
+    try:
+        proof = traits_of(kinds[name](**settings)).proof
+    except (InputError, AttributeError, KeyError, TypeError, ValueError):  # Jump takes functions
+        return
+    if proof is None or not proof.may_be(said, known.form):
+        yield (
+            f"scope: method is certified as {said!r}, which is not proved of {name} with these "
+            f"settings in the {known.form} form"
+        )
 
 
 def _excess(finding: Finding | Reached, groups: Sequence[str]) -> str:
@@ -706,6 +728,8 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
     tables = {}
     for part, files in known.paths(folder).items():
         place = folder / f"{part}.{known.format}"
+        for strange in _strange_parts(place, files_of(part, known.format, known.files)):
+            raise CertificateError(strange)
         opened = _opened(place, files)
         for file in files if opened is not None else [place]:
             name = file.relative_to(folder).as_posix()

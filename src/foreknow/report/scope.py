@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED, Scope
+from foreknow.auditing.scope import Scope
+from foreknow.methods.proof import AS_REQUIRED, AS_SETTLED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.report.knowledge import NOUN
 from foreknow.report.words import listing, named, noun_of, number, some
 from foreknow.text import visible
@@ -15,6 +16,8 @@ _METHOD = {
     "See foreknow attack.",
     AS_REQUIRED: "By a proof, the requirements hold also against an adversary who knows the "
     "method.",
+    AS_SETTLED: "By a proof, the requirements that are no estimates hold also against an adversary "
+    "who knows the method. How much such an adversary can learn was not judged.",
     FREQUENCIES: "By a proof, an adversary who knows the method, and nothing else, is as sure of "
     "a value as it is frequent in the group, and no surer. Who also has the knowledge that the "
     "requirements name was not judged.",

@@ -217,7 +217,7 @@ def _inferred(
             found = None if ways is None else enumerated(worlds, runs, most // share, part)
             found = found or proved(worlds, runs, ways)
         except UnsupportedError:  # too large a table for the method's chances
-            if not runs.chances or not (runs.known.frequencies or runs.foreseen):
+            if runs.proof is None or not (runs.proof.frequencies or runs.foreseen):
                 raise
             found = proved(worlds, runs, None)
         if found is not None:

@@ -177,24 +177,24 @@ def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:
     """
     if not runs.chances:
         return None
-    known, mean = runs.known, worlds.shares
+    proof, mean = runs.proof, worlds.shares
     if runs.foreseen:
         if ways is not None and not runs.possible(worlds.codes):
             raise NoWorldError
         return kept(worlds, runs)
     refined = runs.refined
-    alike = known.equal is not None and not worlds.n_people % known.equal
-    if known.frequencies and (alike or refined.single.all()):
+    alike = proof is not None and proof.equally_large(worlds.n_people)
+    if proof is not None and proof.frequencies and (alike or refined.single.all()):
         # Such a method makes a release of all worlds that agree with it, or of none.
         if ways is not None and not runs.possible(worlds.codes):
             raise NoWorldError
-        return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean, proof=runs.proof)
-    if known.highest is not None:
+        return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean, proof=str(proof))
+    if proof is not None and proof.highest is not None:
         certain = refined.single[worlds.group_of_cell][:, None] | (mean == 0)
         low = np.where(certain, mean, 0.0)
-        high = np.where(certain, mean, float(known.highest))
-        bound = 0, 0, runs.made, mean, low, high, known.highest
-        return Posteriors(worlds, "bound", *bound, proof=runs.proof)
+        high = np.where(certain, mean, float(proof.highest))
+        bound = 0, 0, runs.made, mean, low, high, proof.highest
+        return Posteriors(worlds, "bound", *bound, proof=str(proof))
     if refined.number is None:
         raise UnsupportedError(
             f"to a reader of the generalized form, groups of {runs.name} with equal labels are one "
@@ -209,18 +209,18 @@ def proved_of_groups(groups: IntArray, runs: Runs) -> Posteriors | None:
 
     That the method makes such groups is not asked: it goes by the order of rows.
     """
-    if not (runs.chances and runs.known.frequencies):
+    if runs.proof is None or not runs.proof.frequencies:
         return None
     worlds = Worlds.of(groups, runs.microdata.sensitive_codes, len(runs.microdata.values))
     mean = worlds.shares
-    return Posteriors(worlds, "proof", 0, 0, 0, mean, mean, mean, proof=runs.proof)
+    return Posteriors(worlds, "proof", 0, 0, 0, mean, mean, mean, proof=str(runs.proof))
 
 
 def kept(worlds: Worlds, runs: Runs) -> Posteriors | None:
     """What is known of a method that, by a proof, holds the policy against those who know it."""
-    if not runs.foreseen:
+    if runs.proof is None or not runs.foreseen:
         return None
     mean = worlds.shares
     low, high = np.where(mean < 1, 0.0, 1.0), np.where(mean > 0, 1.0, 0.0)
     bound = 0, 0, runs.made, mean, low, high
-    return Posteriors(worlds, "bound", *bound, kept=True, proof=runs.proof)
+    return Posteriors(worlds, "bound", *bound, kept=True, proof=str(runs.proof))

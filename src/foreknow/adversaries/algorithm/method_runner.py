@@ -31,6 +31,7 @@ from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease,
 from foreknow.methods.art import ART
 from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.mondrian.replay import Replay
+from foreknow.methods.proof import Proof
 from foreknow.methods.protocol import as_written, grouping_of, in_its_form, traits_of
 from foreknow.methods.protocol import settings_of as plain_settings
 from foreknow.numbers import whole_number
@@ -105,14 +106,15 @@ class Runs:
     @property
     def foreseen(self) -> bool:
         """Whether, by a proof, what the method makes keeps the policy from those who know it."""
-        foresees = self.known.foresees
-        policy = self.policy
-        return self.chances and foresees is not None and policy is not None and foresees(policy)
+        proof, policy = self.proof, self.policy
+        if proof is None or policy is None or proof.frequencies:  # which say more
+            return False
+        return proof.keeps(policy)
 
     @property
-    def proof(self) -> str:
+    def proof(self) -> Proof | None:
         """What is proved of the method, where its own chances weigh the worlds."""
-        return self.known.proof if self.chances else ""
+        return self.known.proof if self.chances else None
 
     # ---- the release that is attacked ----------------------------------------------------------
 
@@ -205,7 +207,8 @@ class Runs:
     @cached_property
     def refined(self) -> Refinements:
         """The groups that the method may have made, where readers see those of one label as one."""
-        return self._reader.refined(self.seen, self.known.least)
+        least = 1 if self.known.proof is None else self.known.proof.least
+        return self._reader.refined(self.seen, least)
 
     def distance(self, codes: Codes) -> float:
         """How far what is made of a world is from the release; 0 if that is possible."""

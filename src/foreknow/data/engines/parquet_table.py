@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -163,13 +164,22 @@ def _refused(path: Path, hidden: bool) -> str | None:
         return "says which rows of the files are still in the table (Delta Lake, Hudi)"
     parquet = path.suffix.lower() in (".parquet", ".pq")
     if hidden:
-        found = parquet and path.is_file() and _begins_as_parquet(path)
+        found = path.is_file() and _begins_as_parquet(path) and not _is_summary(path)
         return "is Parquet but hidden, so that some readers pass it over" if found else None
     if path.is_dir():
         return "is a link to a folder" if path.is_symlink() else None
     if not path.is_file():
         return "is no file (a broken link, a pipe or a device)"
     return None if parquet else "is not Parquet"
+
+
+def _is_summary(path: Path) -> bool:
+    """Whether a file only says what others hold, as ``_metadata`` does."""
+    with suppress(pa.ArrowException, OSError):
+        about = pq.read_metadata(path)
+        each = (about.row_group(i) for i in range(about.num_row_groups))
+        return all(group.num_columns and group.column(0).file_path for group in each)
+    return False
 
 
 def _begins_as_parquet(path: Path) -> bool:

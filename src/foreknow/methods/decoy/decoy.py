@@ -17,6 +17,7 @@ from foreknow.methods.decoy.guards import COUPLED, Guards, speaks_of
 from foreknow.methods.decoy.search import Outcome, Search, Trial
 from foreknow.methods.likelihood import groups_of_people
 from foreknow.methods.points import Points
+from foreknow.methods.proof import Proof
 from foreknow.methods.protocol import ADVICE, Traits, notes_of_seed, refuse_columns
 from foreknow.methods.random import generator
 from foreknow.numbers import whole_number
@@ -170,7 +171,7 @@ class Decoy:
             symmetric=True,
             one_column=True,
             likelihood=self.chance,
-            foresees=_is_kept,
+            proof=_PROOF,
             notes=lambda policy, seed: notes_of_seed(seed),
             advice="another method may serve it",
         )
@@ -184,6 +185,13 @@ def _check(policy: Policy) -> None:
 def _is_kept(policy: Policy) -> bool:
     """Whether it keeps all limits of a policy; it refuses others."""
     return True
+
+
+_PROOF = Proof(
+    "beside as many decoys, a refused cut makes nothing likelier than the limits leave room for",
+    "docs/research/decoys.md",
+    keeps=_is_kept,
+)
 
 
 # ---- decisions ----------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from foreknow.methods.jump.functions import (
 )
 from foreknow.methods.jump.policy_property import property_of
 from foreknow.methods.jump.run import Case, Run, case_of, checked_place, walked
+from foreknow.methods.proof import Proof
 from foreknow.methods.protocol import Grouper, Grouping, Traits
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
@@ -41,6 +42,9 @@ STEPS = 2_000_000
 ESTIMATE_STEPS = 5_000
 HALF = MaxRatio("1/2")
 
+_COUNTED = (
+    "of all tables that the same release would be made of, the policy was judged before it was made"
+)
 _FORESEEN = (
     "judged by {} also against an adversary who knows it: that was counted before anything was "
     "published; "
@@ -260,7 +264,7 @@ class InOrder(Grouper):
         return Traits(
             one_column=True,
             symmetric=self.symmetric,
-            foresees=self._foresees,
+            proof=Proof(_COUNTED, "docs/methods/safe-and-jump.md", self._foresees),
             notes=self._notes,
             advice="another property may help",
             grouping=self.grouping,

@@ -21,8 +21,8 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean, hints
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
+from foreknow.methods.proof import FREQUENCIES_ONLY, Proof, by_values_alone
 from foreknow.methods.protocol import (
-    BY_VALUES_ALONE,
     Grouper,
     Grouping,
     Traits,
@@ -51,9 +51,12 @@ class StreamlinerSettings(Settings):
     weights: dict[str, Amount] = Field(default={})
 
 
-_BY_EXCHANGE = (
-    "exchanging two members of a group, or two halves of a block as a whole, changes no decision "
-    "of the method, so all members of a group have each of its values with the same probability"
+_BY_EXCHANGE = replace(
+    FREQUENCIES_ONLY,
+    why="exchanging two members of a group, or two halves of a block as a whole, changes no "
+    "decision of the method, so all members of a group have each of its values with the same "
+    "probability",
+    page="docs/methods/anatomy-and-streamliner.md",
 )
 
 
@@ -263,23 +266,24 @@ class Streamliner(Grouper):
     @property
     def traits(self) -> Traits:
         """GSA goes by the order of rows; GDA's groups reveal more than frequencies."""
-        proved = self.variant != "gda"
         return Traits(
             one_column=True,
             symmetric=self.variant != "gsa",
             likelihood=self.chance,
             could_make=self.could_make,
-            proof=_BY_EXCHANGE if self.variant == "gsa" else BY_VALUES_ALONE if proved else "",
-            frequencies=proved,
-            uniform=proved and self.variant != "gsa",
-            least=self.l or 2,
-            highest=Fraction(1, self.l or 2) if proved else None,
-            equal=self.l if self.variant == "rda" else None,
+            proof=self._proof,
             notes=self._notes,
             advice=ADVICE,
             grouping=self.grouping,
             settled=self.settled,
         )
+
+    @property
+    def _proof(self) -> Proof | None:
+        if self.variant == "gsa":
+            return replace(_BY_EXCHANGE, highest=Fraction(1, self.l or 2), least=self.l or 2)
+        equal = self.l if self.variant == "rda" else None
+        return None if self.variant == "gda" else by_values_alone(self.l or 2, equal)
 
     def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""

@@ -18,9 +18,9 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
 from foreknow.auditing.exposed import Exposed
-from foreknow.auditing.scope import AS_REQUIRED
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
+from foreknow.methods.proof import AS_REQUIRED
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement

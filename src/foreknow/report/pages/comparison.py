@@ -7,8 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, NOT_JUDGED
 from foreknow.comparison import Candidate, Comparison
+from foreknow.methods.proof import AS_REQUIRED, AT_MOST, NOT_JUDGED
+from foreknow.policy.policy import Policy
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
 from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
 from foreknow.report.pages.utility import measure_text
@@ -88,7 +89,7 @@ class ComparisonPage(Page[Comparison]):
                     risk_text(each),
                     _NOTHING if each.groups is None else number(each.groups),
                     _over_text(each),
-                    method_text(each),
+                    method_text(each, found.policy),
                     _NOTHING if each.seconds is None else f"{each.seconds:,.1f}",
                 )
             )
@@ -164,9 +165,9 @@ def _explanation(found: Comparison) -> str:
         f"adversary of the policy as it is can become at worst, by its strictest requirement{own}. "
         "Over: people over a limit of that policy, of the requirement with the most. Known: "
         "whether the limits of the run hold also against an adversary who knows the method. Holds: "
-        "they do, by a proof. Part: by a proof, if the adversary knows nothing else. 3 out: of so "
-        "many people it is proved that they do not. Open: neither is proved; see foreknow attack. "
-        "No release was kept."
+        "they do, by a proof. Part: by a proof, if the adversary knows nothing else, or all but "
+        "what is an estimate. 3 out: of so many people it is proved that they do not. Open: "
+        "neither is proved; see foreknow attack. No release was kept."
     )
 
 
@@ -195,15 +196,22 @@ def _share_text(share: float | None) -> str:
     return _NOTHING if share is None else measure_text(share)
 
 
-def method_text(each: Candidate) -> str:
-    """Whether it holds against an adversary who knows the method."""
+def method_text(each: Candidate, policy: Policy | None = None) -> str:
+    """Whether it holds against an adversary who knows the method; by the policy as it is."""
     if each.found_out is not None:
         return f"{number(each.found_out)} out"
     if each.method_known is None:
         return _NOTHING
     most = each.method_known.removeprefix(AT_MOST)
-    if most != each.method_known:  # a bound that is not below the limit proves nothing of it
-        return "part" if each.limit is not None and Fraction(most) < each.limit else "open"
+    if most != each.method_known:
+        # A bound that is not below the limit proves nothing of it, and never of a criterion.
+        required = () if policy is None else policy.requirements
+        other = any(
+            not r.of_people and (r.criterion is not None or any(p.relative for p in r.points))
+            for r in required
+        )
+        below = not other and each.limit is not None and Fraction(most) < each.limit
+        return "part" if below else "open"
     return {AS_REQUIRED: "holds", NOT_JUDGED: "open"}.get(each.method_known, "part")
 
 
@@ -239,7 +247,11 @@ def frontier_figure(found: Comparison) -> Chart:
     for place, method in enumerate(dict.fromkeys(each.method for each in found.safe)):
         color, symbol, _ = STYLES[place % len(STYLES)]
         own = [each for each in drawn if each.method == method]
-        clouds.append(Series(*places(own), method, color, [*map(_hover, own)], symbol))
+        clouds.append(
+            Series(
+                *places(own), method, color, [_hover(each, found.policy) for each in own], symbol
+            )
+        )
     widest = max((each.query_error or 0.0 for each in drawn), default=1.0)
     across = shares("median error of count queries", widest)
     return Chart(
@@ -247,12 +259,12 @@ def frontier_figure(found: Comparison) -> Chart:
     )
 
 
-def _hover(each: Candidate) -> str:
+def _hover(each: Candidate, policy: Policy) -> str:
     lines = [
         _run(each),
         f"how sure: {risk_text(each)}; query error: {_share_text(each.query_error)}",
         f"{some(each.groups or 0, 'group', 'groups')}, NCP {_loss_text(each)}",
         f"over the policy's limits: {_over_text(each)}",
-        f"against an adversary who knows the method: {method_text(each)}",
+        f"against an adversary who knows the method: {method_text(each, policy)}",
     ]
     return "\n".join(lines)

@@ -1,0 +1,123 @@
+"""Proof: what is proved of a method against an adversary who knows it.
+
+Whatever is said of this adversary, in reports, certificates, comparisons and attacks, is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from foreknow.data.labels import Labels
+
+if TYPE_CHECKING:
+    from foreknow.policy.policy import Policy
+
+# What came of an adversary who knows the method; the last is followed by a fraction.
+NOT_JUDGED, AS_REQUIRED, FREQUENCIES = "not judged", "as required", "frequencies"
+AS_SETTLED, AT_MOST = "as required but for estimates", "at most "
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is proved of a method, for an adversary who knows it and sees its release.
+
+    Parameters
+    ----------
+    why : str
+        In one clause, what is proved, and why.
+    page : str
+        Where it is written out, in the documentation.
+    keeps : callable
+        ``keeps(policy)``: whether what the method makes holds all that the policy settles against
+        this adversary, too, in the form that the policy says.
+    frequencies : bool
+        Of groups that can be told apart, everybody's posterior is the frequency in their group.
+    highest : Fraction, optional
+        No posterior is higher, whatever groups look alike to a reader.
+    least : int
+        People of its smallest groups.
+    equal : int, optional
+        Where the number of people is a multiple of this, all groups are equally large, and people
+        come into them whatever their quasi-identifiers.
+    """
+
+    why: str
+    page: str
+    keeps: Callable[[Policy], bool]
+    frequencies: bool = False
+    highest: Fraction | None = None
+    least: int = 1
+    equal: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.why} ({self.page})" if self.page else self.why
+
+    def said(self, policy: Policy) -> str:
+        """What came of an adversary who knows the method, in the words of `Scope`."""
+        if len(policy.looked_at) > 1:  # what is proved is about one column, with nothing beside
+            return NOT_JUDGED
+        settled = policy.settled
+        if settled is not None and self.keeps(settled):
+            return AS_REQUIRED if settled is policy else AS_SETTLED
+        if self.frequencies and policy.options.form == "bucketized":
+            return FREQUENCIES
+        return NOT_JUDGED if self.highest is None else f"{AT_MOST}{self.highest}"
+
+    def may_be(self, said: str, form: str) -> bool:
+        """Whether it could be said of a release of the method in a form, by some policy."""
+        if said.startswith(AT_MOST):
+            return said == f"{AT_MOST}{self.highest}"
+        apart = form == "bucketized"
+        if said == FREQUENCIES:
+            return self.frequencies and apart
+        return apart or not self.frequencies
+
+    def equally_large(self, people: int) -> bool:
+        """Whether all groups of so many people are."""
+        return self.equal is not None and not people % self.equal
+
+    def limit_of_boxes(
+        self, policy: Policy, people: int, values: Labels
+    ) -> tuple[str, Fraction, int] | None:
+        """The first limit that may not hold of boxes that a reader divides, and of how many."""
+        if self.highest is None or self.equally_large(people):
+            return None
+        for requirement in policy.requirements:
+            sets = requirement.sets(values).values() if requirement.about_sets else ()
+            many = max(map(len, sets), default=1)
+            for point in requirement.points if requirement.by_counts else ():
+                if point.below <= self.highest * many:
+                    return requirement.name, point.below, many
+        return None
+
+
+def by_values_alone(l: int, equal: int | None) -> Proof:
+    """Prove it of a method that looks at sensitive values only, with groups of at least l."""
+    return Proof(
+        "the method looks at sensitive values only, and treats people who have the same alike, so "
+        "any two worlds of a release lead to it with the same probability",
+        "docs/methods/anatomy-and-streamliner.md",
+        lambda policy: policy.options.form == "bucketized",
+        frequencies=True,
+        highest=Fraction(1, l),
+        least=l,
+        equal=equal,
+    )
+
+
+def _of_one_person(policy: Policy) -> bool:
+    """Whether all limits are about one person's values, for those who know of nobody else's."""
+    alone = all(getattr(point.adversary, "others", 0) == (0, 0) for point in policy.points)
+    return alone and policy.options.form == "bucketized"
+
+
+# Of a method that says no more of it.
+FREQUENCIES_ONLY = Proof(
+    "by what the method says of itself, everybody's posterior is the frequency in their group",
+    "",
+    _of_one_person,
+    frequencies=True,
+)
