@@ -1,5 +1,6 @@
 """How tests run: long enumerations only when asked for, random cases without a clock."""
 
+import gc
 import os
 
 import pytest
@@ -14,6 +15,14 @@ settings.register_profile(
     derandomize=os.environ.get("CI") == "true",
 )
 settings.load_profile("foreknow")
+
+# What is collected for thousands of tests stays: Python need not look through it again and again.
+gc.set_threshold(100_000, 50, 100)
+
+
+def pytest_collection_finish():
+    """Leave all tests and libraries out of what is looked through for garbage."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items):
