@@ -3,6 +3,8 @@
 import gc
 import os
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many tests as processors run at once
+
 import pytest
 from hypothesis import HealthCheck, settings
 
