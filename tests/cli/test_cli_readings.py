@@ -42,7 +42,9 @@ def german(desk):
     return desk
 
 
-@pytest.mark.parametrize("command", entry._COMMANDS, ids=lambda command: command.__name__)
+@pytest.mark.parametrize(
+    "command", sum(entry._COMMANDS.values(), ()), ids=lambda command: command.__name__
+)
 def test_every_command_that_opens_a_table_has_the_options(desk, command):
     named = set(inspect.signature(command).parameters)
     wanted = {option.strip("-").replace("-", "_") for option in OPTIONS}

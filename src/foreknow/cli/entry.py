@@ -52,33 +52,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     epilog="Exit codes: 0 safe or written, 1 unsafe or no safe release exists, 2 bad input, "
-    "3 a bug in Foreknow, 130 interrupted, 143 terminated. They stand when the output is closed "
-    "or full.",
+    "3 a bug in Foreknow, 4 undecided, 130 interrupted, 143 terminated. They stand when "
+    "the output is closed or full.",
 )
 
-_COMMANDS = (
-    init,
-    audit,
-    skyline,
-    curves,
-    survey,
-    risk,
-    ask,
-    attack,
-    learned,
-    inference,
-    utility,
-    compare,
-    explore,
-    priors,
-    publish,
-    verify,
-    evidence,
-    sql,
-    demo,
-)
-for command in _COMMANDS:
-    app.command(cls=WithMethods if command in (attack, compare, publish) else None)(command)
+_COMMANDS = {
+    "The main job": (init, publish, audit, verify, evidence, demo),
+    "What adversaries can find out": (skyline, curves, ask, risk, attack, learned, inference),
+    "What to choose": (compare, utility, survey, explore),
+    "Inputs": (priors, sql),
+}
+for panel, commands in _COMMANDS.items():
+    for command in commands:
+        with_methods = WithMethods if command in (attack, compare, publish) else None
+        app.command(cls=with_methods, rich_help_panel=panel)(command)
 
 
 @dataclass

@@ -30,15 +30,12 @@ _log = logging.getLogger(__name__)
 _TURNS, _FEWEST, _MOST = 16, 8, 32
 # A cut that is accepted so often is tried, though another may have more gain at some risk; and one
 # that is accepted less often than the second is not.
-_OFTEN, _SELDOM = 0.7, 0.3
+_OFTEN, _SELDOM = 0.8, 0.15
 # Up to how many people are dealt out where a cut is refused, and what share of the groups that they
 # could be dealt into without a refusal must be left.
 _DEALT, _ENOUGH = 4096, 0.75
-# How much the gains of later cuts count beside that of the next one, once for each time that a
-# group is twice as large as this.
-_LATER, _SMALL = 2.0, 512
 # Shares that are tried, and how sharply the risk falls if a value may be more frequent in a part.
-_TIMES, _SHARPLY = (1.2, 1.4, 1.7, 2.0, 2.5, 3.0, 4.0, 6.0), 1.0
+_TIMES, _SHARPLY = (1.2, 1.4, 1.7, 2.0, 2.5, 3.0, 4.0, 6.0), 0.5
 # Cells of counts that are handled at once.
 _CELLS = 1 << 19
 
@@ -348,8 +345,8 @@ class Search:
         """What to expect of each cut: its gain and all later ones, if it does not fail.
 
         A cut that goes with the sensitive values fails, and then its group is divided no more. So
-        quasi-identifiers of few values, which do so most often, are tried late: when a group is
-        small, or may be far from what the policy allows.
+        quasi-identifiers of few values, which do so most often, are tried late: when a group is a
+        small part of the table, or may be far from what the policy allows.
         """
         starts = np.flatnonzero(np.append(True, along[1:] != along[:-1]))
         if not gains.shape[1]:
@@ -361,7 +358,7 @@ class Search:
         failed = (1 - self._went / self._tried)[along]
         trust = 1 - failed ** (_SHARPLY * (self._room()[:, None] - 1))
         people = np.bincount(self.node, self.weights, self.n_groups)
-        later *= _LATER * np.log2(1 + people / _SMALL)
+        later *= np.sqrt(people / len(self.point))
         return np.where(none, -np.inf, (gains + later[:, None]) * trust)
 
     def _room(self) -> NDArray[np.float64]:
