@@ -6,6 +6,8 @@ READY := $(VENV)/.ready
 LOWEST := .venv-lowest
 DOCS := .venv-docs
 SERVICES := .venv-services
+# Compiled once: tests start Python a hundred times.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo explore test docs lowest services lint bench clean
 
@@ -36,7 +38,7 @@ explore: $(READY)
 	cd explored && ../$(BIN)/foreknow explore hospital.csv --policy policy.toml
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 $(DOCS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(DOCS)
@@ -61,7 +63,8 @@ $(LOWEST)/.ready: pyproject.toml .ci/lowest.py
 # What meets other libraries: commands, engines, files and pages. The rest is arithmetic.
 lowest: $(LOWEST)/.ready
 	$(LOWEST)/bin/foreknow --help > $(LOWEST)/help.txt
-	$(LOWEST)/bin/python -m pytest -n auto tests/cli tests/explore tests/frames tests/report \
+	$(LOWEST)/bin/python -m pytest -n auto --dist worksteal \
+		tests/cli tests/explore tests/frames tests/report \
 		tests/test_publishing*.py tests/methods/test_publishing*.py tests/test_verifier.py
 
 $(SERVICES)/.ready: pyproject.toml

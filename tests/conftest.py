@@ -1,6 +1,9 @@
 """How tests run: long enumerations only when asked for, random cases without a clock."""
 
+import gc
 import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many tests as processors run at once
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +17,14 @@ settings.register_profile(
     derandomize=os.environ.get("CI") == "true",
 )
 settings.load_profile("foreknow")
+
+# What is collected for thousands of tests stays: Python need not look through it again and again.
+gc.set_threshold(100_000, 50, 100)
+
+
+def pytest_collection_finish():
+    """Leave all tests and libraries out of what is looked through for garbage."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items):

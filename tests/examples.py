@@ -7,6 +7,7 @@ from hypothesis import settings
 NIGHTLY = os.environ.get("FOREKNOW_NIGHTLY") == "1"
 
 
-def examples(nightly, **more):
-    """Hypothesis settings for so many cases by night, and a tenth of them by default."""
-    return settings(max_examples=nightly if NIGHTLY else max(nightly // 10, 8), **more)
+def examples(nightly, daily=None, **more):
+    """Hypothesis settings for so many cases by night, and by default a tenth of them or so many."""
+    daily = daily or max(nightly // 10, 8)
+    return settings(max_examples=nightly if NIGHTLY else daily, **more)

@@ -69,7 +69,7 @@ def is_within(found, expected, values):
             assert beliefs.low[cell, code] - 1e-9 <= chance <= beliefs.high[cell, code] + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 6))
+@pytest.mark.parametrize("seed", range(200 if NIGHTLY else len(REQUIREMENTS)))
 def test_parts_say_what_enumeration_says(seed):
     """Below all worlds of the release, so that it is not enumerated as a whole."""
     random = np.random.default_rng(seed)
@@ -78,7 +78,7 @@ def test_parts_say_what_enumeration_says(seed):
     requirements = REQUIREMENTS[seed % len(REQUIREMENTS)]
     method = fk.Mondrian(cuts=int(random.choice([1, 2, 5])))
     done = 0
-    while done < (3 if NIGHTLY else 2):
+    while done < (3 if NIGHTLY else 1):
         values, columns, table = random_table(random, people, kinds, 3)
         if "a" not in values:
             continue
@@ -101,7 +101,7 @@ def test_parts_say_what_enumeration_says(seed):
 def test_hierarchies_divide_into_several_children():
     random = np.random.default_rng(8)
     seen = set()
-    for _ in range(12 if NIGHTLY else 3):
+    for _ in range(12 if NIGHTLY else 2):
         values, columns, table = random_table(random, 8, {"age": 8}, 3, LEVELS)
         policy = fk.Policy(BELOW_2_3.requirements, table.schema, BUCKETS)
 
@@ -239,9 +239,9 @@ def test_nearly_everybody_is_settled_at_real_sizes():
 def test_the_time_budget_is_kept_and_says_what_was_tried():
     table = people(3000)
     policy = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="3/4", knowing=[])], table.schema)
-    start = time.monotonic()
+    start = time.process_time()
     found = fk.attack(table, fk.Mondrian(), policy, seconds=1, worlds=10**6, seed=1)
-    assert time.monotonic() - start < 3
+    assert time.process_time() - start < 3
     assert found.how == "parts"
     assert found.certain == ()
     assert found.unsettled

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.signals import heeded
 
 from foreknow.errors import OutputError
 from foreknow.output import require_new, whole_folders, write_whole
@@ -304,6 +305,7 @@ COMMAND = "from foreknow.cli import main; main()"
 
 
 def python(code, folder, *arguments, **how):
+    how = {"preexec_fn": heeded, **how}
     return subprocess.Popen([sys.executable, "-c", code, *arguments], cwd=folder, **how)
 
 

@@ -18,7 +18,7 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
 
 
-def some(cases, least=12):
+def some(cases, least=6):
     """All cases by night; a tenth of them in each run, others each time (in CI the same)."""
     cases = list(cases)
     if NIGHTLY or len(cases) <= least:

@@ -1,5 +1,7 @@
 """The command `attack`: its exit codes, what it prints, and that it leaves nothing behind."""
 
+import signal
+
 import pytest
 
 TABLE = """name,age,disease
@@ -206,6 +208,10 @@ def test_interrupted_it_leaves_nothing_behind(attacking, desk):
     """By a real signal, sent while worlds are tried."""
     desk.put("own.py", OWN)
     before = sorted(desk.folder.iterdir())
-    code, out, err = attacking("--method", "own.py:interrupted", "--json", "attack.json")
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # else ignored in background
+    try:
+        code, out, err = attacking("--method", "own.py:interrupted", "--json", "attack.json")
+    finally:
+        signal.signal(signal.SIGINT, usual)
     assert (code, out, err) == (130, "", "interrupted; nothing was left half-written\n")
     assert sorted(desk.folder.iterdir()) == before

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.desk import POLICY, TABLE
+from tests.signals import heeded
 
 import foreknow as fk
 
@@ -20,7 +21,7 @@ FORKS = """
 import json, os, sys
 import foreknow.auditing.audit, foreknow.auditing.skyline, foreknow.cli.entry
 import foreknow.publishing.publish, foreknow.publishing.verification
-import foreknow.report.pages.audit
+import foreknow.report.pages.audit, pandas
 from foreknow.cli import main
 
 def place(number, where):
@@ -125,19 +126,32 @@ def test_streams_that_are_closed_from_the_start(forked):
     assert shell(forked.folder, command).stdout == "1\n"
 
 
+# The child says when it listens to Ctrl-C; what comes before is Python itself.
+AT_THE_DOOR = """
+import signal
+from foreknow.cli import main
+
+def said(number, handler, usual=signal.signal):
+    before = usual(number, handler)
+    if number == signal.SIGINT:
+        print(flush=True)
+    return before
+
+signal.signal = said
+main()
+"""
+
+
 @pytest.mark.parametrize("delay", [0.05, 0.25])
 def test_an_interrupt_while_parts_are_imported_is_one_line(forked, delay):
-    # The child says when it is at the door; what comes before is Python itself.
-    start = (
-        "import sys; from foreknow.cli import main; print(flush=True); sys.argv[1:] = {}; main()"
-    )
     process = subprocess.Popen(
-        [sys.executable, "-c", start.format(["audit", "table.csv", "-p", "policy.toml"])],
+        [sys.executable, "-c", AT_THE_DOOR, "audit", "table.csv", "-p", "policy.toml"],
         cwd=forked.folder,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heeded,
     )
     process.stdout.readline()
     time.sleep(delay)

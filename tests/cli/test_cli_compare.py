@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.signals import heeded
 
 SOURCE = Path(__file__).parents[2] / "src"
 CALL = ["compare", "table.csv", "--policy", "policy.toml"]
@@ -87,6 +88,7 @@ def test_ctrl_c_keeps_what_is_finished_and_ends_all_processes(desk):
         timeout=120,
         check=False,
         start_new_session=True,
+        preexec_fn=heeded,
     )
     assert done.returncode == 130, done.stderr
     assert done.stderr == "done 1\ninterrupted; nothing was left half-written\n"

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from tests.cli.desk import TABLE
+from tests.signals import heeded
 
 import foreknow as fk
 from foreknow.engine import memory_limit
@@ -93,6 +94,7 @@ def test_a_signal_while_a_counted_table_is_written_leaves_nothing(desk, call, na
         text=True,
         timeout=60,
         check=False,
+        preexec_fn=heeded,
     )
     assert process.returncode == code, process.stderr
     assert process.stdout.split()[0] == "0o700"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.desk import POLICY, TABLE
+from tests.signals import heeded
 
 import foreknow as fk
 from foreknow import engine
@@ -151,6 +152,7 @@ def test_a_real_interrupt_while_writing_leaves_nothing_and_says_so(desk):
         text=True,
         timeout=60,
         check=False,
+        preexec_fn=heeded,
     )
     assert process.returncode == 130
     assert "nothing was left half-written" in process.stderr

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.examples import NIGHTLY
 from tests.oracle import posterior_worlds, worlds
 from tests.people import short_report
 
@@ -114,6 +115,8 @@ def worst(policy, rows, groups):
 def test_what_is_made_of_small_tables_under_a_policy_is_safe_by_enumeration(key, settings):
     draw, made = random.Random(f"{key}{settings}"), 0
     for seed in range(25):
+        if made == (25 if NIGHTLY else 6):
+            break
         rows = people(draw.choice([5, 6, 7]), seed, draw.choice(["ab", "abc", "abcd"]))
         known = 0 if key == "art" else draw.choice([0, 0, 1])
         limit = Fraction(draw.choice(["1/2", "3/5", "2/3", "4/5", "19/20"]))

@@ -519,9 +519,9 @@ def test_many_diagnosis_codes_take_seconds_and_stay_sparse(codes):
     data = microdata(places, np.char.add("D", disease.astype(str)))
     _ = data.attributes, data.values  # reading is not what is measured
     tracemalloc.start()
-    began = time.perf_counter()
+    began = time.process_time()
     found = fk.Mondrian().partition(data, asking("1/2", (1, 2, 1)))
-    took = time.perf_counter() - began
+    took = time.process_time() - began
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     counts = data.counts(found)
