@@ -11,7 +11,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.output import as_json
-from foreknow.report.pages.comparison import known_text
+from foreknow.report.pages.comparison import method_text
 from foreknow.result import page_of
 
 REQUIRED = [
@@ -332,13 +332,13 @@ def test_who_is_found_out_by_the_method_stands_in_a_column(tmp_path):
     # Facts about others are no part of what is proved of boxes.
     rules = replace(rules, options=replace(rules.options, form="generalized"))
     (alone,) = fk.compare(rows, rules, methods=["streamliner"], **given).candidates
-    assert alone.status != "safe" or known_text(alone) == "part"
+    assert alone.status != "safe" or method_text(alone) == "part"
 
 
 def test_a_bound_that_is_above_the_limit_is_no_part_of_a_proof():
     made = fk.comparison.Candidate("rda", Fraction(1, 3), status="safe", method_known="at most 1/2")
     said = {
-        below: known_text(replace(made, limit=below and Fraction(below)))
+        below: method_text(replace(made, limit=below and Fraction(below)))
         for below in ("1/3", "1/2", "2/3", None)
     }
     assert said == {"1/3": "open", "1/2": "open", "2/3": "part", None: "open"}

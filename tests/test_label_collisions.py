@@ -12,7 +12,7 @@ from tests.people import short_report
 from tests.workload.brute import members_of
 
 import foreknow as fk
-from foreknow.data.generalization import labels_of, style_of
+from foreknow.data.generalization import coarsened, style_of
 from foreknow.errors import DataError, HierarchyError
 from foreknow.utility.lines import covers_of_texts, line_of
 
@@ -43,7 +43,9 @@ def labels(values, groups, wanted=None, floor=None, hierarchy=None):
     roles = {} if hierarchy is None else {"hierarchies": {"q": hierarchy}}
     (found,) = table_of(values, ["x"] * len(values), **roles).attributes
     least = None if floor is None else np.array(floor)
-    return labels_of(found, np.array(groups), max(groups) + 1, style_of(found, wanted), least)[0]
+    return coarsened(
+        found, np.array(groups), max(groups) + 1, style_of(found, wanted), least
+    ).labels
 
 
 @pytest.mark.parametrize(
@@ -392,7 +394,7 @@ def check(chance):
     """One random column: how many labels it has."""
     microdata, groups, n, style, floor, hierarchy, listed = case_of(chance)
     (found,) = microdata.attributes
-    written = labels_of(found, groups, n, style, floor)[0]
+    written = coarsened(found, groups, n, style, floor).labels
     meant = {}
     for g, label in enumerate(written):
         members = set(found.codes[groups == g].tolist())

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 
-from foreknow.data.generalization import labels_of, style_of
+from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.hierarchy import Intervals, Mask, Ordered, Tree
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
@@ -31,7 +31,7 @@ def attribute(values, hierarchy=None):
 
 def labels(values, groups, wanted=None, hierarchy=None):
     found = attribute(values, hierarchy)
-    return labels_of(found, np.array(groups), max(groups) + 1, style_of(found, wanted))[0]
+    return coarsened(found, np.array(groups), max(groups) + 1, style_of(found, wanted)).labels
 
 
 @st.composite
@@ -157,6 +157,7 @@ def test_labels_by_hand(values, groups, style, hierarchy, wanted):
 def test_places_to_sort_by_tell_no_more_than_the_label():
     found = attribute([1, 4, 2, 3, 22], Intervals([5, 20]))
     groups = np.array([0, 0, 1, 1, 2])
-    written, places = labels_of(found, groups, 3, style_of(found, None))
+    made = coarsened(found, groups, 3, style_of(found, None))
+    written, places = made.labels, made.places
     assert written == ["0 to 4", "0 to 4", "22"]
     assert places.tolist() == [[0, 3], [0, 3], [4, 4]]

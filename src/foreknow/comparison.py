@@ -528,15 +528,7 @@ def _other(requirement: Requirement, times: Fraction, amounts: Mapping[str, int]
         )
         for point in requirement.points
     ]
-    if not points or points == list(requirement.points):
-        return requirement
-    if isinstance(requirement.adversary, Sequence):
-        pairs = [(point.adversary, point.below) for point in points]
-        return replace(requirement, adversary=pairs)
-    (point,) = points
-    limits: dict[str, Any] = dict.fromkeys(("below", "at_most", "at_most_times"))
-    limits[point.key] = point.below
-    return replace(requirement, adversary=point.adversary, **limits)
+    return requirement if points == list(requirement.points) else requirement.at(points)
 
 
 def _knowing(adversary: Any, amounts: Mapping[str, int]) -> Any:

@@ -130,7 +130,7 @@ def limit_memory(limit: str | None) -> None:
 
 
 def memory_limit() -> int | None:
-    """What `limit_memory` was told, in bytes."""
+    """What `limit_memory` was given, in bytes."""
     return _limit
 
 

@@ -129,7 +129,7 @@ def evidence_report(
     Returns
     -------
     EvidenceReport
-        Its ``to_html`` writes the page. It is for whoever must assess the release, not for
+        Its ``to_html`` writes the page. It is for those who must assess the release, not for
         everybody who gets it.
 
     Raises

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.learned.expectation import LEARNING, Expected, Layout
 from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
-from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import codes_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import Release
 from foreknow.data.sights import covered, placed
@@ -30,7 +28,7 @@ from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean, hinted
 from foreknow.numbers import Number, as_threshold, whole_number
 from foreknow.policy.policy import Policy
-from foreknow.publishing.members import OwnRelease, groups_of, table_schema
+from foreknow.publishing.members import OwnRelease, groups_of, held_values, table_schema
 from foreknow.result import Result
 
 # Groups are dealt out into so many parts; people of one are guessed by what others teach.
@@ -353,11 +351,12 @@ def _case(release: Any, people: Any, policy: Any, members: Any, sensitive: str |
             f"say which column is guessed: sensitive = {' or '.join(map(repr, schema.sensitives))}"
         )
     counts, truth = opened.seen(column.name, []).counts, column.codes.astype(np.int64)
-    _refuse_other(counts, groups, truth, tuple(map(str, column.domain)), microdata)
+    if held_values(counts, groups, truth, column.domain) is None:
+        raise _other(microdata)
     generalized = opened.by_values
     known = opened.layout.seen(column.name).known
     beside = known if generalized else dict.fromkeys((*schema.other, *known))
-    more = [_codes(microdata, name) for name in beside]
+    more = [microdata.column(name) for name in beside]
     exact, boxes, plain = [], [], []
     labels: Any = counts.groups
     for attribute in microdata.attributes:
@@ -371,10 +370,10 @@ def _case(release: Any, people: Any, policy: Any, members: Any, sensitive: str |
         at = {label: i for i, label in enumerate(inside)}
         each = np.stack([_boxed(shown, mask) for mask in inside.values()])
         boxes.append(each[np.array([at[label] for label in own])][groups])
-    aside = [_labels(codes, size) for codes, size in more]
+    aside = [_labels(codes, len(values)) for codes, values in more]
     if known:  # who differs in what is known is told apart
-        divide = [_codes(microdata, name) for name in known]
-        sizes = [counts.n_groups, *(size for _, size in divide)]
+        divide = [microdata.column(name) for name in known]
+        sizes = [counts.n_groups, *(len(values) for _, values in divide)]
         groups = combine([groups, *(codes for codes, _ in divide)], sizes)[0].astype(np.int64)
     base = np.hstack([*plain, *aside])
     return _Case(
@@ -425,19 +424,6 @@ def _placed(
 
 def _as_microdata(people: Any, schema: Any) -> Microdata:
     return people if isinstance(people, Microdata) else Microdata(people, schema)
-
-
-def _refuse_other(
-    counts: GroupCounts, groups: IntArray, truth: IntArray, domain: Sequence[str], people: Microdata
-) -> None:
-    """Refuse people whose groups do not have the values of the release."""
-    code = {str(value): i for i, value in enumerate(counts.values)}
-    codes = np.array([code.get(value, -1) for value in domain], dtype=np.int64)[truth]
-    if len(groups) and min(groups.min(), codes.min()) >= 0:
-        found = count_pairs(groups, codes, counts.n_groups, counts.n_values)
-        if all(map(np.array_equal, found, (counts.offsets, counts.codes, counts.counts))):
-            return
-    raise _other(people)
 
 
 def _other(people: Microdata) -> DataError:
@@ -508,15 +494,6 @@ def _labels(codes: NDArray[Any], size: int) -> FloatArray:
     held = np.flatnonzero(codes >= 0)
     found[held, codes[held]] = 1.0
     return found
-
-
-def _codes(microdata: Microdata, name: str) -> tuple[IntArray, int]:
-    """A column beside, as codes of everybody, and how many labels it has."""
-    for column in microdata.sensitives:
-        if column.name == name:
-            return column.codes.astype(np.int64), len(column.domain)
-    codes, distinct = codes_of(microdata.other().column(name))
-    return codes.astype(np.int64), len(distinct)
 
 
 # ---- guesses ----------------------------------------------------------------------------------

@@ -92,6 +92,11 @@ def whole_number(given: Any, name: str, least: int, more: str = "") -> int:
     return number
 
 
+def is_real(given: object) -> bool:
+    """Whether it is a whole number or a float; a truth value is none."""
+    return isinstance(given, (int, float)) and not isinstance(given, bool)
+
+
 def is_long(number: int) -> bool:
     """Whether a whole number has too many digits."""
     return number.bit_length() > _MOST_BITS

@@ -28,10 +28,7 @@ def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
                 stream.write(text.encode("utf-8", "backslashreplace"))
             return
         with _aside(target.parent) as whole:
-            with os.fdopen(create(whole, 0o600 if private else 0o666), "wb") as file:
-                file.write(text.encode("utf-8", "backslashreplace"))
-                file.flush()
-                os.fsync(file.fileno())
+            _fill(whole, text, 0o600 if private else 0o666)
             if target.exists() and not private:
                 whole.chmod(stat.S_IMODE(target.stat().st_mode))
             whole.replace(target)
@@ -44,16 +41,20 @@ def write_new(path: str | Path, text: str) -> None:
         if target.exists() or target.is_symlink():
             raise OutputError(f"{str(path)!r} exists already; name a new file, or remove it first")
         with _aside(target.absolute().parent) as whole:
-            with os.fdopen(create(whole, 0o600), "wb") as file:
-                file.write(text.encode("utf-8", "backslashreplace"))
-                file.flush()
-                os.fsync(file.fileno())
+            _fill(whole, text, 0o600)
             try:
                 os.link(whole, target)  # which fails where a name exists by now
             except FileExistsError:
                 raise OutputError(
                     f"{str(path)!r} appeared meanwhile; nothing was written"
                 ) from None
+
+
+def _fill(path: Path, text: str, mode: int) -> None:
+    with os.fdopen(create(path, mode), "wb") as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 @contextmanager

@@ -61,12 +61,12 @@ def one_or_several(table: type[Settings], limit: Any, least: int = 0) -> Any:
     ]
 
 
-def explain(error: ValidationError, table: type[Settings], place: str = "") -> str:
-    """The first problem of a table at some place of a file, in the words of the file."""
+def explain(error: ValidationError, table: type[Settings]) -> str:
+    """The first problem of a table, in the words of its file."""
     # An unknown key explains a missing one; otherwise the deepest place says most.
     first = max(error.errors(), key=lambda e: (e["type"] == "extra_forbidden", len(e["loc"])))
     owner: type[Settings] | None = table
-    parts = first["loc"]
+    place, parts = "", first["loc"]
     unknown = first["type"] == "extra_forbidden"
     for i, part in enumerate(parts):
         last = i == len(parts) - 1

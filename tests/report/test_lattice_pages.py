@@ -15,11 +15,11 @@ from foreknow.report import render
 from foreknow.report.pages import lattice as lattice_page
 from foreknow.report.pages import survey as survey_page
 from foreknow.report.pages.curves import (
-    chance_text,
     curves_figure,
     fraction_text,
     key_sentence,
     known_text,
+    sure_text,
 )
 from foreknow.report.pages.survey import node_text, plain_sentence
 from foreknow.report.words import some
@@ -51,7 +51,7 @@ def test_every_point_is_in_the_table_and_the_figure(curves):
     assert list(worst.x) == list(mild.x) == [0, 1, 2, 3, 4, 5]
     assert worst.y == [found.probability for found in curves.implications]
     for k, found in enumerate(curves.implications):
-        assert f"{some(k, 'implication', 'implications')}: {chance_text(found)} = " in text
+        assert f"{some(k, 'implication', 'implications')}: {sure_text(found)} = " in text
     assert drawn.x.title == "pieces of knowledge (k)"
     assert drawn.y.title == "how sure of some diagnosis, at worst"
     assert page.count("<use ") == 12

@@ -16,7 +16,7 @@ from foreknow.numbers import percentage, significant
 from foreknow.report import render
 from foreknow.report.knowledge import share_text
 from foreknow.report.pages.skyline import notable_points, value_table
-from foreknow.report.pages.utility import share_text as share_of_errors
+from foreknow.report.pages.utility import measure_text
 from foreknow.report.words import interval_text, percent
 
 
@@ -57,7 +57,7 @@ def test_significant_digits_keep_to_their_side():
             assert (number_of(said) in (0, 1)) == (share in (0, 1))
         assert (share_text(share) in ("0%", "100%")) == (share in (0, 1))
         assert abs(number_of(share_text(share)) - share) <= share * Fraction(1, 200)
-        assert (share_of_errors(float(share)) in ("0%", "100%")) == (float(share) in (0.0, 1.0))
+        assert (measure_text(float(share)) in ("0%", "100%")) == (float(share) in (0.0, 1.0))
 
 
 def test_a_probability_stays_on_its_side_of_the_limit():

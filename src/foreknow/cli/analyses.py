@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
+from itertools import chain
+from itertools import count as counted_up
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +15,7 @@ from foreknow.cli.inputs import (
     ANY,
     Columns,
     is_published,
+    listed,
     load_policy,
     named_set,
     open_by,
@@ -24,6 +28,7 @@ from foreknow.cli.inputs import (
     require_published,
     say_index,
     say_scope,
+    tally_of,
     value_named,
 )
 from foreknow.cli.options import (
@@ -35,10 +40,14 @@ from foreknow.cli.options import (
     Memory,
     Only,
     Output,
+    People,
     PolicyPath,
+    Queries,
+    QuerySeed,
     Raw,
     SomePolicy,
     Verbose,
+    among,
     console,
     is_whole,
     say_readings,
@@ -46,6 +55,7 @@ from foreknow.cli.options import (
 )
 from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import InputError, SchemaError
+from foreknow.text import visible
 
 if TYPE_CHECKING:
     from foreknow.auditing.skyline import Point, SkylineReport
@@ -60,10 +70,7 @@ _Release = Annotated[
 def audit(
     release: _Release,
     policy: PolicyPath,
-    group: Annotated[
-        str | None,
-        typer.Option("--group", "-g", help="The column with the group of each row, if any."),
-    ] = None,
+    group: Group = None,
     counts: Annotated[
         bool,
         typer.Option("--counts", help="RELEASE is a tally, such as foreknow sql counts."),
@@ -76,12 +83,7 @@ def audit(
         str | None,
         typer.Option("--count", "-n", help="Of a tally: the column of counts (default: count)."),
     ] = None,
-    people: Annotated[
-        Path | None,
-        typer.Option(
-            "--people", help="The exact quasi-identifiers of everybody, if they are generalized."
-        ),
-    ] = None,
+    people: People = None,
     learned: Annotated[
         bool, typer.Option(help="Estimate what can be learned from the release itself.")
     ] = True,
@@ -357,7 +359,7 @@ def survey(
     from foreknow.auditing import survey as surveying
 
     output.refuse(table, policy)
-    parts = [part.strip() for part in knowledge.split(",")]
+    parts = listed(knowledge)
     if not all(is_whole(part) for part in parts):
         raise InputError(f"--knowledge takes whole numbers such as 1,3,5, not {knowledge!r}")
     with output.progress("Judging every generalization"):
@@ -415,7 +417,7 @@ def risk(
                 "say which columns others may know: --quasi-identifiers COLUMN,COLUMN; or "
                 "--policy FILE, beside which --group COLUMN may name groups"
             )
-        names = [name.strip() for name in columns.quasi_identifiers.split(",")]
+        names = listed(columns.quasi_identifiers)
     with output.progress("Counting the table"):
         if names is None:
             opened = open_whole(table, policy, columns, reading)
@@ -444,9 +446,7 @@ def utility(
     ],
     table: Annotated[Path, typer.Argument(help="The raw table that it was made of.")],
     policy: PolicyPath,
-    queries: Annotated[
-        int, typer.Option("--queries", help="Random queries for each number of predicates.")
-    ] = 1000,
+    queries: Queries = 1000,
     predicates: Annotated[
         int | None,
         typer.Option(
@@ -458,7 +458,7 @@ def utility(
         float,
         typer.Option("--delta", help="Errors of small counts are relative to this share of all."),
     ] = 0.005,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed for the queries.")] = 0,
+    seed: QuerySeed = 0,
     group: Group = None,
     output: Output = TERMINAL,
     reading: Reading = NOTHING,
@@ -512,12 +512,7 @@ def learned(
     below: Annotated[
         str | None, typer.Option("--below", help="A limit to compare with, such as 0.5 or 1/3.")
     ] = None,
-    people: Annotated[
-        Path | None,
-        typer.Option(
-            "--people", help="The exact quasi-identifiers of everybody, if they are generalized."
-        ),
-    ] = None,
+    people: People = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A CSV file for what is learned, as priors.")
     ] = None,
@@ -537,8 +532,7 @@ def learned(
 
     output.refuse(release, policy, people)
     Output(json=out).refuse(release, policy, people)
-    columns = [name.strip() for name in by.split(",")]
-    wide = [part.strip() for part in bandwidths.split(",")] if bandwidths else []
+    columns, wide = listed(by), listed(bandwidths or "")
     if out is not None and len(wide) > 1:
         raise InputError("--out takes what is learned with one bandwidth; give one, or none")
     with output.progress("Learning from the release"):
@@ -602,3 +596,40 @@ def inference(
             seed=seed,
         )
     output.show(found)
+
+
+# ---- a release in a database ------------------------------------------------------------------
+
+
+def sql(
+    policy: PolicyPath,
+    table: Annotated[
+        str, typer.Option("--table", "-t", help="The release, as the database calls it.")
+    ] = "release",
+    dialect: Annotated[
+        str,
+        typer.Option(
+            "--dialect",
+            help="How names are quoted: standard, or spark (also Databricks and BigQuery).",
+            autocompletion=among("standard", "spark"),
+        ),
+    ] = "standard",
+) -> None:
+    """Print the SQL that counts a release where it is, for "foreknow audit --counts".
+
+    One row for each combination of the columns that the policy judges, and how many people have
+    it. The release is a table or view with one row for each person; names are written as the
+    policy and --table have them, in quotes.
+    """
+    from foreknow.data.engines.tally import counting_query
+    from foreknow.data.release import COUNT
+    from foreknow.policy.policy import Policy
+
+    columns = tally_of(Policy.load(policy))
+    taken = {name.casefold() for name in columns}  # as most databases compare names
+    names = chain([COUNT], (f"{COUNT}_{i}" for i in counted_up(2)))
+    amount = next(name for name in names if name not in taken)
+    query = counting_query(columns, amount, table, dialect)
+    rest = "" if amount == COUNT else f" --count {amount}"
+    called = visible(shlex.quote(str(policy)))
+    typer.echo(f"-- Then: foreknow audit --counts tally.csv --policy {called}{rest}\n{query};")

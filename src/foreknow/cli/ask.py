@@ -190,25 +190,11 @@ def _shown(release: Release, known: Statements, answers: list[Posterior]) -> Lai
     from foreknow.auditing.scope import Scope
     from foreknow.report.page import Grid, Laid, Sentence
     from foreknow.report.scope import sight
-    from foreknow.report.words import chance_text, visible
+    from foreknow.report.words import answer_texts, visible
 
     said = [Sentence(visible(f"{i}. {each}")) for i, each in enumerate(known.statements, 1)]
     rows = [
-        (
-            *(visible(answer.person), visible(answer.value)),
-            "not known" if answer.before is None else chance_text(answer.before),
-            _after(answer),
-        )
-        for answer in answers
+        (visible(answer.person), visible(answer.value), *answer_texts(answer)) for answer in answers
     ]
     table = Grid(("person", "value", "before", "after"), rows, left=(0, 1))
     return Laid([*said, table, *map(Sentence, sight(Scope.of(release)))])
-
-
-def _after(answer: Posterior) -> str:
-    from foreknow.report.words import chance_text, interval_text
-
-    if answer.exact is not None:
-        return chance_text(answer.exact)
-
-    return f"about {interval_text(answer.probability, *answer.interval, digits=1)}"

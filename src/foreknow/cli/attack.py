@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from foreknow.cli.inputs import load_policy, method_from, names_file
+from foreknow.cli.inputs import load_policy
 from foreknow.cli.options import (
     TERMINAL,
     UNDECIDED,
@@ -27,7 +29,7 @@ from foreknow.cli.options import (
     with_options,
 )
 from foreknow.data.reading import NOTHING, Reading
-from foreknow.errors import InputError
+from foreknow.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from foreknow.data.microdata import Microdata
@@ -97,11 +99,12 @@ def attack(
     """
     from foreknow.adversaries.algorithm import attack as run
     from foreknow.data.microdata import Microdata
+    from foreknow.methods.registry import method_of
     from foreknow.publishing.members import OwnRelease
 
     start = time.monotonic()
     output.refuse(table, policy, release, members)
-    own = method_from(method) if method is not None and names_file(method) else None
+    own = _method_from(method) if method is not None and _names_file(method) else None
     if own is not None and settings:
         raise InputError("--set is for methods by name; set those of your own in their file")
     named = None if own is not None else method
@@ -115,7 +118,7 @@ def attack(
         raise InputError("--members goes with --release FOLDER")
     rules = chosen(rules, settings, method=named, form=form)
     schema = rules.needed_schema
-    used = _method_of(rules) if own is None else own
+    used = method_of(rules.options.method, rules) if own is None else own
     if published is not None and own is None:
         _refuse_other_method(published, used)
     with output.progress("Attacking"):
@@ -139,12 +142,6 @@ def attack(
 
     output.show(found, AttackPage(found, names))
     raise typer.Exit(code)
-
-
-def _method_of(rules: Policy) -> Any:
-    from foreknow.methods.registry import method_of
-
-    return method_of(rules.options.method, rules)
 
 
 def _as_published(own: OwnRelease, rules: Policy, said: bool) -> Policy:
@@ -198,10 +195,68 @@ def _seeds(given: str) -> list[int]:
 
 def _names(microdata: Microdata, person: str | None) -> list[object]:
     """What the rows' people are called."""
-    from foreknow.data.engines import open_table
     from foreknow.data.engines.columns import fetch
 
     column = microdata.schema.naming(person).person
     assert column is not None
-    named: list[object] = fetch(open_table(microdata.source), [column]).column(column).to_pylist()
+    named: list[object] = fetch(microdata.source, [column]).column(column).to_pylist()
     return named
+
+
+# ---- a method of your own ----------------------------------------------------------------------
+
+
+def _names_file(method: str | None) -> bool:
+    """Whether a method is given as FILE.py:NAME."""
+    return method is not None and (".py:" in method or method.endswith(".py"))
+
+
+def _method_from(given: str) -> Any:
+    """Run FILE.py, and take from it a function of a table, or an object with ``partition``."""
+    place, _, name = given.rpartition(":")
+    if not place.endswith(".py") or not name:
+        raise InputError(f"--method {given!r}: write FILE.py:NAME, the name of a function in it")
+    own = vars(_run(Path(place)))
+    methods = [key for key in own if _is_method(own[key]) and key[0] != "_"]
+    if name not in own:
+        hint = did_you_mean(name, methods)
+        raise InputError(f"--method: there is no {name!r} in {place!r}{hint}")
+    found = own[name]
+    if isinstance(found, type):
+        raise InputError(
+            f"--method: {name!r} in {place!r} is a class; name an object of it, such as one "
+            f"that the file makes by made = {name}(...)"
+        )
+    if not _is_method(found):
+        raise InputError(
+            f"--method: {name!r} in {place!r} is {type(found).__name__}, no function of a table, "
+            "nor has it partition(microdata, policy, seed)"
+        )
+    return found
+
+
+def _is_method(given: Any) -> bool:
+    return callable(given) or hasattr(given, "partition")
+
+
+def _run(path: Path) -> Any:
+    """Run a file as a module; it may import what lies beside it."""
+    if not path.is_file():
+        raise InputError(f"--method: there is no file {str(path)!r}")
+    spec = importlib.util.spec_from_file_location(f"_method_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"--method: {str(path)!r} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise InputError(f"--method: {path}, line {error.lineno}: {error.msg}") from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also one that calls sys.exit
+        raise InputError(f"--method: {path} fails: {type(error).__name__}: {error}") from error
+    return module

@@ -18,6 +18,7 @@ from foreknow.cli.analyses import (
     learned,
     risk,
     skyline,
+    sql,
     survey,
     utility,
 )
@@ -28,7 +29,6 @@ from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
 from foreknow.cli.prepare import compare, init, priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
 from foreknow.cli.publish import demo, evidence, publish, verify
-from foreknow.cli.sql import sql
 from foreknow.errors import (
     ForeknowError,
     InputError,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,8 +93,7 @@ class Columns:
                 "either --group COLUMN or --quasi-identifiers COLUMN,COLUMN"
             )
         semantics = check_semantics(self.semantics or "single")
-        names = (self.quasi_identifiers or "").split(",") if self.group is None else []
-        names = [name.strip() for name in names]
+        names = listed(self.quasi_identifiers or "")
         roles: dict[str, Any] = {"sensitive": self.sensitive, "person": self.person}
         table = open_table(path, reading)
         require(table, [*names, *(column for column in roles.values() if column is not None)])
@@ -151,8 +148,10 @@ def open_whole(path: Path, policy: Path | None, columns: Columns, reading: Readi
     if policy is None and not is_published(path):
         return columns.open(path, reading)
     if policy is None:
+        from foreknow.publishing.verification import open_published
+
         columns.refuse_beside_certificate(path)
-        return open_published(path, None)
+        return open_published(path).release
     columns.refuse_beside_policy()
     rules = load_policy(policy, reading)
     return open_release(path, rules, columns.group, columns.person)
@@ -184,11 +183,13 @@ def open_release(
     path: Path, rules: Policy, group: str | None, person: str | None = None
 ) -> Release:
     """Open a release as a policy, the options or its certificate describe it."""
+    from foreknow.data.release import Release
+    from foreknow.publishing.verification import open_published
+
     if is_published(path):
         if person is not None:
             raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
-        return open_published(path, rules.schema)
-    from foreknow.data.release import Release
+        return open_published(path, rules.schema).release
 
     schema = rules.needed_schema
     if person is not None:
@@ -270,7 +271,7 @@ def open_raw(path: Path, policy: Path | None, columns: Columns, reading: Reading
             "say what the columns are: --policy FILE, which may give them hierarchies; or "
             "--sensitive COLUMN and --quasi-identifiers COLUMN,COLUMN"
         )
-    names = [name.strip() for name in columns.quasi_identifiers.split(",")]
+    names = listed(columns.quasi_identifiers)
     schema = Schema(quasi_identifiers=names, sensitive=columns.sensitive)
     return Microdata(path, schema, reading)
 
@@ -280,13 +281,6 @@ def is_published(path: Path) -> bool:
     from foreknow.publishing import CERTIFICATE
 
     return path.is_dir() and (path / CERTIFICATE).is_file()
-
-
-def open_published(folder: Path, schema: Schema | None) -> Release:
-    """Open what `foreknow publish` wrote; a schema, if given, must be that of the certificate."""
-    from foreknow.publishing.verification import open_published as opened
-
-    return opened(folder, schema).release
 
 
 def say_scope(release: Release) -> None:
@@ -326,59 +320,3 @@ def named_set(counts: GroupCounts, texts: Sequence[str], policy: Path | None) ->
     if len(texts) == 1 and policy is not None and texts[0] not in known:
         return texts[0]
     return list(dict.fromkeys(texts))
-
-
-def names_file(method: str | None) -> bool:
-    """Whether a method is given as FILE.py:NAME."""
-    return method is not None and (".py:" in method or method.endswith(".py"))
-
-
-def method_from(given: str) -> Any:
-    """Run FILE.py, and take from it a function of a table, or an object with ``partition``."""
-    place, _, name = given.rpartition(":")
-    if not place.endswith(".py") or not name:
-        raise InputError(f"--method {given!r}: write FILE.py:NAME, the name of a function in it")
-    own = vars(_run(Path(place)))
-    methods = [key for key in own if _is_method(own[key]) and key[0] != "_"]
-    if name not in own:
-        hint = did_you_mean(name, methods)
-        raise InputError(f"--method: there is no {name!r} in {place!r}{hint}")
-    found = own[name]
-    if isinstance(found, type):
-        raise InputError(
-            f"--method: {name!r} in {place!r} is a class; name an object of it, such as one "
-            f"that the file makes by made = {name}(...)"
-        )
-    if not _is_method(found):
-        raise InputError(
-            f"--method: {name!r} in {place!r} is {type(found).__name__}, no function of a table, "
-            "nor has it partition(microdata, policy, seed)"
-        )
-    return found
-
-
-def _is_method(given: Any) -> bool:
-    return callable(given) or hasattr(given, "partition")
-
-
-def _run(path: Path) -> Any:
-    """Run a file as a module; it may import what lies beside it."""
-    if not path.is_file():
-        raise InputError(f"--method: there is no file {str(path)!r}")
-    spec = importlib.util.spec_from_file_location(f"_method_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"--method: {str(path)!r} cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module.__name__] = module
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.append(folder)
-    try:
-        spec.loader.exec_module(module)
-    except SyntaxError as error:
-        raise InputError(f"--method: {path}, line {error.lineno}: {error.msg}") from None
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # also one that calls sys.exit
-        raise InputError(f"--method: {path} fails: {type(error).__name__}: {error}") from error
-    return module

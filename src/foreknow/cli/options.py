@@ -89,6 +89,16 @@ Raw = Annotated[
         "- is stdin."
     ),
 ]
+People = Annotated[
+    Path | None,
+    typer.Option(
+        "--people", help="The exact quasi-identifiers of everybody, if they are generalized."
+    ),
+]
+Queries = Annotated[
+    int, typer.Option("--queries", help="Random queries for each number of predicates.")
+]
+QuerySeed = Annotated[int, typer.Option("--seed", help="Random seed for the queries.")]
 Group = Annotated[
     str | None, typer.Option("--group", "-g", help="The column with the group of each row.")
 ]

@@ -105,8 +105,7 @@ def priors(
 
     Output(json=out).refuse(table)
     with progress("Counting", quiet):
-        columns = [name.strip() for name in by.split(",")]
-        (learned,) = Priors.learn(open_table(table, reading), columns, sensitive).tables
+        (learned,) = Priors.learn(open_table(table, reading), listed(by), sensitive).tables
     learned.to_csv(out)
     if not quiet:
         console().print(

@@ -22,6 +22,8 @@ from foreknow.cli.options import (
     PolicyPath,
     Population,
     PublicKey,
+    Queries,
+    QuerySeed,
     Quiet,
     Raw,
     ReleaseForm,
@@ -169,10 +171,8 @@ def evidence(
     priors: KeptPriorsPath = None,
     population: Population = None,
     key: SigningKey = None,
-    queries: Annotated[
-        int, typer.Option("--queries", help="Random queries for each number of predicates.")
-    ] = 1000,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed for the queries.")] = 0,
+    queries: Queries = 1000,
+    seed: QuerySeed = 0,
     output: Annotated[Output, Only(("json", "quiet"))] = TERMINAL,
     reading: Reading = NOTHING,
 ) -> None:

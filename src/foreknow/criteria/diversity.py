@@ -20,7 +20,7 @@ import numpy as np
 
 from foreknow import numbers
 from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask
-from foreknow.criteria.protocol import Attained, EachGroup, OfGroups, groups_of
+from foreknow.criteria.protocol import Attained, EachGroup, OfGroups, failing_groups, groups_of
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError, did_you_mean
@@ -170,11 +170,10 @@ class LDiversity(_OfValues):
                 fails[g] = not at_least(_bag(counts, g), least)
             return fails
         times = as_fraction(self.c)  # type: ignore[arg-type]
-        most, rest = self._compared(counts)
-        # Python's whole numbers, since the factors of c may be large.
-        pairs, which = np.unique(np.stack((most, rest), 1), axis=0, return_inverse=True)
-        bad = [a * times.denominator >= times.numerator * b for a, b in pairs.tolist()]
-        return np.array(bad, dtype=bool)[which.reshape(-1)]
+        return failing_groups(
+            lambda most, rest: most * times.denominator >= times.numerator * rest,
+            *self._compared(counts),
+        )
 
     def _leaving(self, counts: GroupCounts) -> IntArray:
         if self.kind == "distinct":  # nobody brings a value by leaving
@@ -271,14 +270,11 @@ class AlphaK(_OfValues):
         return {self.key: {"alpha": plain(as_fraction(self.alpha)), "k": self.k}}
 
     def _fails(self, counts: GroupCounts) -> Mask:
-        alpha = as_fraction(self.alpha)
-        pairs = np.stack((counts.top_sums(1), counts.sizes), 1)
-        distinct, which = np.unique(pairs, axis=0, return_inverse=True)
-        bad = [
-            most * alpha.denominator > size * alpha.numerator or size < self.k
-            for most, size in distinct.tolist()
-        ]
-        return np.array(bad, dtype=bool)[which.reshape(-1)]
+        alpha, k = as_fraction(self.alpha), self.k
+        return failing_groups(
+            lambda most, size: most * alpha.denominator > size * alpha.numerator or size < k,
+            *(counts.top_sums(1), counts.sizes),
+        )
 
     def _leaving(self, counts: GroupCounts) -> IntArray:
         alpha, most = float(as_fraction(self.alpha)), counts.top_sums(1)

@@ -23,7 +23,14 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.criteria.diversity import plain
-from foreknow.criteria.protocol import Attained, EachGroup, EachGroupEvaluation, OfGroups, groups_of
+from foreknow.criteria.protocol import (
+    Attained,
+    EachGroup,
+    EachGroupEvaluation,
+    OfGroups,
+    failing_groups,
+    groups_of,
+)
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.hierarchy import Mask as Masked
 from foreknow.data.hierarchy import Ordered, Tree
@@ -104,11 +111,11 @@ class Population:
         """What a verifier can read: the file as it is, or the columns as texts."""
         if isinstance(self.at, Path) and self.at.suffix.lower() in (".csv", ".parquet"):
             return self.at
-        from foreknow.data.engines.population import table_of_texts
+        from foreknow.data.engines.population import texts_of_everybody
 
         points = self._points(self.columns)
         texts = [falling.texts for falling in points.falling]
-        return table_of_texts(list(zip(self.columns, points.columns, texts, strict=True)))
+        return texts_of_everybody(list(zip(self.columns, points.columns, texts, strict=True)))
 
     def digest(self) -> str:
         """What the columns hold, whatever the order of rows: a BLAKE2b digest."""
@@ -480,9 +487,9 @@ class DeltaPresence(_OfPopulation):
     def _fails(self, counts: GroupCounts) -> Mask:
         many, _ = self.population.match(counts)
         low, high = as_fraction(self.lowest), as_fraction(self.highest)
-        pairs, which = np.unique(np.stack((counts.sizes, many), 1), axis=0, return_inverse=True)
-        bad = [size > of or not low * of <= size <= high * of for size, of in pairs.tolist()]
-        return np.array(bad, dtype=bool)[which.reshape(-1)]
+        return failing_groups(
+            lambda size, of: size > of or not low * of <= size <= high * of, counts.sizes, many
+        )
 
     def _own(self) -> dict[str, Any]:
         low, high = as_fraction(self.lowest), as_fraction(self.highest)

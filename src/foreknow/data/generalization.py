@@ -180,18 +180,6 @@ def _levels(attribute: Attribute) -> list[IntArray]:
     return [np.arange(len(attribute.domain)), *attribute.ancestors]
 
 
-def labels_of(
-    attribute: Attribute,
-    groups: IntArray,
-    n_groups: int,
-    style: Style,
-    floor: IntArray | None = None,
-) -> tuple[list[str | None], IntArray]:
-    """Write the label of each group along one attribute; also what it covers, first and last."""
-    found = coarsened(attribute, groups, n_groups, style, floor)
-    return found.labels, found.places
-
-
 def labels_of_groups(
     attributes: Sequence[Attribute],
     codes: Sequence[NDArray[Any]],

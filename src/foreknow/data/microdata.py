@@ -526,6 +526,15 @@ class Microdata:
         other.__dict__.pop("holdings", None)
         return other
 
+    def column(self, name: str) -> tuple[NDArray[Any], list[Any]]:
+        """The code of everybody (of each occurrence) in a column that is published; its values."""
+        every: list[Attribute | Column] = [*self.attributes, *self.sensitives]
+        for own in every:
+            if own.name == name:
+                return own.codes, own.domain
+        codes, distinct = codes_of(self.other().column(name))
+        return codes, distinct.to_pylist()
+
     def other(self) -> pa.Table:
         """The columns that are published as they are, one row per person."""
         return self._read.other
@@ -609,7 +618,7 @@ class Microdata:
     def digest(self, key: bytes) -> str:
         """Keyed BLAKE2b-256 of the published quasi-identifiers and sensitive values, as hex.
 
-        Whoever lacks the key cannot test guesses of the table against it.
+        Without the key nobody can test guesses of the table against it.
         """
         state = hashlib.blake2b(key=key, digest_size=32)
         for column in self._read.columns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -84,6 +84,11 @@ class Signatures:
             f"Signatures({', '.join(self.attributes)}: {len(self.labels)} in "
             f"{len(self.offsets) - 1} groups)"
         )
+
+
+def printed(labels: Iterable[Any]) -> Signature:
+    """What labels print as; None where one is missing."""
+    return tuple(None if label is None else str(label) for label in labels)
 
 
 def signature_text(attributes: Sequence[str], signature: Signature) -> str:

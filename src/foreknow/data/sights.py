@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import open_table
-from foreknow.data.engines.columns import codes_of
 from foreknow.data.generalization import Wording, style_of
 from foreknow.data.microdata import Attribute, Microdata
-from foreknow.data.people import Signature, Signatures
+from foreknow.data.people import Signature, Signatures, printed
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, combine, count_pairs
@@ -131,28 +130,18 @@ class Sight:
 
     def _column(self, name: str) -> tuple[NDArray[Any], Signature]:
         """The code of everybody in one column, and what each code prints as."""
-        for attribute in self._microdata.attributes:
-            if attribute.name == name:
-                return attribute.codes, _printed(attribute.domain)
-        for column in self._microdata.sensitives:
-            if column.name == name != self.sensitive:
-                return column.codes, _printed(column.domain)
-        if name not in self._microdata.schema.other:
+        others = (own for own in self._microdata.schema.sensitives if own != self.sensitive)
+        if name not in (*self.attributes, *others):
             raise DataError(
                 f"{self._microdata.name}: {name!r} is not known of people"
                 f"{did_you_mean(name, self.attributes)}"
             )
-        codes, distinct = codes_of(self._microdata.other().column(name))
-        return codes, _printed(distinct.to_pylist())
+        codes, values = self._microdata.column(name)
+        return codes, printed(values)
 
 
-def _parts(label: Any) -> tuple[Any, ...]:
-    parts = label if isinstance(label, tuple) else (label,)
-    return tuple(None if part is None else str(part) for part in parts)
-
-
-def _printed(labels: Sequence[Any]) -> Signature:
-    return tuple(None if label is None else str(label) for label in labels)
+def _parts(label: Any) -> Signature:
+    return printed(label if isinstance(label, tuple) else (label,))
 
 
 def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:

@@ -55,10 +55,10 @@ def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, 
         keys, weights = keys[order], weights[order]
     if not len(keys):
         return keys, keys
-    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    starts = starts_of(keys)
     if weights is None:
         return keys[starts], np.diff(starts, append=len(keys))
-    return keys[starts], np.add.reduceat(weights, starts).astype(np.int64)
+    return keys[starts], np.add.reduceat(weights, starts).astype(np.int64, copy=False)
 
 
 def row_sums(amounts: IntArray, offsets: IntArray) -> IntArray:
@@ -205,16 +205,7 @@ class Keys:
                 table += counts.astype(np.int64, copy=False)
             found = np.flatnonzero(table)
             return found, table[found]
-        keys = self.of()
-        if weights is None:
-            keys.sort()
-        else:
-            order = np.argsort(keys)
-            keys, weights = keys[order], weights[order]
-        starts = starts_of(keys)
-        if weights is None:
-            return keys[starts], np.diff(starts, append=n_rows)
-        return keys[starts], np.add.reduceat(weights, starts).astype(np.int64, copy=False)
+        return _tally(self.of(), weights)
 
     def codes(self, keys: NDArray[Any]) -> list[NDArray[Any]]:
         """The columns of some numbers."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.statements import Posterior, Statements
+from foreknow.adversaries.statements import Statements
 from foreknow.auditing.audit import Verdict
 from foreknow.auditing.exposed import Exposed
 from foreknow.auditing.skyline import skyline_report
@@ -36,18 +36,17 @@ from foreknow.report.pages.audit import (
     utility_line,
     values_phrase,
     verdict_sentence,
+    worst_cell,
 )
 from foreknow.report.pages.skyline import adversary as adversary_words
 from foreknow.report.pages.skyline import least_sentence, skyline_values, terms_of
 from foreknow.report.words import (
-    chance_text,
+    answer_texts,
     group_text,
     group_words,
-    interval_text,
     limit_text,
     named,
     number,
-    percent,
     point_limit,
     some,
     visible,
@@ -159,7 +158,7 @@ def judged(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
     return {
         "safe": verdict.safe,
         "sentence": verdict_sentence(verdict, noun),
-        "worst": _chance(top, verdict.limit, verdict.safe),
+        "worst": worst_cell(top, point).text,
         "limit": point_limit(point, top),
         "exposed": exposed_sentence(exposed),
         "counts": grid_values(exposed_grid([(requirement_title(own, turned.dial.place), exposed)])),
@@ -210,8 +209,6 @@ def _groups(own: Requirement, point: Point, noun: str, each: Sequence[Judged | N
             cell = some_groups.bag(group)[found.value]
             label = group_text(some_groups.group_label(group))
             alike = f"{label} and {some(many - 1, 'other', 'others')}" if many > 1 else label
-            safe = point.holds(found)
-            limit = point.limit(found)
             rows.append(
                 (
                     found.probability,
@@ -220,12 +217,7 @@ def _groups(own: Requirement, point: Point, noun: str, each: Sequence[Judged | N
                         number(int(some_groups.sizes[group])),
                         visible(some_groups.values[code]),
                         number(cell),
-                        Cell(
-                            _chance(found, limit, safe),
-                            "safe" if safe else "unsafe",
-                            width=f"{100 * found.probability:.2f}",
-                            mark=f"{100 * float(limit):.2f}",
-                        ),
+                        worst_cell(found, point),
                         group_sentence(some_groups, group, found, point, noun),
                     ),
                 )
@@ -242,7 +234,7 @@ def group_sentence(
     """Say which facts find somebody of a group out; in general where they are about others."""
     facts = point.adversary
     assert isinstance(facts, Facts)
-    sure = _chance(found, point.limit(found), point.holds(found))
+    sure = worst_cell(found, point).text
     alone = facts.disclosure(counts.take(np.array([group])), found.value)
     if abs(alone.probability - found.probability) < 1e-9:
         used = describe(facts, alone.witness, noun)
@@ -254,10 +246,6 @@ def group_sentence(
         f"Someone who knows {known}, some of them of people in other groups, can be {sure} sure "
         f"that a person in {group_words(counts.group_label(group))} has {named(found.value)}."
     )
-
-
-def _chance(found: Disclosure, limit: Fraction, safe: bool) -> str:
-    return percent(found, limit, 1, "up" if safe or found.bounded else "nearest")
 
 
 # ---- skylines -----------------------------------------------------------------------------------
@@ -329,23 +317,9 @@ def asked(looked: Looked, given: Mapping[str, Any]) -> dict[str, Any]:
     row = known.posteriors(release, people=[person.strip()])
     answers = [answer for each in row.values() for answer in each.answers()]
     answers.sort(key=lambda answer: -answer.probability)
-    rows = [
-        (
-            visible(answer.value),
-            "not known" if answer.before is None else chance_text(answer.before),
-            Cell(
-                chance_text(answer.exact)
-                if answer.exact is not None
-                else f"about {_interval(answer)}",
-                "strong",
-                width=f"{100 * answer.probability:.2f}",
-            ),
-        )
-        for answer in answers[:_MOST_ANSWERS]
-    ]
+    rows = []
+    for answer in answers[:_MOST_ANSWERS]:
+        before, after = answer_texts(answer)
+        width = f"{100 * answer.probability:.2f}"
+        rows.append((visible(answer.value), before, Cell(after, "strong", width=width)))
     return {"answers": grid_values(Grid(("value", "before", "after"), rows)), "person": person}
-
-
-def _interval(answer: Posterior) -> str:
-    low, high = answer.interval
-    return interval_text(answer.probability, low, high, digits=1)

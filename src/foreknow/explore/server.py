@@ -16,7 +16,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -30,7 +29,7 @@ from foreknow.explore import columns, policy, release
 from foreknow.explore.publish import Press
 from foreknow.explore.security import HOST, Guard, Keys
 from foreknow.explore.session import Session
-from foreknow.report.page import plotly
+from foreknow.report.page import plotly, templates
 from foreknow.text import one_line, visible
 
 if TYPE_CHECKING:
@@ -125,14 +124,10 @@ async def _answered(answer: Callable[[Any], Any], given: Any) -> Response:
     try:
         found = await run_in_threadpool(answer, given)
     except InputError as error:
-        return JSONResponse({"error": _one_line(error)}, 400)
+        return JSONResponse({"error": one_line(error, kept="\n")}, 400)
     except ForeknowError as error:
-        return JSONResponse({"error": _one_line(error)}, 409)
+        return JSONResponse({"error": one_line(error, kept="\n")}, 409)
     return Response(json.dumps(found, default=str), media_type="application/json")
-
-
-def _one_line(error: Exception) -> str:
-    return one_line(str(error), kept="\n")
 
 
 def _start(session: Session) -> Callable[[Request], Response]:
@@ -156,7 +151,8 @@ def _view(session: Session, key: str) -> Callable[[Request], Response]:
 def _page(key: str, title: str, session: Session, draws: bool = False) -> Response:
     shown = {"view": key, "title": title, "draws": draws, "views": VIEWS, "version": __version__}
     folder = visible(session.folder.name)
-    return HTMLResponse(_templates().get_template(f"{key}.html.j2").render(**shown, folder=folder))
+    template = templates("foreknow.explore").get_template(f"{key}.html.j2")
+    return HTMLResponse(template.render(**shown, folder=folder))
 
 
 def _static(request: Request) -> Response:
@@ -177,17 +173,6 @@ def _file(name: str) -> str | None:
     places = [files("foreknow.explore") / "static" / name]
     places += [files("foreknow.report") / "templates" / name] if name == "style.css" else []
     return next((each.read_text("utf-8") for each in places if each.is_file()), None)
-
-
-@cache
-def _templates() -> Environment:
-    return Environment(
-        loader=PackageLoader("foreknow.explore", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
 
 
 # ---- beginning and end --------------------------------------------------------------------------

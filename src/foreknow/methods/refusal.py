@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
 from foreknow.data.sparse import IntArray
-from foreknow.methods.mondrian.cuts import Tally
+from foreknow.methods.mondrian.cuts import PartedCounts
 
 Refuses: TypeAlias = Callable[[GroupCounts, IntArray], NDArray[np.bool_]]
 
@@ -72,4 +72,4 @@ class Refusal:
         return self._refuses(self._counts(dense), np.arange(len(dense)))
 
     def _counts(self, dense: IntArray) -> GroupCounts:
-        return Tally.of_table(self._labels, "single", None, dense).part(0, len(dense))
+        return PartedCounts.of_table(self._labels, "single", None, dense).part(0, len(dense))

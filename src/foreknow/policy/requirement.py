@@ -404,6 +404,15 @@ class Requirement:
         found: tuple[Requirement, ...] = self._known["secrets"]
         return found
 
+    def at(self, points: Iterable[Point]) -> Requirement:
+        """The same with these adversaries and limits in place of its own."""
+        if isinstance(self.adversary, Sequence):
+            return replace(self, adversary=[(point.adversary, point.below) for point in points])
+        (point,) = points
+        limits: dict[str, Any] = dict.fromkeys(("below", "at_most", "at_most_times"))
+        limits[point.key] = point.below
+        return replace(self, adversary=point.adversary, **limits)
+
     def under(self, schema: Any) -> Requirement:
         """The same with what its criterion needs of a schema."""
         bind = getattr(self.criterion, "under", None)

@@ -127,18 +127,18 @@ def _failing(requirement: Requirement, everyone: HasCounts) -> list[list[Disclos
 
 def _limits(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """The least round limits that hold; those of all points at once."""
-    limits, said = [], []
+    points, said = [], []
     for point, failing in zip(requirement.points, _failing(requirement, everyone), strict=True):
         if not failing:
-            limits.append(point.below)
+            points.append(point)
             continue
         reached = max(map(_times if point.relative else _exact, failing))
         limit = _round_limit(reached, point)
         if limit is None:
             return
-        limits.append(limit)
+        points.append(point._replace(below=limit))
         said.append(f"{_shortly(reached)}{' times the prior' if point.relative else ''}")
-    yield _with_limits(requirement, limits), f"what is reached is {'; '.join(said)}"
+    yield requirement.at(points), f"what is reached is {'; '.join(said)}"
 
 
 def _exact(found: Disclosure) -> Fraction:
@@ -163,15 +163,6 @@ def _round_limit(reached: Fraction, point: Point) -> Fraction | None:
     return Fraction(1) if reached < 1 and not point.inclusive else None
 
 
-def _with_limits(requirement: Requirement, limits: Sequence[Fraction]) -> Requirement:
-    if isinstance(requirement.adversary, Sequence):
-        pairs = zip(requirement.points, limits, strict=True)
-        return replace(requirement, adversary=[(p.adversary, limit) for p, limit in pairs])
-    ((point, limit),) = zip(requirement.points, limits, strict=True)
-    changed: Any = {point.key: limit}
-    return replace(requirement, **changed)
-
-
 # ---- amounts ------------------------------------------------------------------------------------
 
 
@@ -179,8 +170,8 @@ def _amounts(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Re
     """The most that each adversary may know of each kind, no more than is asked for."""
     if len(requirement.points) > 1:
         each = zip(requirement.points, _failing(requirement, everyone), strict=True)
-        if kept := [(point.adversary, point.below) for point, failing in each if not failing]:
-            yield replace(requirement, adversary=kept), "without the points that fail"
+        if kept := [point for point, failing in each if not failing]:
+            yield requirement.at(kept), "without the points that fail"
         return
     (point,) = requirement.points
     given = _whole_amounts(point.adversary)

@@ -5,7 +5,7 @@ Nothing here may reach an engine: old versions of pydantic keep what a model's f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -36,10 +36,7 @@ from foreknow.publishing import CERTIFICATE, PRIORS
 from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
-# 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids,
-# 5 no sets of values by their names, one sensitive column, no trees, populations, windows and
-# estimates
-FORMAT_VERSION = 6
+FORMAT_VERSION = 6  # see `_news`
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
 _MOST_BYTES = 256 << 20
@@ -475,8 +472,6 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         )
     if release.files and set(release.files) != files:
         return f"the files of such a release are {', '.join(sorted(files))}, and no others"
-    if read.version < 6 and any("/" in name for name in release.files):
-        return "tables are certified in parts from version 6 on"
     if release.escape_formulas and release.format != "csv":
         return "formulas are escaped in CSV only"
     if read.safe != all(finding.safe for finding in read.findings):
@@ -494,8 +489,6 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         return "each requirement on what is learned has an estimate, and no other has"
     if read.learned is not None and release.form != "bucketized":
         return "what can be learned is said of releases that show the columns of everybody"
-    if (read.estimates or read.learned is not None) and read.version < 6:
-        return "estimates are certified from version 6 on"
     for each in read.estimates:
         if (each.probability is None) != (each.below is None) or each.checked > (
             each.probability is not None
@@ -506,38 +499,16 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         if each.probability > each.below or (each.probability == each.below and not each.inclusive):
             return "what is estimated is not within its limit"
     kept = {place for place, table in enumerate(requirements) if is_kept(table)}
-    if kept and read.version < 3:
-        return "priors are named by a digest from version 3 on"
-    if read.report is not None and read.version < 6:
-        return "the report is certified from version 6 on"
     if read.report is None and read.version >= 6 and release.files:
         return "a release is written with a report, and its digest is missing"
-    if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
-        return "criteria are certified from version 4 on"
-    keys = [each.key for each in criteria.CRITERIA]
-    newer = [
-        isinstance(r.any_of, dict) or (r.any_of and any(getattr(r, key) for key in keys))
-        for r in read.policy.require
-    ]
-    if read.version < 6 and any(newer):
-        return "sets of values have names, and criteria are about sets, from version 6 on"
     for required in read.policy.require:
-        if read.version < 6 and required.within is not None:
-            return "within is certified from version 6 on"
-        if read.version < 6 and required.t_closeness is not None and required.t_closeness.tree:
-            return "the tree of t_closeness is certified from version 6 on"
         for compared in (required.k_map, required.delta_presence):
-            if compared is not None and (read.version < 6 or compared.digest is None):
-                return "a population is certified by its digest, from version 6 on"
+            if compared is not None and compared.digest is None:
+                return "a population is certified by its digest"
+    for version, what in _news(read, bool(kept)):
+        if read.version < version:
+            return f"{what} from version {version} on"
     if read.scope is not None:
-        if read.version < 5:
-            return "a scope is certified from version 5 on"
-        late = {"values_and_people", "alike", "apart", "more_apart", "people_suppressed"}
-        late |= {"crowded", "without"}
-        if read.version < 6 and late & (read.scope.model_fields_set):
-            return (
-                "what makes a verdict empty, and suppressed people, are certified from version 6 on"
-            )
         if read.scope.method == "frequencies" and release.form != "bucketized":
             return "that the method reveals frequencies only is for the bucketized form"
         if (
@@ -551,8 +522,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
             return "the rows of the source are the people of the release and those left out"
         if release.semantics != "single" and read.scope.left_out:
             return "people without a value are left out where everybody has one, and only there"
-    if read.grids and (read.version < 5 or not set(read.grids) <= set(release.groups)):
-        return "grids are of columns that make its groups, from version 5 on"
+    if not set(read.grids) <= set(release.groups):
+        return "grids are of columns that make its groups"
     for finding in read.findings:
         if isinstance(finding, _Reached):
             continue
@@ -560,6 +531,38 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         if None in told and finding.requirement not in kept:
             return "a finding does not say what was found, though no priors of it are kept"
     return None
+
+
+def _news(read: _Certificate, kept: bool) -> Iterator[tuple[int, str]]:
+    """What a certificate has that came with a later version than the first; `kept`: of priors."""
+    if kept:
+        yield 3, "priors are named by a digest"
+    if any(isinstance(finding, _Reached) for finding in read.findings):
+        yield 4, "criteria are certified"
+    if read.scope is not None:
+        yield 5, "a scope is certified"
+    if read.grids:
+        yield 5, "grids are certified"
+    if any("/" in name for name in read.release.files):
+        yield 6, "tables are certified in parts"
+    if read.estimates or read.learned is not None:
+        yield 6, "estimates are certified"
+    if read.report is not None:
+        yield 6, "the report is certified"
+    for required in read.policy.require:
+        by_criterion = any(getattr(required, each.key) for each in criteria.CRITERIA)
+        if isinstance(required.any_of, dict) or (required.any_of and by_criterion):
+            yield 6, "sets of values have names, and criteria are about sets,"
+        if required.within is not None:
+            yield 6, "within is certified"
+        if required.t_closeness is not None and required.t_closeness.tree:
+            yield 6, "the tree of t_closeness is certified"
+        if required.k_map is not None or required.delta_presence is not None:
+            yield 6, "a population is certified by its digest,"
+    late = {"values_and_people", "alike", "apart", "more_apart", "people_suppressed"}
+    late |= {"crowded", "without"}
+    if read.scope is not None and late & read.scope.model_fields_set:
+        yield 6, "what makes a verdict empty, and suppressed people, are certified"
 
 
 def is_kept(required: Mapping[str, Any]) -> bool:

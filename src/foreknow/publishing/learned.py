@@ -73,8 +73,9 @@ def gated(
     low, high = Fraction(0), Fraction(1)
     for _ in range(ROUNDS if asks else 0):
         factor = (low + high) / 2
+        stricter = [_scaled(each, factor) for each in inner.requirements]
         try:
-            found = make(_stricter(inner, factor))
+            found = make(replace(inner, requirements=stricter))
         except NoSafeRelease:
             low = factor
             continue
@@ -142,20 +143,12 @@ def _sight(
     return Sight(counts, microdata, groups, sensitive)
 
 
-def _stricter(policy: Policy, factor: Fraction) -> Policy:
-    return replace(policy, requirements=[_scaled(r, factor) for r in policy.requirements])
-
-
 def _scaled(requirement: Requirement, factor: Fraction) -> Requirement:
     """A requirement with a lower limit; one that has none, or is relative, as it is."""
     points = requirement.points
     if not points or any(point.relative for point in points):
         return requirement
-    if isinstance(requirement.adversary, Sequence):
-        lower = [(point.adversary, point.below * factor) for point in points]
-        return replace(requirement, adversary=lower)
-    lower_one: Any = {points[0].key: points[0].below * factor}
-    return replace(requirement, **lower_one)
+    return requirement.at(point._replace(below=point.below * factor) for point in points)
 
 
 def gate_notes(gate: Gated) -> tuple[str, ...]:

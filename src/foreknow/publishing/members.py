@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Holdings
@@ -175,17 +177,28 @@ class OwnRelease:
         counts, held = self.published.release.counts, microdata.holdings
         who = np.full(len(self.groups), -1, dtype=np.int64)
         who[self.groups >= 0] = people.of_row
-        code_of = {str(value): code for code, value in enumerate(counts.values)}
-        codes = np.array([code_of.get(str(value), -1) for value in microdata.values])
-        own, values = who[microdata.kept[held.people]], codes[held.values]
-        if own.min() >= 0 and values.min() >= 0:
-            found = count_pairs(groups[own], values, counts.n_groups, counts.n_values)
-            if all(map(np.array_equal, found, (counts.offsets, counts.codes, counts.counts))):
-                return Holdings(own, values)
+        own = who[microdata.kept[held.people]]
+        of_each = np.where(own < 0, -1, groups[own])
+        values = held_values(counts, of_each, held.values, microdata.values)
+        if values is not None:
+            return Holdings(own, values)
         raise DataError(
             f"{microdata.name} does not have the values that {self.published.release.name} has in "
             "its groups; give the table that it was made of"
         )
+
+
+def held_values(
+    counts: GroupCounts, groups: IntArray, codes: NDArray[Any], labels: Sequence[Any]
+) -> NDArray[Any] | None:
+    """What people of some groups have, as values of the counts; None unless that is all of them."""
+    code_of = {str(value): code for code, value in enumerate(counts.values)}
+    found: NDArray[Any] = np.array([code_of.get(str(label), -1) for label in labels])[codes]
+    if not len(groups) or min(groups.min(), found.min()) < 0:
+        return None
+    cells = count_pairs(groups, found, counts.n_groups, counts.n_values)
+    same = all(map(np.array_equal, cells, (counts.offsets, counts.codes, counts.counts)))
+    return found if same else None
 
 
 def groups_of(

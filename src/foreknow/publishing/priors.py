@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.table import PriorTable
-from foreknow.data.engines.columns import codes_of
 from foreknow.data.microdata import Microdata
-from foreknow.data.people import Signature
+from foreknow.data.people import printed
 from foreknow.data.sparse import combine, count_pairs
 from foreknow.errors import CertificateError
 from foreknow.policy.policy import Policy
@@ -59,19 +57,16 @@ def learned_note(tables: list[PriorTable]) -> str:
 
 
 def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
-    def mark(adversary: Any) -> Any:
-        if not isinstance(adversary, Priors):
-            return adversary
-        tables = [
-            replace(t, learned=t.learned or _is_own(t, microdata, requirement.sensitive))
-            for t in adversary.tables
-        ]
-        return replace(adversary, source=tables)
-
-    given = requirement.adversary
-    if isinstance(given, (list, tuple)):
-        return replace(requirement, adversary=[(mark(one), below) for one, below in given])
-    return replace(requirement, adversary=mark(given))
+    points = []
+    for point in requirement.points:
+        if isinstance(point.adversary, Priors):
+            tables = [
+                replace(t, learned=t.learned or _is_own(t, microdata, requirement.sensitive))
+                for t in point.adversary.tables
+            ]
+            point = point._replace(adversary=replace(point.adversary, source=tables))
+        points.append(point)
+    return requirement.at(points) if points else requirement
 
 
 def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = None) -> bool:
@@ -79,13 +74,11 @@ def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = Non
     known = [*microdata.schema.quasi_identifiers, *microdata.schema.other]
     if not set(table.attributes) <= set(known):
         return False
-    columns = [_column(name, microdata) for name in table.attributes]
+    plain = [microdata.column(name) for name in table.attributes]
+    columns = [(of, printed(values)) for of, values in plain]
     codes, first = combine([of for of, _ in columns], [len(labels) for _, labels in columns])
-    of_people, labels_of = microdata.sensitive_codes, tuple(microdata.values)
-    for column in microdata.sensitives:
-        if column.name == sensitive:
-            of_people, labels_of = column.codes, tuple(column.domain)
-    values = [str(value) for value in labels_of]
+    of_people, held = microdata.column(sensitive or microdata.schema.sensitive)
+    values = [str(value) for value in held]
     if not set(values) <= set(table.values):
         return False
     order = [table.values.index(value) for value in values]
@@ -103,19 +96,6 @@ def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = Non
         others = abs(chances.sum() - chances[order].sum())
         missed.append(max(np.abs(chances[order] - share).max(), others))
     return bool(missed) and (min(missed) <= _NEAR or max(missed) <= _NEAR_IF_ALL)
-
-
-def _column(name: str, microdata: Microdata) -> tuple[NDArray[Any], Signature]:
-    """The code of everybody in one column, and what each code prints as."""
-    for attribute in microdata.attributes:
-        if attribute.name == name:
-            return attribute.codes, _printed(attribute.domain)
-    codes, distinct = codes_of(microdata.other().column(name))
-    return codes, _printed(distinct.to_pylist())
-
-
-def _printed(labels: Iterable[Any]) -> Signature:
-    return tuple(None if label is None else str(label) for label in labels)
 
 
 _PARTS = ("attributes", "values", "rows")

@@ -668,7 +668,7 @@ _FIELDS = {
 
 
 def _same(key: str, now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
-    """Whether a field is as certified; a probability may have all its digits, as of old."""
+    """Whether a field is as certified; a probability may be written with all its digits."""
     one, other = now.get(key), then.get(key)
     if key == "exact" and one is not None and other is not None:
         return bool(one == other or one == exact_text(Fraction(other)))

@@ -211,15 +211,16 @@ def plotly() -> str:
 
 
 def _template(name: str) -> Template:
-    return _templates().get_template(name)
+    return templates("foreknow.report").get_template(name)
 
 
 @cache
-def _templates() -> Environment:
+def templates(package: str) -> Environment:
+    """The templates of the report, or of the explorer; what they show is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
-        loader=PackageLoader("foreknow.report", "templates"),
+        loader=PackageLoader(package, "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.labels import GroupLabel, Label
@@ -14,6 +15,9 @@ from foreknow.policy.requirement import Point
 from foreknow.text import number as number
 from foreknow.text import some as some
 from foreknow.text import visible as visible
+
+if TYPE_CHECKING:
+    from foreknow.adversaries.statements import Posterior
 
 _PLAIN_NAME = re.compile(r"[\w.+*-]+")
 _COMMON_NOUN = re.compile(r"[A-Za-z]?[a-z]+(?:[ _-][a-z]+)*")
@@ -175,7 +179,7 @@ def interval_text(probability: float, low: float, high: float, digits: int = 0) 
 _SHORT = 11
 
 
-def chance_text(exact: Fraction) -> str:
+def chance_text(exact: Fraction, digits: int = 1) -> str:
     """Write a probability as a percentage, and as a fraction where that is short.
 
     >>> chance_text(Fraction(1, 3)), chance_text(Fraction(1))
@@ -185,9 +189,17 @@ def chance_text(exact: Fraction) -> str:
         return "above 99.9999%"
     if 0 < exact < Fraction(1, 1_000_000):
         return "below 0.0001%"
-    said = percent(Disclosure(None, float(exact), lambda: exact), Fraction(0), 1)
+    said = percent(Disclosure(None, float(exact), lambda: exact), Fraction(0), digits)
     fraction = str(exact)
     return f"{said} ({fraction})" if "/" in fraction and len(fraction) <= _SHORT else said
+
+
+def answer_texts(answer: Posterior) -> tuple[str, str]:
+    """Write how likely somebody has a value, before and after some statements are known."""
+    before = "not known" if answer.before is None else chance_text(answer.before)
+    if answer.exact is not None:
+        return before, chance_text(answer.exact)
+    return before, f"about {interval_text(answer.probability, *answer.interval, digits=1)}"
 
 
 def limit_text(limit: Fraction) -> str:

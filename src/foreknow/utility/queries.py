@@ -18,7 +18,7 @@ from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, did_you_mean
-from foreknow.numbers import whole_number
+from foreknow.numbers import is_real, whole_number
 from foreknow.policy.policy import Form, weights_of
 from foreknow.publishing.publish import Publication
 from foreknow.publishing.verification import Published, open_published
@@ -32,7 +32,7 @@ from foreknow.utility.lines import (
     line_of,
     lines_of,
 )
-from foreknow.utility.utility import groups_of_people
+from foreknow.utility.utility import given_groups
 
 FloatArray: TypeAlias = NDArray[np.float64]
 # What some cells have for some queries, shape (cells, queries).
@@ -80,7 +80,7 @@ def draw_queries(
     are a random run of the domain where it has an order, else a random subset. The domain is
     what occurs in the table. A missing value is never asked for. `delta`: see `query_error`.
     """
-    if not _is_number(delta) or not 0 < delta <= 1:
+    if not is_real(delta) or not 0 < delta <= 1:
         raise InputError(f"delta is a share of the people, above 0 to 1, not {delta!r}")
     known = {attribute.name: attribute for attribute in microdata.attributes}
     names = _names(attributes, list(known))
@@ -91,7 +91,7 @@ def draw_queries(
         raise InputError(
             f"predicates = {n_predicates}, but there are only {len(names)} attributes to ask about"
         )
-    if not _is_number(selectivity) or not 0 < selectivity <= 1:
+    if not is_real(selectivity) or not 0 < selectivity <= 1:
         raise InputError(f"selectivity must be above 0 and at most 1, not {selectivity!r}")
     if seed is not None:
         whole_number(seed, "the seed", 0)
@@ -134,10 +134,6 @@ def _names(attributes: Sequence[str] | None, known: list[str]) -> list[str]:
     if len(set(names)) < len(names):
         raise InputError("attributes: a quasi-identifier is named twice")
     return names
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _width(size: int, share: float) -> int:
@@ -272,7 +268,7 @@ def shown_by_groups(
     styles: Mapping[str, str],
 ) -> Boxes | Buckets:
     """What a release of these groups would show of some attributes."""
-    used, of_person = np.unique(groups_of_people(microdata, groups), return_inverse=True)
+    used, of_person = np.unique(given_groups(microdata, groups), return_inverse=True)
     n_groups, of_person = len(used), of_person.reshape(-1).astype(np.int64)
     counts = microdata.counts(of_person)
     if form == "generalized":

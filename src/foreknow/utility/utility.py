@@ -131,7 +131,7 @@ def utility_of(
     ncp = {}
     if microdata is not None and groups is not None:
         require_microdata(microdata)
-        of_person = groups_of_people(microdata, groups)
+        of_person = given_groups(microdata, groups)
         if len(of_person) != counts.n_people:
             raise InputError(
                 f"{counts.n_people} people are counted, but {microdata.name} has "
@@ -165,7 +165,7 @@ def require_microdata(microdata: Any) -> None:
         )
 
 
-def groups_of_people(microdata: Microdata, groups: Any) -> IntArray:
+def given_groups(microdata: Microdata, groups: Any) -> IntArray:
     """The group of each person, given for each row of the source, or for each person."""
     given = np.asarray(groups)
     shapes = (microdata.n_rows,), (microdata.n_people,)

@@ -602,10 +602,6 @@ def _people(
     return people
 
 
-def _judge_learned(asked: Asked, settings: Mapping[str, Any]) -> Worst:
-    return _learned((asked,), settings)
-
-
 def _learned(
     asked: Sequence[Asked], settings: Mapping[str, Any], claimed: float | None = None
 ) -> Worst:
@@ -634,7 +630,7 @@ VERIFIERS: dict[str, Judge] = {
     "implications": _judge_implications,
     "negations": _judge_negations,
     "priors": _judge_priors,
-    "learned": _judge_learned,
+    "learned": lambda asked, settings: _learned((asked,), settings),
 }
 # Kinds of which an estimate comes, and no finding.
 ESTIMATED = frozenset({"learned"})

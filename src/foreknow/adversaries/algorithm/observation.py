@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.engines import open_table
 from foreknow.data.engines.columns import fetch
-from foreknow.data.generalization import labels_of, style_of
+from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
@@ -206,7 +206,7 @@ class Reader:
             style = style_of(attribute, self._styles.get(attribute.name))
             own = replace(attribute, codes=attribute.codes[inside])
             floor = floors.get(attribute.name)
-            columns.append(labels_of(own, groups, int(groups.max()) + 1, style, floor)[0])
+            columns.append(coarsened(own, groups, int(groups.max()) + 1, style, floor).labels)
         return list(zip(*columns, strict=True))
 
 

@@ -68,13 +68,13 @@ def write_plan(runs: Iterable[Run], path: Path, seed: bytes) -> None:
         file.write(seed)
         for run in runs:
             for table, *numbers in ((run.labels, run.people), *run.bags):
-                whole = [*map(_undone, table.columns), *map(pa.array, numbers)]
+                whole = [*map(undone, table.columns), *map(pa.array, numbers)]
                 named = pa.table(whole, names=[*table.column_names, *map(str, range(len(numbers)))])
                 with pa.ipc.new_stream(file, named.schema) as stream:
                     stream.write_table(named)
 
 
-def _undone(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def undone(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column without its dictionary, which may be that of the whole table."""
     kind = column.type
     return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from foreknow.data.engines.table import check_columns, choose, sql_name
+from foreknow.data.engines.table import check_columns, choose, sql_name, sql_text
 from foreknow.data.reading import to_add
 from foreknow.engine import DELIMITERS, CsvFile, connect, read_parquet
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
@@ -96,10 +96,10 @@ class DuckTable:
     def of_database(cls, path: Path, name: str, part: str | None) -> DuckTable:
         """Open a table or view of a DuckDB file; nothing is written to it."""
         connection, database = connect(), f"file{next(_numbers)}"
-        place = str(path.resolve()).replace("'", "''")
         with clear_errors(name):
             try:
-                connection.execute(f"ATTACH '{place}' AS {database} (READ_ONLY)")
+                place = sql_text(str(path.resolve()))
+                connection.execute(f"ATTACH {place} AS {database} (READ_ONLY)")
             except duckdb.Error as error:
                 if "handle conflict" not in str(error):
                     raise

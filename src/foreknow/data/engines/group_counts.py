@@ -312,11 +312,7 @@ class PeopleTable:
 
     def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
         """Count people, of whom each has one row, by group and signature."""
-        rows, weights = tallied(self.table, self._columns(*self.groups, *attributes))
-        if self.needed is not None and rows.column(self.needed).null_count:
-            kept = pc.is_valid(rows.column(self.needed))
-            rows = rows.filter(kept)
-            weights = None if weights is None else weights[kept.to_numpy()]
+        rows, weights = self._tallied([*self.groups, *attributes])
         positions = self._positions(rows, counts)
         own = np.bincount(positions, weights=weights, minlength=counts.n_groups)
         if not np.array_equal(own, counts.sizes):
@@ -334,15 +330,21 @@ class PeopleTable:
 
     def combinations(self) -> Combinations:
         """Count people, of whom each has one row, by the columns of their groups."""
-        rows, weights = tallied(self.table, self._columns(*self.groups), self.groups)
-        if self.needed is not None and rows.column(self.needed).null_count:
-            kept = pc.is_valid(rows.column(self.needed))
-            rows = rows.filter(kept)
-            weights = None if weights is None else weights[kept.to_numpy()]
+        rows, weights = self._tallied(self.groups, self.groups)
         if not self.null_groups:
             in_order = self._in_order(weights)
             refuse_null_groups(self.table.name, rows, self.groups, in_order=in_order)
         return combinations_in(self.table, rows, self.groups, weights)
+
+    def _tallied(
+        self, columns: Sequence[str], groups: Sequence[str] = ()
+    ) -> tuple[pa.Table, IntArray | None]:
+        """What `tallied` gives, without people who are left out."""
+        rows, weights = tallied(self.table, self._columns(*columns), groups)
+        if self.needed is None or not rows.column(self.needed).null_count:
+            return rows, weights
+        kept = pc.is_valid(rows.column(self.needed))
+        return rows.filter(kept), None if weights is None else weights[kept.to_numpy()]
 
     def _in_order(self, weights: IntArray | None) -> bool:
         """Whether what was read has the numbers of the rows."""

@@ -31,7 +31,7 @@ def read_everybody(source: Any, columns: Sequence[str], name: str) -> list[tuple
     return found
 
 
-def table_of_texts(columns: Sequence[tuple[str, Codes, Sequence[str | None]]]) -> pa.Table:
+def texts_of_everybody(columns: Sequence[tuple[str, Codes, Sequence[str | None]]]) -> pa.Table:
     """A table of texts, from the code of everybody and the distinct texts of each column."""
     return pa.table(
         {name: pa.array(texts, pa.string()).take(pa.array(codes)) for name, codes, texts in columns}

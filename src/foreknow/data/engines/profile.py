@@ -112,7 +112,7 @@ def reading_of(found: Sequence[Profile], given: Reading) -> Reading:
     """How texts are to be read, where all that could be numbers or dates look one way."""
     texts = [p.domain for p in found if p.kind == "text" and p.distinct]
     more: dict[str, str] = {}
-    numbers = [p for p in found if p.kind == "number" and any(map(_has_point, p.domain))]
+    numbers = [p for p in found if p.kind == "number" and any("." in str(v) for v in p.domain)]
     if given.decimal is None and not numbers and any(map(has_decimal_commas, texts)):
         more["decimal"] = ","
     formats = [date_formats(domain, str(domain[0])) for domain in texts]
@@ -121,7 +121,3 @@ def reading_of(found: Sequence[Profile], given: Reading) -> Reading:
     if given.date_format is None and len(common) == 1:
         more["date_format"] = common.pop()
     return given.over(Reading(**more))
-
-
-def _has_point(value: Any) -> bool:
-    return "." in str(value)

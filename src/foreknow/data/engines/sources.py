@@ -119,16 +119,12 @@ def _open_csv(path: Path, name: str, reading: Reading) -> Table:
                     f"{len(other.header)} with {better!r}; {to_add('delimiter', better)}"
                 )
     except BaseException:
-        _forget(readable, path)
+        if readable != path:
+            readable.unlink(missing_ok=True)
         raise
     if readable != path:
         weakref.finalize(table, readable.unlink, missing_ok=True)
     return table
-
-
-def _forget(copy: Path, path: Path) -> None:
-    if copy != path:
-        copy.unlink(missing_ok=True)
 
 
 def _open_database(path: Path, name: str, part: str | None, reading: Reading) -> Table:

@@ -229,7 +229,11 @@ class SparkCounts:
         random = np.random.default_rng()
         weights = random.integers(-(1 << 63), (1 << 63) - 1, len(entries), endpoint=True)
         keys = pa.table(
-            [*map(_plain, entries.columns), pa.array(weights), *map(_plain, labels.columns)],
+            [
+                *map(drawn.undone, entries.columns),
+                pa.array(weights),
+                *map(drawn.undone, labels.columns),
+            ],
             names=[
                 *(f"k{i}" for i in range(width)),
                 "weight",
@@ -311,8 +315,3 @@ def _together(runs: Iterator[Run], most: int) -> Iterator[list[Run]]:
         rows += own
     if held:
         yield held
-
-
-def _plain(column: Any) -> Any:
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column

@@ -64,8 +64,11 @@ class Tally:
     @cached_property
     def _read(self) -> tuple[pa.Table, IntArray]:
         rows, amounts = self._fetch(self._judged)
-        if _repeated(rows, self._judged) and (found := self._repeat_of_all()):
-            first, again = found
+        # Rows that differ in what is not judged are two.
+        if _repeated(rows, self._judged) and (
+            alike := _repeated(self._table.arrow(self.columns), self.columns)
+        ):
+            first, again = alike
             raise DataError(
                 f"{self.name}: rows {first + 1} and {again + 1} differ by nothing but the count, "
                 "and GROUP BY gives each combination once; if it was written twice, keep one; if "
@@ -73,10 +76,6 @@ class Tally:
                 "GROUP BY"
             )
         return rows, amounts
-
-    def _repeat_of_all(self) -> tuple[int, int] | None:
-        """Two rows that are alike in every column but the count."""
-        return _repeated(self._table.arrow(self.columns), self.columns)
 
     def _fetch(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
         rows = self._table.arrow([*columns, self._amount])

@@ -26,8 +26,9 @@ from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation
 
 _log = logging.getLogger(__name__)
-# Cuts that are considered, and draws by which it is foreseen how often one would be refused.
-_TURNS, _FEWEST, _MOST = 16, 8, 32
+# Cuts that are considered; draws by which it is foreseen how often one would be refused, and more
+# that a level's groups share: much hangs on the first ones.
+_TURNS, _FEWEST, _MOST, _SURELY = 16, 8, 32, 256
 # A cut that is accepted so often is tried, though another may have more gain at some risk; and one
 # that is accepted less often than the second is not.
 _OFTEN, _SELDOM = 0.8, 0.15
@@ -303,6 +304,8 @@ class Search:
         attribute = np.full(self.n_groups, -1)
         amounts, many = self._amounts()
         waiting = amounts > 0
+        share = np.bincount(self.node, self.weights, self.n_groups) / len(self.point)
+        least = _SELDOM + (_OFTEN - _SELDOM) * np.sqrt(share)
 
         def sides(turn: IntArray, groups: Mask) -> Trial:
             chosen = np.take_along_axis(order, np.maximum(turn, 0)[:, None], axis=1)[:, 0]
@@ -325,7 +328,7 @@ class Search:
                 break
             trial = sides(np.full(self.n_groups, turn), waiting)
             often = self._accepted(trial, amounts[trial.group], public)
-            score = np.where(often >= _SELDOM, gain[trial.group] * often, -np.inf)
+            score = np.where(often >= least[trial.group], gain[trial.group] * often, -np.inf)
             better = score > best[trial.group]
             group = trial.group[better]
             best[group], turn_of[group] = score[better], turn
@@ -421,8 +424,8 @@ class Search:
         self, trial: Trial, amount: IntArray, public: np.random.Generator
     ) -> NDArray[np.float64]:
         """How often a cut is accepted, by draws."""
-        many = np.clip(amount, _FEWEST, _MOST)
         which = np.arange(len(trial.group))
+        many = np.clip(amount, _FEWEST, _MOST) + _SURELY // len(which)
         bags, owner, of = self.tried(trial, which, many, public)
         held = self.quiet(bags, owner)
         return (np.bincount(of, held, len(which)) / many) ** (amount + 1.0)

@@ -32,22 +32,6 @@ class _Box(NamedTuple):
     high: Node
 
 
-class _Nodes:
-    """Some nodes, of which one may be at or above, or at or below, another."""
-
-    def __init__(self, width: int) -> None:
-        self._levels = np.empty((0, width), dtype=np.int16)
-
-    def add(self, node: Node) -> None:
-        self._levels = np.vstack((self._levels, np.array(node, dtype=np.int16)))
-
-    def any_below(self, node: Node) -> bool:
-        return bool((self._levels <= np.array(node)).all(axis=1).any())
-
-    def any_above(self, node: Node) -> bool:
-        return bool((self._levels >= np.array(node)).all(axis=1).any())
-
-
 class BestFirst:
     """What is known about the nodes that were judged, and how far the best is from any other.
 
@@ -62,8 +46,7 @@ class BestFirst:
         self.best: Node | None = None
         self.gap = 0.0
         self._rollup, self._judge, self._loss, self._until = rollup, judge, loss, until
-        width = len(rollup.tops)
-        self.plain, self.hopeless = _Nodes(width), _Nodes(width)
+        self._hopeless = np.empty((0, len(rollup.tops)), dtype=np.int16)  # levels, a node each
         self._fewest: dict[Node, int] = {}
 
     @property
@@ -78,23 +61,25 @@ class BestFirst:
 
     def check(self, node: Node) -> bool:
         """Judge one node, unless its status is known or follows, and note what follows."""
-        if node not in self.status and not self.hopeless.any_above(node):
+        if node not in self.status and not self._is_hopeless(node):
             view, found = self.judged(node)
             self._rollup.cache.add(view)
             self.status[node] = SAFE if found.safe else UNSAFE
             if self._judge.monotone:
                 self._fewest[node] = found.fewest
                 if found.hopeless:
-                    self.hopeless.add(node)
+                    self._hopeless = np.vstack((self._hopeless, np.array(node, np.int16)))
             if found.safe:
                 if found.outliers is not None:
                     self.suppressed[node] = int(view.people[found.outliers].sum())
-                elif self._judge.monotone:
-                    self.plain.add(node)
                 self.losses[node] = self._loss.of(view, found.outliers)
                 if self.best is None or self._place(node) < self._place(self.best):
                     self.best = node
         return self.status.get(node) == SAFE
+
+    def _is_hopeless(self, node: Node) -> bool:
+        """Whether it is unsafe, since a node at or above it is, by too many people."""
+        return bool((self._hopeless >= np.array(node)).all(axis=1).any())
 
     def search(self) -> None:
         """Find the safe node that loses least, or a good one, and how far it is from the least."""
@@ -119,7 +104,7 @@ class BestFirst:
         """Judge the highest node of a box, and divide it, unless nothing in it can be better."""
         if box.low == box.high or self._judge.monotone:
             self.check(box.high)
-        if box.low == box.high or self.hopeless.any_above(box.high):
+        if box.low == box.high or self._is_hopeless(box.high):
             return
         least = self._loss.floor(box.low)
         least += self._fewest.get(box.high, 0) * self._loss.least_each(box.high)

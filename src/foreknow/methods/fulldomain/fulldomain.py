@@ -16,15 +16,15 @@ from pydantic import Field
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, InternalError, did_you_mean, hints
+from foreknow.errors import InputError, InternalError, NoSafeRelease, did_you_mean, hints
 from foreknow.methods.fulldomain.bestfirst import BestFirst
 from foreknow.methods.fulldomain.lattice import SAFE, Lattice, LatticeResult, level_names
 from foreknow.methods.fulldomain.losses import OBJECTIVES, Objective, loss_by
 from foreknow.methods.fulldomain.rollup import Rollup, View
 from foreknow.methods.fulldomain.search import LatticeSearch, OutOfTime
 from foreknow.methods.fulldomain.suppression import Judge, Judged
-from foreknow.methods.protocol import ADVICE, Grouping, Traits, share_of_people
-from foreknow.numbers import Number
+from foreknow.methods.protocol import ADVICE, Grouper, Grouping, Traits, share_of_people
+from foreknow.numbers import Number, is_real
 from foreknow.policy.policy import Policy
 from foreknow.settings import Number as NumberSetting
 from foreknow.settings import Settings
@@ -49,7 +49,7 @@ class FullDomainSettings(Settings):
 
 @hints(ADVICE)
 @dataclass(frozen=True)
-class FullDomain:
+class FullDomain(Grouper):
     """Full-domain generalization: one level of each hierarchy, the same for everybody.
 
     Everybody's value of one quasi-identifier is published at the same level: all ages in
@@ -113,33 +113,8 @@ class FullDomain:
                 f"FullDomain: cannot find {self.find!r}{did_you_mean(_text(self.find), _FINDS)}"
             )
         share_of_people("FullDomain: suppression", self.suppression)
-        if self.seconds is not None and not (_is_number(self.seconds) and self.seconds > 0):
+        if self.seconds is not None and not (is_real(self.seconds) and self.seconds > 0):
             raise InputError(f"FullDomain: seconds must be above 0, not {self.seconds!r}")
-
-    def partition(
-        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
-    ) -> IntArray:
-        """Group the rows of a table.
-
-        Parameters
-        ----------
-        microdata : Microdata
-        policy : Policy
-        seed : int, optional
-            Ignored: the method is deterministic.
-
-        Returns
-        -------
-        int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; suppressed people are the last
-            group. -1 for a row that is left out because its sensitive value is missing.
-
-        Raises
-        ------
-        NoSafeRelease
-            If no node is safe, or none was found in time.
-        """
-        return self.search(microdata, policy).groups
 
     def grouping(
         self,
@@ -198,7 +173,7 @@ class FullDomain:
             return self._by_boxes(microdata, rollup, BestFirst(rollup, judge, loss, until), judge)
         search = LatticeSearch(lattice, rollup, judge, loss, until)
         if not search.check(lattice.top) and judge.monotone:
-            raise judge.no_release(self._at_the_top(rollup, judge), rollup.view(rollup.tops))
+            raise self._nothing_safe(rollup, judge)
         complete, found = True, None
         try:
             found = self._find(search)
@@ -214,9 +189,8 @@ class FullDomain:
                     search.check_all()
         _log.info("%d of %d nodes checked", search.checked.sum(), len(lattice))
         if found is None:
-            counted = int(search.checked.sum()), len(lattice)
-            problem = self._nowhere(*counted, rollup, judge, complete)
-            raise judge.no_release(problem, rollup.view(rollup.tops))
+            below = self._below_the_top(int(search.checked.sum()), len(lattice), complete)
+            raise self._nothing_safe(rollup, judge, below)
         safe_as_they_are = np.flatnonzero((search.status == SAFE) & np.isnan(search.losses))
         if loss.known and judge.monotone:
             search.losses[safe_as_they_are] = loss.bounds[safe_as_they_are]
@@ -237,14 +211,13 @@ class FullDomain:
     ) -> LatticeResult:
         """Search a lattice too large to say something of every node."""
         if not search.check(rollup.tops) and judge.monotone:
-            raise judge.no_release(self._at_the_top(rollup, judge), rollup.view(rollup.tops))
+            raise self._nothing_safe(rollup, judge)
         search.search()
         n_nodes = math.prod(top + 1 for top in rollup.tops)
         _log.info("%d of %d nodes checked", len(search.status), n_nodes)
         if search.best is None:
-            counted = len(search.status), n_nodes
-            problem = self._nowhere(*counted, rollup, judge, search.complete)
-            raise judge.no_release(problem, rollup.view(rollup.tops))
+            below = self._below_the_top(len(search.status), n_nodes, search.complete)
+            raise self._nothing_safe(rollup, judge, below)
         listed = tuple(sorted(search.status))
         return self._result(
             microdata,
@@ -335,24 +308,25 @@ class FullDomain:
         minimal = search.minimal()
         return search.least(minimal) if minimal else None
 
-    def _at_the_top(self, rollup: Rollup, judge: Judge) -> str:
-        problem = judge.failures(rollup.view(rollup.tops))
+    def _nothing_safe(self, rollup: Rollup, judge: Judge, below: str = "") -> NoSafeRelease:
+        """The error where the top of the lattice is not safe; and what is said of nodes below."""
+        view = rollup.view(rollup.tops)
+        problem = judge.failures(view)
         if not problem:
             raise InternalError("one group of everybody was refused, though it fails nothing")
-        return f"not even one group of {people_text(rollup.n_people, 'all')} is safe: {problem}"
+        everybody = people_text(rollup.n_people, "all")
+        said = f"not even one group of {everybody} is safe: {problem}{below}"
+        return judge.no_release(said, view)
 
-    def _nowhere(
-        self, checked: int, n_nodes: int, rollup: Rollup, judge: Judge, complete: bool
-    ) -> str:
-        top = self._at_the_top(rollup, judge)
+    def _below_the_top(self, checked: int, n_nodes: int, complete: bool) -> str:
         if complete and n_nodes == 1:
-            return f"{top}; the lattice has no other node"
+            return "; the lattice has no other node"
         if complete:
-            return f"{top}; nor is any other of the {n_nodes} nodes of the lattice"
+            return f"; nor is any other of the {n_nodes} nodes of the lattice"
         within = "" if self.seconds is None else f" within {self.seconds} seconds"
         return (
-            f"{top}; and none of the {checked} nodes of the lattice that were judged{within} is "
-            f"safe, of {n_nodes}"
+            f"; and none of the {checked} nodes of the lattice that were judged{within} is safe, "
+            f"of {n_nodes}"
         )
 
 
@@ -367,7 +341,3 @@ def _numbered(n_groups: int, outliers: Any) -> tuple[IntArray, int | None]:
 
 def _text(given: Any) -> str:
     return given if isinstance(given, str) else ""
-
-
-def _is_number(given: Any) -> bool:
-    return isinstance(given, (int, float)) and not isinstance(given, bool)

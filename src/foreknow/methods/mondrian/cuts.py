@@ -293,7 +293,7 @@ def _level_cuts(attribute: Attribute, cells: _Cells, most: int) -> Cuts:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class PartedCounts:
     """Counts of many groups; only those of a part are laid out at once, to spare memory."""
 
     labels: Labels
@@ -307,7 +307,7 @@ class Tally:
     @classmethod
     def of_table(
         cls, labels: Labels, semantics: Semantics, people: IntArray | None, table: IntArray
-    ) -> Tally:
+    ) -> PartedCounts:
         """Keep a dense table of groups by values as it is."""
         none = np.empty(0, dtype=np.int64)
         offsets = np.arange(len(table) + 1) * table.shape[1]

@@ -18,7 +18,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.generalization import labels_of_groups
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, count_pairs, row_sums
-from foreknow.methods.mondrian.cuts import Cuts, Tally, cuts_of
+from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
 
@@ -222,7 +222,7 @@ class Level:
         found = labels_of_groups(self.attributes, self.codes, groups, counts.n_groups, self.styles)
         return replace(counts, groups=found)
 
-    def _tally(self, child: IntArray, n_children: int) -> Tally:
+    def _tally(self, child: IntArray, n_children: int) -> PartedCounts:
         """Count the sensitive values of each child; points of child -1 are left out."""
         n_values = len(self.labels)
         size = n_children * n_values
@@ -237,7 +237,7 @@ class Level:
             found = count_pairs(
                 rows[inside], self.values[inside], n_children, n_values, self.times[inside]
             )
-            return Tally(self.labels, self.semantics, people, *found)
+            return PartedCounts(self.labels, self.semantics, people, *found)
         base = np.where(child >= 0, child, n_children) * n_values
         table = np.zeros(size + n_values, dtype=np.int64)
         for part, rows in self._blocks():
@@ -245,7 +245,7 @@ class Level:
             keys += self.values[rows]
             np.add.at(table, keys, self.times[rows])
         dense = table[:size].reshape(n_children, n_values)
-        return Tally.of_table(self.labels, self.semantics, people, dense)
+        return PartedCounts.of_table(self.labels, self.semantics, people, dense)
 
     def _blocks(self) -> Any:
         """Runs of points, and of their values, small enough to hold a key per value."""

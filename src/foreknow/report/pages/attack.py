@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 
 from foreknow.adversaries.algorithm import Attack, Case
-from foreknow.adversaries.disclosure import Disclosure
 from foreknow.report.page import Block, Grid, Page, Sentence
-from foreknow.report.words import interval_text, number, percent, some, visible
+from foreknow.report.words import chance_text, interval_text, number, some, visible
 
 # Cases of a page, and of a notebook or terminal.
 _PAGE, _BRIEF = 200, 10
-# A fraction longer than this says less than its decimals.
-_SHORT = 11
 _HEAD = ("who", "value", "posterior", "group says", "limit")
 # What is said of the people that an attack lists.
 _WHO = {
@@ -91,7 +87,7 @@ def _row(case: Case, names: Sequence[object] | None) -> tuple[str, str, str, str
         many = "row" if len(case.rows) == 1 else "rows"
         who = f"{many} {', '.join(map(number, case.rows[:5]))}{more}"
     limit = "none" if case.limit is None else str(case.limit)
-    return who, visible(case.value), _chance_text(case), _fraction(case.share), limit
+    return who, visible(case.value), _chance_text(case), chance_text(case.share, 0), limit
 
 
 def _title(attack: Attack) -> str:
@@ -216,7 +212,7 @@ def _sentences(attack: Attack) -> list[str]:
         worst = attack.worst
         said.append(
             f"At worst, the adversary is {_chance_text(worst)} sure of {visible(worst.value)} "
-            f"where the group says {_fraction(worst.share)}."
+            f"where the group says {chance_text(worst.share, 0)}."
         )
     elif attack.exact:
         said.append("Nobody is found out any further than the release itself allows.")
@@ -251,14 +247,8 @@ def _unsettled_sentences(attack: Attack) -> list[str]:
 def _chance_text(case: Case) -> str:
     """Write a posterior: as a percentage and a fraction, or as an interval."""
     if case.exact is not None:
-        return _fraction(case.exact)
+        return chance_text(case.exact, 0)
     return f"about {interval_text(case.probability, case.low, case.high)}"
-
-
-def _fraction(exact: Fraction) -> str:
-    said = percent(Disclosure(None, float(exact), lambda: exact), Fraction(0))
-    fraction = str(exact)
-    return f"{said} ({fraction})" if "/" in fraction and len(fraction) <= _SHORT else said
 
 
 def _are(many: int) -> str:

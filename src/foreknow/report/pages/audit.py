@@ -458,7 +458,7 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     found, adversary = verdict.disclosure, verdict.point.adversary
     section = _heading(audit, verdict) | {
         "sentence": verdict_sentence(verdict, noun),
-        "worst": _worst(found, verdict),
+        "worst": worst_cell(found, verdict.point),
         "limit": point_limit(verdict.point, found),
         "value": "–" if found.value is None else visible(found.value),
         "group": group_of(verdict),
@@ -471,7 +471,7 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     every = [found, *verdict.others]
     left = len(every) - _MOST_VALUES
     rows = [
-        (visible(d.value), _holders(verdict, counts, d.value), _worst(d, verdict))
+        (visible(d.value), _holders(verdict, counts, d.value), worst_cell(d, verdict.point))
         for d in every[:_MOST_VALUES]
     ]
     return section | {
@@ -499,10 +499,9 @@ def _holders(verdict: Verdict, counts: GroupCounts, value: Any) -> str:
     return number(int(counts.totals[codes].sum())) if whole else "–"
 
 
-def _worst(found: Disclosure, verdict: Verdict) -> Cell:
+def worst_cell(found: Disclosure, point: Point) -> Cell:
     """A probability beside its limit."""
-    limit = verdict.point.limit(found)
-    safe = verdict.point.holds(found)
+    limit, safe = point.limit(found), point.holds(found)
     return Cell(
         percent(found, limit, 1, "up" if safe or found.bounded else "nearest"),
         "safe" if safe else "unsafe",
@@ -521,7 +520,7 @@ def _groups(counts: GroupCounts, verdict: Verdict) -> Grid | None:
             group_text(counts.group_label(group)),
             number(int(counts.sizes[group])),
             number(counts.bag(group)[found.value]),
-            _worst(alone, verdict),
+            worst_cell(alone, verdict.point),
         )
         for group, alone in ranked
     ]

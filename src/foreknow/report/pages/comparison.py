@@ -9,11 +9,10 @@ from fractions import Fraction
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, NOT_JUDGED
 from foreknow.comparison import Candidate, Comparison
-from foreknow.numbers import percentage
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
 from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
-from foreknow.report.pages.utility import share_text
-from foreknow.report.words import listing, number, percent, some, visible
+from foreknow.report.pages.utility import measure_text
+from foreknow.report.words import limit_text, listing, number, percent, some, visible
 
 _NOTHING = "–"
 _ALL = Fraction(1)
@@ -76,7 +75,7 @@ class ComparisonPage(Page[Comparison]):
             rows.append(
                 (
                     each.method,
-                    _limit_text(each.limit),
+                    _NOTHING if each.limit is None else limit_text(each.limit),
                     *(number(each.amounts[name]) for name in varied),
                     Cell(f"{_WORDS.get(each.status, each.status)}{star}", _mood(each)),
                     _loss_text(each),
@@ -84,8 +83,8 @@ class ComparisonPage(Page[Comparison]):
                     risk_text(each),
                     _NOTHING if each.groups is None else number(each.groups),
                     _over_text(each),
-                    known_text(each),
-                    _seconds_text(each.seconds),
+                    method_text(each),
+                    _NOTHING if each.seconds is None else f"{each.seconds:,.1f}",
                 )
             )
         head = ("method", "limit", *map(visible, varied), "release", "NCP", "error", "sure")
@@ -153,7 +152,7 @@ def _explanation(found: Comparison) -> str:
         if found.limit is not None and len(found.policy.points) > 1
         else ""
     )
-    own = "" if found.limit is None else f" (limit {_limit_text(found.limit)})"
+    own = "" if found.limit is None else f" (limit {limit_text(found.limit)})"
     return (
         f"{limits}NCP: 0% is exact, 100% suppressed. Error: the median error of "
         f"{some(found.queries, 'count', 'counts')} by all quasi-identifiers. Sure: how sure an "
@@ -177,22 +176,8 @@ def _run(each: Candidate) -> str:
 def _setting(each: Candidate) -> str:
     """Limit and amounts of a run, in few characters."""
     amounts = ", ".join(f"{name} = {amount}" for name, amount in each.amounts.items())
-    limit = "" if each.limit is None else _limit_text(each.limit)
+    limit = "" if each.limit is None else limit_text(each.limit)
     return " with ".join(part for part in (limit, amounts) if part) or "the policy"
-
-
-def _limit_text(limit: Fraction | None) -> str:
-    """Write a limit so that it is that limit: as a percentage where that is short.
-
-    >>> _limit_text(Fraction(3, 8)), _limit_text(Fraction(1, 3))
-    ('37.5%', '1/3')
-    """
-    if limit is None:
-        return _NOTHING
-    for digits in range(4):
-        if (limit * 100 * 10**digits).denominator == 1:
-            return percentage(limit, digits)
-    return str(limit)
 
 
 def _loss_text(each: Candidate) -> str:
@@ -202,10 +187,10 @@ def _loss_text(each: Candidate) -> str:
 
 
 def _share_text(share: float | None) -> str:
-    return _NOTHING if share is None else share_text(share)
+    return _NOTHING if share is None else measure_text(share)
 
 
-def known_text(each: Candidate) -> str:
+def method_text(each: Candidate) -> str:
     """Whether it holds against an adversary who knows the method."""
     if each.found_out is not None:
         return f"{number(each.found_out)} out"
@@ -232,10 +217,6 @@ def risk_text(each: Candidate) -> str:
     exact = None if each.exact is None else Fraction(each.exact)
     found = Disclosure(None, each.risk, lambda: exact)
     return percent(found, each.limit or _ALL, 0, "up")
-
-
-def _seconds_text(seconds: float | None) -> str:
-    return _NOTHING if seconds is None else f"{seconds:,.1f}"
 
 
 # ---- the figure -----------------------------------------------------------------------------
@@ -267,6 +248,6 @@ def _hover(each: Candidate) -> str:
         f"how sure: {risk_text(each)}; query error: {_share_text(each.query_error)}",
         f"{some(each.groups or 0, 'group', 'groups')}, NCP {_loss_text(each)}",
         f"over the policy's limits: {_over_text(each)}",
-        f"against an adversary who knows the method: {known_text(each)}",
+        f"against an adversary who knows the method: {method_text(each)}",
     ]
     return "\n".join(lines)

@@ -79,7 +79,7 @@ class CurvesPage(Page[DisclosureCurves]):
         rows: list[Row] = [
             (
                 Cell(number(k), "strong"),
-                *(chance_text(worst), chance_text(mild)),
+                *(sure_text(worst), sure_text(mild)),
                 _bar(mild.probability, worst.probability),
             )
             for k, worst, mild in _points(self.result)
@@ -105,7 +105,7 @@ def _scope(counts: GroupCounts) -> str:
 
 
 def _bar_cell(found: Disclosure) -> Cell:
-    return Cell(chance_text(found), width=f"{100 * found.probability:.2f}")
+    return Cell(sure_text(found), width=f"{100 * found.probability:.2f}")
 
 
 def _bar(mild: float, worst: float) -> str:
@@ -161,7 +161,7 @@ def _first(curves: DisclosureCurves, found: Sequence[Disclosure], certain: bool)
     return None
 
 
-def chance_text(found: Disclosure) -> str:
+def sure_text(found: Disclosure) -> str:
     """Write a probability as a percentage; 100% only where it is certain."""
     return percent(found, _ALL, 1)
 
@@ -200,7 +200,7 @@ def known_text(found: Disclosure) -> str:
 
 
 def _hover(k: int, kind: str, found: Disclosure) -> str:
-    head = f"{some(k, kind, f'{kind}s')}: {chance_text(found)} = {fraction_text(found)}"
+    head = f"{some(k, kind, f'{kind}s')}: {sure_text(found)} = {fraction_text(found)}"
     return f"{head}\nFound out: {_target(found)}\n{known_text(found)}"
 
 
@@ -215,7 +215,7 @@ def curves_figure(curves: DisclosureCurves, texts: Sequence[Sequence[str]] | Non
         color, symbol, dash = STYLES[place]
         found = (curves.implications, curves.negations)[place]
         plain = [
-            f"{some(k, name[:-1], name)}: {chance_text(d)}" for k, d in zip(ks, found, strict=True)
+            f"{some(k, name[:-1], name)}: {sure_text(d)}" for k, d in zip(ks, found, strict=True)
         ]
         shown = plain if texts is None else texts[place]
         size = 1 if len(ks) <= 60 else 0.4
@@ -244,7 +244,7 @@ def curves_section(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Ch
     ks = tuple(range(max(2 * k, _LEAST) + 1)) if k <= _LEAST else steps(k)
     curves = curves_at(counts, ks, found.value, sensitive=noun)
     figure = with_limit(curves_figure(curves), k, found, verdict.limit)
-    rows = [(number(k), chance_text(a), chance_text(b)) for k, a, b in _points(curves)]
+    rows = [(number(k), sure_text(a), sure_text(b)) for k, a, b in _points(curves)]
     table = Grid(("pieces", "implications", "negations"), rows)
     return replace(figure, table=table), _caption(counts, verdict, adversary, ks[-1])
 

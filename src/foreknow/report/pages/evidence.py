@@ -70,8 +70,11 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        given = list(self.measured), list(self.to_fill)
-        return {"question": self.question, "measured": given[0], "to_fill_in": given[1]}
+        return {
+            "question": self.question,
+            "measured": list(self.measured),
+            "to_fill_in": list(self.to_fill),
+        }
 
 
 class EvidencePage(Page[EvidenceReport]):

@@ -50,14 +50,14 @@ class UtilityPage(Page[UtilityReport]):
             return ""
         asked = some(error.predicates, "quasi-identifier", "quasi-identifiers")
         return (
-            f"The median error of a count by {asked} is {share_text(error.median)}. Answered "
-            f"from the overall counts alone, it would be {share_text(error.baseline.median)}."
+            f"The median error of a count by {asked} is {measure_text(error.median)}. Answered "
+            f"from the overall counts alone, it would be {measure_text(error.baseline.median)}."
         )
 
     @property
     def measures(self) -> Grid:
         """Each measure; where quasi-identifiers are exact, that they are."""
-        exact = [("NCP", share_text(0), "quasi-identifiers are exact")]
+        exact = [("NCP", measure_text(0), "quasi-identifiers are exact")]
         found = measures(self.result.utility)
         return found if self.result.utility.ncp else replace(found, rows=[*found.rows, *exact])
 
@@ -68,7 +68,7 @@ class UtilityPage(Page[UtilityReport]):
         for error in self.result.errors:
             asked = some(error.predicates, "quasi-identifier", "quasi-identifiers")
             both = [(e.median, e.average) for e in (error, error.baseline) if e is not None]
-            rows.append((asked, *(share_text(share) for pair in both for share in pair)))
+            rows.append((asked, *(measure_text(share) for pair in both for share in pair)))
         head = (
             "queries about",
             "median",
@@ -85,7 +85,7 @@ class UtilityPage(Page[UtilityReport]):
         each = some(len(first.exact), "query", "queries")
         return (
             "Counts are off by so much, relative to the true count, or to "
-            f"{share_text(first.delta)} of the people where that is more ({each} each):"
+            f"{measure_text(first.delta)} of the people where that is more ({each} each):"
         )
 
 
@@ -113,18 +113,18 @@ def measures(found: Utility) -> Grid:
         ("discernibility", number(found.discernibility), f"{times} for groups of {least} or more"),
     ]
     if found.average_ncp is not None:
-        rows.append(("NCP", share_text(found.average_ncp), "0% is exact, 100% is suppressed"))
+        rows.append(("NCP", measure_text(found.average_ncp), "0% is exact, 100% is suppressed"))
         for name, loss in found.ncp.items():
             rows.append(
-                (f"NCP of {visible(name)}", Cell(share_text(loss), width=f"{100 * loss:.2f}"), "")
+                (f"NCP of {visible(name)}", Cell(measure_text(loss), width=f"{100 * loss:.2f}"), "")
             )
     return Grid(("measure", "value", ""), rows, left=(0, 2))
 
 
-def share_text(share: float) -> str:
+def measure_text(share: float) -> str:
     """Write a share as a percentage; 0% only where it is none.
 
-    >>> share_text(0.12345), share_text(0.0), share_text(1e-9), share_text(12.3)
+    >>> measure_text(0.12345), measure_text(0.0), measure_text(1e-9), measure_text(12.3)
     ('12.3%', '0%', 'below 0.1%', '1,230.0%')
     """
     if 0 < share < 0.0005:
