@@ -29,11 +29,15 @@ def main() -> None:
             imported=lambda: run("-c", "import foreknow"),
             audit=lambda: run(*cli, "audit", release, *policy),
             report=lambda: run(*cli, "audit", release, *policy, "--html", f"{folder}/report.html"),
+            verify=lambda: run(*cli, "verify", str(out)),
+            helped=lambda: run(*cli, "--help"),
         )
     line("python -c pass", found["python"])
     line("import foreknow", found["imported"], limit=0.3)
     line("foreknow audit on the sample's release", found["audit"], limit=1.5)
     line("the same with --html", found["report"])
+    line("foreknow verify of it", found["verify"], limit=1.5)
+    line("foreknow --help", found["helped"], limit=0.3)
 
 
 if __name__ == "__main__":

@@ -344,7 +344,7 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
     microdata.attributes  # noqa: B018 - to read the table is no work of the method
     begun = perf_counter()
     try:
-        made = publish(microdata, job.policy, method=job.method, seed=seed)
+        made = publish(microdata, job.policy, method=job.method, seed=seed, learned=False)
         seconds = perf_counter() - begun
         error = query_error(made, microdata, queries=shared.queries, seed=seed)
         judged = _judged(made, shared, job)
@@ -397,7 +397,8 @@ def _judged(made: Publication, shared: _Shared, job: _Job) -> Audit:
     """The release judged by the policy as it was given."""
     if job.own:
         return made.audit
-    return audit(made.release, replace(shared.policy, options=made.audit.policy.options))
+    policy = replace(shared.policy, options=made.audit.policy.options)
+    return audit(made.release, policy, learned=False)
 
 
 def _over(judged: Audit) -> tuple[int | None, bool]:

@@ -13,6 +13,7 @@ import gzip
 import os
 import re
 import shutil
+import sys
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
@@ -72,6 +73,28 @@ def _opened(database: Any) -> Any:
     connection.execute("SELECT 1").fetchall()
     _connections.add(connection)
     return connection
+
+
+class _NoPandas:
+    """Finds no pandas."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def spare_pandas() -> None:
+    """Keep PyArrow from importing pandas with its first array; for a process that has no series."""
+    if "pandas" in sys.modules:
+        return
+    sys.meta_path.insert(0, _NoPandas)
+    try:
+        import pyarrow
+
+        pyarrow.array([0])
+    finally:
+        sys.meta_path.remove(_NoPandas)
 
 
 def limit_memory(limit: str | None) -> None:

@@ -188,13 +188,15 @@ def learnt_beside(
     if not known:
         return None
     sample = _Sample(release)
-    tried: list[tuple[tuple[str, ...], float, Guesses]] = []
+    tried: list[tuple[tuple[str, ...], Learning, Guesses]] = []
 
     def look(by: tuple[str, ...]) -> None:
         learning = learn(Learned(by, starts=1), sample, brief=True)
+        tried.append((by, learning, learning.guesses()))
+
+    def sure(learning: Learning) -> float:
         each = learning.worst()
-        found = worst(each[value] for value in (each if about is None else about))
-        tried.append((by, found.probability, learning.guesses()))
+        return worst(each[value] for value in (each if about is None else about)).probability
 
     try:
         for name in known:
@@ -204,10 +206,12 @@ def learnt_beside(
             look((*one, *other))
     except (DataError, UnsupportedError):  # such as a table that changed since it was counted
         return None
-    by, probability, guesses = max(tried, key=lambda one: (one[2].learned, one[1]))
+    by, learning, _ = max(tried, key=lambda one: (one[2].learned, sure(one[1])))
+    learning = learning.closely()
     people = sample.counts.n_people
     every = tuple(one for one, _, _ in tried)
-    return Learnt(by, probability, guesses, people, people == counts.n_people, every)
+    whole = people == counts.n_people
+    return Learnt(by, sure(learning), learning.guesses(), people, whole, every)
 
 
 def _known(release: HasCounts) -> tuple[str, ...]:

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from foreknow.cli.options import SomePolicy, print_plain
+from foreknow.cli.options import SomePolicy, print_plain, with_options
 from foreknow.errors import InputError, UnsupportedError
 
 
+@with_options
 def explore(
     table: Annotated[
         Path | None,

@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperCommand
 
+from foreknow.cli.process import address_space
 from foreknow.data.reading import Reading, named_part, with_part
 from foreknow.errors import InputError, OutputError
 from foreknow.numbers import MOST_DIGITS
@@ -213,6 +214,10 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
+        if address_space() is None:  # else imports may fail in any place
+            from foreknow.engine import spare_pandas
+
+            spare_pandas()
         part = given.pop("part", None)
         if part is not None:
             if given[source] is None:

@@ -104,6 +104,7 @@ def publish(
     _publish(table, rules, out, owner, seed, quiet, verbose, key, engine)
 
 
+@with_options
 def verify(
     certificate: Annotated[
         Path, typer.Argument(help="The certificate.json of a release, or its folder.")

@@ -295,6 +295,7 @@ def publish(
     options: PublishOptions | None = None,
     seed: int | None = None,
     engine: str = "auto",
+    learned: bool = True,
     **changed: Any,
 ) -> Publication:
     """Make a release that the policy allows, judge it as written, and certify what was found.
@@ -314,6 +315,8 @@ def publish(
         Ibis). Left to us, a table that does not fit in memory is counted outside it if it can be,
         and a frame of Spark always; with "duckdb" also one that fits. What cannot be counted is
         read into memory, and the log says why.
+    learned : bool
+        Whether to estimate beside the verdict what columns teach, as in `audit`.
     **changed
         What is to be otherwise in the options, such as ``form="bucketized"``.
     seed : int, optional
@@ -349,7 +352,7 @@ def publish(
     known = PublishOptions.__dataclass_fields__
     for name in changed:
         if name not in known:
-            hint = did_you_mean(name, (*known, "options", "seed", "engine"))
+            hint = did_you_mean(name, (*known, "options", "seed", "engine", "learned"))
             raise CallError(f"publish takes no {name!r}{hint}{ADVICE}")
     if method is None or isinstance(method, str):
         changed["method"] = key_of(method or options.method)
@@ -413,7 +416,9 @@ def publish(
     seen = None
     if options.written == "generalized" and schema.semantics == "single":
         seen = sight_of(release, microdata, groups, called)  # its readers know exact columns
-    verdicts = audit(release, policy, utility=utility, name="the release", people=seen)
+    verdicts = audit(
+        release, policy, utility=utility, name="the release", people=seen, learned=learned
+    )
     traits = traits_of(anonymizer)
     proof = traits.proof if gate.factor == 1 else None
     scope = replace(

@@ -460,7 +460,7 @@ def fit(
     apart = max((float(np.abs(one - counted[0]).max()) for one in counted), default=0.0)
     return Fit(
         kinds,
-        Layout.of(groups),
+        layout if brief else Layout.of(groups),
         whole.chances(np.asarray(amounts)),
         np.asarray(amounts),
         whole.overall,

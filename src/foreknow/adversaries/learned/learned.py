@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from foreknow.adversaries.disclosure import Disclosure, of_value, worst_by_prior
-from foreknow.adversaries.learned.expectation import Layout
+from foreknow.adversaries.learned.expectation import JUDGING, Layout
 from foreknow.adversaries.learned.fit import Fit, Kinds, fit
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import FloatArray
@@ -311,6 +311,13 @@ class Learning:
     def posteriors(self) -> FloatArray:
         """By cell of the layout."""
         return self.layout.expected(self.statistics).posteriors
+
+    def closely(self) -> Learning:
+        """The same after a brief look, with groups gone through as after a long one."""
+        if self.fit is None:
+            return self
+        fit = replace(self.fit, layout=replace(self.layout, seconds=JUDGING))
+        return replace(self, fit=fit, layout=fit.layout, statistics=fit.without_own)
 
     @property
     def balanced(self) -> bool:
