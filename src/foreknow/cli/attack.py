@@ -251,6 +251,7 @@ def _run(path: Path) -> Any:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
+    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
@@ -259,4 +260,6 @@ def _run(path: Path) -> Any:
         raise
     except BaseException as error:  # also one that calls sys.exit
         raise InputError(f"--method: {path} fails: {type(error).__name__}: {error}") from error
+    finally:
+        sys.dont_write_bytecode = written
     return module

@@ -209,6 +209,7 @@ def evidence(
         print_plain(f"Signed in {signature_of(page)}.", soft_wrap=True)
 
 
+@with_options
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where to write; must not exist.")] = Path(
         "foreknow-demo"
@@ -226,7 +227,7 @@ def demo(
     say.print(f"Policy: {sample.policy_path()}\n", highlight=False, soft_wrap=True)
     _publish(sample.table_path(), rules, folder, None, seed, quiet=False)
     say.print()
-    verify(folder / CERTIFICATE, folder, None, None, None, quiet=False)
+    verify(certificate=folder / CERTIFICATE, release=folder, quiet=False)
 
 
 def _whole(files: Iterable[str]) -> Iterable[str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from foreknow.adversaries.protocol import Speaks
 from foreknow.data.labels import Labels
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def by_values_alone(l: int, equal: int | None) -> Proof:
 
 def _of_one_person(policy: Policy) -> bool:
     """Whether all limits are about one person's values, for those who know of nobody else's."""
-    alone = all(getattr(point.adversary, "others", 0) == (0, 0) for point in policy.points)
+    alone = all(getattr(point.adversary, "speaks", None) == Speaks(1) for point in policy.points)
     return alone and policy.options.form == "bucketized"
 
 
