@@ -479,3 +479,15 @@ def test_evidence_of_a_signed_release_checks_the_key_that_is_given(place):
     assert "signature of certificate.json was checked" in Reader(render(found).html()).text
     with pytest.raises(CertificateError):
         fk.evidence_report(place / "out", key=place / "other.pub")
+
+
+def test_which_method_made_it_is_the_publishers_word(tmp_path):
+    rows = pa.Table.from_pylist([*people(rows=60)]).drop_columns(["name"])
+    schema = fk.Schema(quasi_identifiers=["age", "town"], sensitive="illness")
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below=0.9)], schema)
+    word = "Which method made the release is the publisher's word"
+    for method, said in ((fk.Decoy(), True), (fk.Mondrian(), False)):
+        out = tmp_path / type(method).__name__
+        fk.publish(fk.Microdata(rows, schema), policy, method=method).write(out)
+        page = Reader(render(fk.evidence_report(out)).html())
+        assert (word in page.text) == said

@@ -10,6 +10,7 @@ from typing import Any
 from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
 from foreknow.documents import from_toml
 from foreknow.evidence import EvidenceReport
+from foreknow.methods.proof import NOT_JUDGED
 from foreknow.numbers import percentage, significant
 from foreknow.plain import Plain
 from foreknow.publishing import CERTIFICATE, REPORT
@@ -171,6 +172,10 @@ class EvidencePage(Page[EvidenceReport]):
     def _beside(self) -> list[str]:
         audit = self.result.audit
         said = sentences(audit.scope, self._any_noun, audit.counts.semantics)
+        if audit.scope.method not in (None, NOT_JUDGED):
+            said.append(
+                "Which method made the release is the publisher's word: its files do not show it."
+            )
         return [*said, *(f"{visible(note)}." for note in self.result.certificate.notes)]
 
     def _withheld(self, requirement: Any) -> bool:
