@@ -30,10 +30,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-# Where each public name lives, which the stub says; a room is entered when one of its names is
-# first asked for.
-with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as _stub:
-    _LINES = [line.split() for line in _stub if line.startswith("from ")]
+# Where each public name lives, which the stub says, also in a zip file; a room is entered when one
+# of its names is first asked for.
+_LOADER: Any = __spec__.loader
+_STUB = _LOADER.get_data(f"{__path__[0]}/__init__.pyi").decode().splitlines()
+_LINES = [line.split() for line in _STUB if line.startswith("from ")]
 _HOME = {name: room for _, room, _, _, _, name in _LINES}
 
 __all__ = sorted(_HOME)

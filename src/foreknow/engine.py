@@ -84,10 +84,15 @@ class _NoPandas:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
+_spared = False
+
+
 def spare_pandas() -> None:
-    """Keep PyArrow from importing pandas with its first array; for a process that has no series."""
+    """Keep PyArrow from importing pandas with its first array, until `admit_pandas`."""
+    global _spared
     if "pandas" in sys.modules:
         return
+    _spared = True
     sys.meta_path.insert(0, _NoPandas)
     try:
         import pyarrow
@@ -95,6 +100,18 @@ def spare_pandas() -> None:
         pyarrow.array([0])
     finally:
         sys.meta_path.remove(_NoPandas)
+
+
+def admit_pandas() -> None:
+    """Let PyArrow look for pandas again: else NaN in a series is no missing value to it."""
+    global _spared
+    if not _spared:
+        return
+    import pyarrow
+
+    _spared = False
+    with suppress(ImportError):
+        pyarrow.table({}).to_pandas()
 
 
 def limit_memory(limit: str | None) -> None:

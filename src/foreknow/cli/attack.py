@@ -29,6 +29,7 @@ from foreknow.cli.options import (
     with_options,
 )
 from foreknow.data.reading import NOTHING, Reading
+from foreknow.engine import admit_pandas
 from foreknow.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -251,6 +252,7 @@ def _run(path: Path) -> Any:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
+    admit_pandas()
     written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         spec.loader.exec_module(module)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from narwhals.exceptions import NarwhalsError
 
 from foreknow.data.engines.table import Table, check_columns, free_name
 from foreknow.data.sparse import IntArray
+from foreknow.engine import admit_pandas
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 
 _SEVERAL = (set, frozenset, tuple, np.ndarray)  # of values in one cell, beside a list
@@ -27,6 +29,8 @@ class NarwhalsTable:
     def __init__(self, native: Any) -> None:
         library = type(native).__module__.split(".")[0]
         self.name = f"the {library} frame"
+        if "pandas" in sys.modules:  # of which other frames are made, too
+            admit_pandas()
         if library == "pandas":  # which allows repeated names
             check_columns(list(getattr(native, "columns", [])), self.name)
         try:
