@@ -281,3 +281,63 @@ def test_no_limit_of_windows_is_reached_in_what_it_makes(seed):
             for start in set(world):
                 window = {x for x in world if start <= x <= start + wide}
                 assert worst_posterior(weights, window, (out, known, 0)) < Fraction(limit)
+
+
+# ---- limits that are between those of the bag and those of what may be believed -------------------
+
+
+def left_safe(requirement, bag, whole, decoys=30):
+    """Whether the bag keeps a requirement as it is, and as what refusals leave."""
+    counts = fk.GroupCounts.from_bags([bag])
+    everyone = fk.GroupCounts.from_bags([whole])
+    policy, owner = fk.Policy([requirement]), np.zeros(1, dtype=np.int64)
+    plain = Guards.of(policy, everyone.values, everyone)
+    asked = Guards.of(policy, everyone.values, everyone, decoys) if plain.coupled else plain
+    return (
+        bool(plain.evaluate(counts, owner).safe_each()[0]),
+        bool(asked.left(counts, owner, decoys).safe_each()[0]),
+    )
+
+
+@pytest.mark.parametrize("kind", ["t", "beta", "delta"])
+def test_a_limit_that_beliefs_may_break_is_not_kept_by_what_a_refusal_leaves(kind):
+    """The limit is half-way between the furthest of the bag and of all weights from 1 to f."""
+    draw, seen, f = random.Random(kind), 0, 1 + 1 / 30
+    for _ in range(60):
+        bag = [*"abcd", *draw.choices("aabcd", k=draw.randint(4, 30))]
+        whole = [*bag, *draw.choices("abbcd", k=60)]
+        own = np.array([bag.count(v) for v in "abcd"]) / len(bag)
+        of = np.array([whole.count(v) for v in "abcd"]) / len(whole)
+
+        def far(shares, of=of):
+            if kind == "t":
+                return np.abs(shares - of).sum() / 2
+            if kind == "beta":
+                return (shares / of - 1).max()
+            return np.abs(np.log(shares / of)).max()
+
+        beliefs = [own * w / (own * w).sum() for w in map(np.array, product((1, f), repeat=4))]
+        least, most = far(own), max(map(far, beliefs))
+        if most <= least * (1 + 1e-6) or least < 0.01:
+            continue
+        limit = Fraction((least + most) / 2).limit_denominator(10**9)
+        rule = {"t": fk.TCloseness, "beta": fk.BetaLikeness, "delta": fk.DeltaDisclosure}[kind]
+        assert left_safe(fk.Requirement(rule(limit)), bag, whole) == (True, False)
+        seen += 1
+    assert seen > 30
+
+
+@pytest.mark.parametrize(
+    ("adversary", "power"),
+    [(fk.Facts(), 1), (fk.Facts(m=2), 3), (fk.Implications(2), 3), (fk.Negations(1), 1)],
+    ids=str,
+)
+def test_odds_may_fall_once_for_each_group_that_knowledge_speaks_of(adversary, power):
+    """Just below the lowered limit is kept, and just above it is not."""
+    bag = [*"aaabbbcccddd"]
+    counts = fk.GroupCounts.from_bags([bag])
+    found = max(each.exact for each in adversary.disclosures(counts).values())
+    odds = (1 / found - 1) * Fraction(30, 31) ** power
+    for nudge, kept in ((Fraction(1, 1000), True), (-Fraction(1, 1000), False)):
+        limit = 1 / (1 + odds) + nudge
+        assert left_safe(fk.Requirement(adversary, below=limit), bag, bag) == (True, kept)
