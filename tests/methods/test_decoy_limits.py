@@ -283,7 +283,7 @@ def test_no_limit_of_windows_is_reached_in_what_it_makes(seed):
                 assert worst_posterior(weights, window, (out, known, 0)) < Fraction(limit)
 
 
-# ---- limits that are between those of the bag and those of what may be believed -------------------
+# ---- limits that are between those of the bag and those of what may be believed ------------------
 
 
 def left_safe(requirement, bag, whole, decoys=30):
@@ -341,3 +341,18 @@ def test_odds_may_fall_once_for_each_group_that_knowledge_speaks_of(adversary, p
     for nudge, kept in ((Fraction(1, 1000), True), (-Fraction(1, 1000), False)):
         limit = 1 / (1 + odds) + nudge
         assert left_safe(fk.Requirement(adversary, below=limit), bag, bag) == (True, kept)
+
+
+def test_decoys_are_judged_as_strictly_as_the_cut():
+    """Where limits bear on all groups, all are lowered, for decoys as well."""
+    bag, whole = [*"aaaabbbccd" * 200], [*"aabbccdd" * 500]
+    counts, everyone = (fk.GroupCounts.from_bags([own]) for own in (bag, whole))
+    far = sum(abs(bag.count(v) / len(bag) - 1 / 4) for v in "abcd") / 2
+    rule = fk.Requirement(fk.TCloseness(Fraction(far).limit_denominator(1000) + Fraction(1, 200)))
+    policy = fk.Policy([rule, fk.Requirement(fk.Implications(1), below="99/100")])
+    owner = np.zeros(1, dtype=np.int64)
+    plain, strict = (Guards.of(policy, everyone.values, everyone, k) for k in (None, 30))
+    assert plain.evaluate(counts, owner).safe_each()[0]
+    assert plain.exchanged(counts, owner).safe_each()[0]
+    assert not strict.evaluate(counts, owner).safe_each()[0]
+    assert not strict.exchanged(counts, owner).safe_each()[0]
