@@ -279,9 +279,9 @@ def _of_rule(rule: Any, how: Any, whole: IntArray, decoys: int | None) -> Ledger
     if isinstance(rule, AlphaK):
         share = as_fraction(rule.alpha)
         rule = replace(rule, alpha=share * kept / (1 - share * (1 - kept)))
-    elif rule.__class__ is LDiversity and rule.kind == "recursive":
+    elif isinstance(rule, LDiversity) and rule.kind == "recursive":
         rule = replace(rule, c=rule.c * kept)  # type: ignore[operator]
-    elif rule.__class__ is LDiversity and rule.kind == "entropy" and decoys is not None:
+    elif isinstance(rule, LDiversity) and rule.kind == "entropy" and decoys is not None:
         least = math.log(as_fraction(rule.l))
         least = max(least + 1 / decoys, least * decoys / (decoys - 1))
         rule = replace(rule, l=Fraction(math.ceil(math.exp(least) * 10**6) + 1, 10**6))
