@@ -28,7 +28,7 @@ $(READY): pyproject.toml
 	@touch $(READY)
 
 demo: $(READY)
-	rm -rf demo
+	rm -rf demo demo.owner
 	$(BIN)/foreknow demo demo
 
 # A copy of the sample, since policies and releases are written beside it.

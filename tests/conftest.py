@@ -22,6 +22,12 @@ settings.load_profile("foreknow")
 gc.set_threshold(100_000, 50, 100)
 
 
+@pytest.fixture
+def tiny_tables(monkeypatch):
+    """Labels list values that one person has: for tables too small to have any of five."""
+    monkeypatch.setattr("foreknow.policy.policy.SHARED", 1)
+
+
 def pytest_collection_finish():
     """Leave all tests and libraries out of what is looked through for garbage."""
     gc.freeze()

@@ -29,6 +29,8 @@ from foreknow.adversaries.algorithm.worlds import Worlds
 from foreknow.errors import UnsupportedError
 from foreknow.methods.mondrian.replay import Replay
 
+pytestmark = pytest.mark.usefixtures("tiny_tables")
+
 
 def first_row(kind, *settings):
     """A subclass whose groups depend on who stands in the first row."""

@@ -14,6 +14,8 @@ from foreknow.methods.fulldomain.replay import Replay as NodeReplay
 from foreknow.methods.mondrian.replay import Replay
 from foreknow.methods.protocol import as_written
 
+pytestmark = pytest.mark.usefixtures("tiny_tables")
+
 REQUIREMENTS = [
     DIVERSE.requirements,
     BELOW_2_3.requirements,
@@ -21,7 +23,7 @@ REQUIREMENTS = [
     [fk.Requirement(fk.Facts(k=1), below="9/10", knowing=[])],
     [fk.Requirement(fk.Facts(l=1, m=1), below="9/10", values=["a"], knowing=[])],
     [fk.Requirement(fk.Implications(1), below="9/10", knowing=[])],
-    [fk.Requirement(fk.Facts(), below="4/5", knowing=[]), fk.Requirement(fk.KAnonymity(3))],
+    [fk.Requirement(fk.Facts(), below="4/5", knowing=[]), fk.Requirement(fk.GroupSize(3))],
     [
         fk.Requirement(fk.Facts(l=1), below=1, knowing=[]),
         fk.Requirement(fk.Facts(m=1), below="3/4", knowing=[]),

@@ -74,7 +74,7 @@ def test_what_is_loaded_is_what_was_written(form, fmt, tmp_path):
 def test_a_certificate_says_what_was_required_and_found_and_with_which_versions(folder):
     table = json.loads((folder / "certificate.json").read_text())
     assert table["format"] == "foreknow certificate"
-    assert table["version"] == 6
+    assert table["version"] == 1
     assert table["safe"] is True
     assert table["policy"]["require"] == [
         {"values": ["t"], "facts": {"l": 0, "k": 0, "m": 0}, "below": "9/10"}
@@ -96,7 +96,10 @@ def test_a_certificate_says_what_was_required_and_found_and_with_which_versions(
         (b"null", "is not a foreknow certificate"),
         (b"{}", "is not a foreknow certificate"),
         (b'{"format": "foreknow audit", "version": 1}', "is not a foreknow certificate"),
-        (b'{"format": "foreknow certificate", "version": 7}', "version 7.*knows versions up to 6"),
+        (
+            b'{"format": "foreknow certificate", "version": 2}',
+            "of version 2; this program knows version 1",
+        ),
         (b'{"format": "foreknow certificate", "version": 0}', "version 0"),
         (b'{"format": "foreknow certificate"}', "version None"),
         (b'{"format": "foreknow certificate", "version": 1}', "lacks 'safe'"),
@@ -114,18 +117,6 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
     for path, said in ((tmp_path / "none.json", "does not exist"), (tmp_path, "Is a directory")):
         with pytest.raises(CertificateError, match=said):
             fk.Certificate.load(path)
-
-
-def test_a_certificate_of_the_first_version_is_one_of_single_values(folder):
-    def older(table):
-        table["version"] = 1
-        for key in ("minimal", "notes", "scope", "report"):
-            del table[key]
-        del table["release"]["semantics"]
-
-    certificate = edit(folder, older)
-    assert (certificate.semantics, certificate.minimal, certificate.notes) == ("single", False, ())
-    assert certificate.check(folder) == []
 
 
 def test_probabilities_of_very_many_digits_are_written_short_and_rounded_up():

@@ -16,7 +16,8 @@ from foreknow.policy import file as policy_file
 from foreknow.publishing import certificate_file
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FRONT = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+PAGES = [*FRONT, *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def section(page, heading):
@@ -69,6 +70,7 @@ def table_of(key):
         ("## The top", POLICY),
         ("## `[schema]`", table_of("schema")),
         ("## `[[require]]`", table_of("require")),
+        ("## `[[try]]`", table_of("try")),
         ("## `[publish]`", table_of("publish")),
         *(("## `[[require]]`", kind.settings) for kind in ADVERSARIES),
     ],
@@ -76,8 +78,8 @@ def table_of(key):
 def test_every_policy_key_is_in_the_page(heading, settings):
     text = section("docs/reference/policy-file.md", heading)
     for key in settings.known_keys():
-        # The keys of priors, and of what is learned, are listed in their rows.
-        inside = rf"^\| `(priors|learned)` .*`{key}`"
+        # The keys of priors are listed in their row.
+        inside = rf"^\| `priors` .*`{key}`"
         assert re.search(rf"^\| `{key}` \||{inside}", text, re.MULTILINE), key
 
 
@@ -102,7 +104,7 @@ def test_the_commands_write_no_file_that_the_reference_does_not_name():
         assert f"`{name}`" in text
 
 
-_MODELS = ["_Certificate", "_Release", "_Finding", "_Reached", "_Scope", "_Estimate", "_Learned"]
+_MODELS = ["_Certificate", "_Release", "_Finding", "_Reached", "_Scope"]
 
 
 @pytest.mark.parametrize("model", _MODELS)

@@ -21,6 +21,9 @@ import foreknow as fk
 from foreknow import sample
 from foreknow.cli.entry import app
 from foreknow.errors import CertificateError, DataError, InputError, OutputError, SchemaError
+from foreknow.evidence import notes_of_programs
+from foreknow.publishing import certificate
+from foreknow.publishing.publish import TRIED
 from foreknow.report import render
 
 POLICY = """[schema]
@@ -174,7 +177,9 @@ def test_json_has_the_answers_and_both_audits(found, tmp_path):
 
 
 def test_a_bucketized_release_is_said_to_show_the_columns_as_they_are(published, tmp_path):
-    made = fk.publish(published / "table.csv", published / "policy.toml", form="bucketized")
+    rules = (published / "policy.toml").read_text().replace("k_anonymity", "group_size")
+    (tmp_path / "policy.toml").write_text(rules)
+    made = fk.publish(published / "table.csv", tmp_path / "policy.toml", form="bucketized")
     made.write(tmp_path / "out")
     found = fk.evidence_report(tmp_path / "out", published / "table.csv", queries=20)
     text = Reader(render(found).html()).text
@@ -235,13 +240,14 @@ def test_a_population_is_given_and_not_looked_for(tmp_path, monkeypatch):
     write(tmp_path / "table.csv", people())
     write(tmp_path / "all.csv", people(seed=7, rows=2000))
     rule = '[[require]]\nk_map = { k = 20, population = "all.csv" }\n'
+    rule += "[[require]]\nk_anonymity = 20\n"
     (tmp_path / "policy.toml").write_text(POLICY + rule)
     fk.publish("table.csv", "policy.toml").write("out")
     with pytest.raises(CertificateError, match="--population"):
         fk.evidence_report("out")
     (tmp_path / "all.csv").rename(tmp_path / "moved.csv")
     found = fk.evidence_report("out", population="moved.csv")
-    assert [own.over.people for own in found.audit.exposed] == [0, 0, 0, 0]
+    assert [own.over.people for own in found.audit.exposed] == [0, 0, 0, 0, 0]
 
 
 def test_several_columns_and_known_columns_are_judged_each_by_its_own(tmp_path):
@@ -380,12 +386,11 @@ def test_a_signature_stands_for_the_report_too(place):
     assert "report.html is missing" in found.output
 
 
-def test_a_report_is_certified_from_version_6_on(place):
+def test_a_report_is_certified_by_its_digest(place):
     path = place / "out" / "certificate.json"
     table = json.loads(path.read_text())
-    assert table["version"] == 6
+    assert table["version"] == 1
     for key, wrong, said in (
-        ("version", 5, "the report is certified from version 6 on"),
         ("report", "0" * 63, "malformed: report"),
         ("report", 7, "malformed: report"),
     ):
@@ -469,7 +474,7 @@ def test_without_the_package_it_is_said_which_to_install(place, monkeypatch):
         raise ImportError(name)
 
     monkeypatch.setattr(signatures, "import_module", missing)
-    with pytest.raises(InputError, match=r'pip install "foreknow\[sign\]"'):
+    with pytest.raises(InputError, match=r'pip install "\.\[sign\]"'):
         fk.verify(place / "out", key=place / "key.pub")
 
 
@@ -491,3 +496,62 @@ def test_which_method_made_it_is_the_publishers_word(tmp_path):
         fk.publish(fk.Microdata(rows, schema), policy, method=method).write(out)
         page = Reader(render(fk.evidence_report(out)).html())
         assert (word in page.text) == said
+
+
+# ---- the publisher's words ------------------------------------------------------------------
+
+NOTED = "The publisher notes, which is not verified:"
+
+
+def test_what_only_the_publisher_says_is_marked_wherever_it_stands(published, tmp_path):
+    """Each field that can be edited without refusal stands behind the mark, or not at all."""
+    out = tmp_path / "out"
+    schema = fk.Schema(quasi_identifiers=["age", "town"], sensitive="illness", identifiers=["name"])
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below=0.9)], schema)
+    fk.publish(published / "table.csv", policy).write(out)
+    path = out / "certificate.json"
+    known = json.loads(path.read_text())
+    known["method"] = {"name": "Decoy", "cuts": 5, "seed": "MARKSEED"}
+    known["scope"].update(method="as required", people_suppressed=7)
+    known["notes"] = ["Verified by TUEV: nobody can be found again"]
+    known["notes"] += [certificate.NOT_MINIMAL, TRIED.format("age")]
+    known["policy"]["schema"]["identifiers"] = ["MARKIDENT"]
+    known["policy"]["require"][0]["name"] = "MARKNAME"
+    known["grids"] = {"age": "MARKGRID"}
+    known["versions"]["foreknow"] = "MARKVERSION"
+    known["source"]["digest"] = "MARKDIGEST"
+    path.write_text(json.dumps(known))
+    page = Reader(render(fk.evidence_report(out)).html())
+    assert "TUEV" not in page.text
+    marks = (
+        "By a proof", "Decoy", "MARKSEED", "MARKIDENT", "MARKGRID", "MARKVERSION", "MARKDIGEST",
+        "random order", "perhaps not minimal", "learns from the release", "suppressed",
+    )  # fmt: skip
+    for mark in marks:
+        places = [found.start() for found in re.finditer(re.escape(mark), page.text)]
+        assert places, mark
+        for place in places:
+            assert NOTED in page.text[max(0, place - 150) : place], (mark, place)
+    assert page.text.count("MARKNAME") == page.text.count("“MARKNAME”, as the publisher calls it")
+    said = fk.evidence_report(out).to_dict()
+    for each in said["questions"]:
+        for answer in each["answers"]:
+            for one in answer["measured"]:
+                assert NOTED in one or not any(mark in one for mark in marks), one
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize(
+    "method",
+    [fk.Mondrian(refine=0.1), fk.Anatomy(l=2), fk.Streamliner(l=2, variant="gda"), fk.Decoy()],
+)
+def test_notes_of_programs_are_all_known(form, method, tmp_path):
+    rows = [own | {"illness": f"i{at % 4}"} for at, own in enumerate(people(rows=60))]
+    rows = pa.Table.from_pylist(rows).drop_columns(["name"])
+    schema = fk.Schema(quasi_identifiers=["age", "town"], sensitive="illness")
+    policy = fk.Policy.from_dict(
+        {"schema": schema.to_dict(), "require": [{"facts": {}, "below": 0.99}]}
+        | {"publish": {"form": form}}
+    )
+    made = fk.publish(fk.Microdata(rows, schema), policy, method=method, seed=1)
+    assert [*notes_of_programs(made.certificate, policy)] == [*made.certificate.notes]

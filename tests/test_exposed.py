@@ -15,6 +15,7 @@ from tests.oracle import many_worlds
 from tests.oracle.exposed_worlds import (
     found_out,
     found_out_by_implications,
+    found_out_of_sets,
     several_found_out,
     suspected,
 )
@@ -282,6 +283,36 @@ def test_criteria_that_compare_with_the_table_count_groups_of_the_same_table():
     for limit, people in (("1/2", 2), ("3/5", 0), ("1/3", 5)):
         audit = fk.audit(release, fk.Policy([fk.Requirement(fk.TCloseness(limit))]))
         assert audit.exposed[0].over.people == people, limit  # 3/5 and 2/5 away
+
+
+def test_people_with_several_secrets_count_once():
+    """Named sets may overlap: whoever is over the limit by two of them is one person."""
+    draw, several = random.Random(12), 0
+    for _ in range(400 * TIMES):
+        bags, limit = small(draw, people=6, values="abcd"), draw.choice(LIMITS)
+        every = sorted(set("".join(bags)))
+        sets = [draw.sample(every, draw.randint(1, max(1, len(every) - 1))) for _ in range(3)]
+        named = {f"set {place}": own for place, own in enumerate(sets) if set(own) != set(every)}
+        if not named:
+            continue
+        amounts = draw.choice([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 0, 1)])
+        found = exposed(fk.GroupCounts.from_bags(bags), fk.Facts(*amounts), limit, any_of=named)
+        over = found.over
+        assert (over.people, over.groups) == found_out_of_sets(bags, amounts, limit, named.values())
+        sure = found_out_of_sets(bags, amounts, 1, named.values())
+        assert (found.certain.people, found.certain.groups) == sure
+        assert not over.at_most
+        assert over.people <= over.suspected
+        several += sum(map(len, named.values())) > len(set().union(*named.values()))
+    assert several > 100
+
+
+def test_nobody_counts_twice_for_two_sets_of_what_they_may_have():
+    people = [[["a", "b"], ["a", "b"], ["c"]]]
+    counts = fk.GroupCounts.from_people(people, semantics="multiset")
+    sets = {"one": ["a"], "other": ["b"], "both": ["a", "b"]}
+    found = exposed(counts, fk.Facts(), "1/10", any_of=sets)
+    assert (found.over.people, found.over.at_most) == (3, True)
 
 
 def test_any_of_a_set_counts_people_with_one_of_its_values():

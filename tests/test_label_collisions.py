@@ -16,6 +16,8 @@ from foreknow.data.generalization import coarsened, style_of
 from foreknow.errors import DataError, HierarchyError
 from foreknow.utility.lines import covers_of_texts, line_of
 
+pytestmark = pytest.mark.usefixtures("tiny_tables")
+
 SCALE = ["mild", "moderate", "mild to moderate", "severe"]
 
 

@@ -34,6 +34,7 @@ del TREES["__init__"]
 DOORS = {("result", "report"), ("policy", "policy.file"), ("auditing", "publishing")}
 LIBRARIES = {"pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark"}
 ENGINES_ALLOWED = (
+    "bounds",
     "engine",
     "data.engines",
     "data.microdata",

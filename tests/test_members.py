@@ -8,11 +8,13 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from tests.cli.desk import Desk
+from tests.cli.desk import LABELS, Desk
 from tests.people import FORMS, made, people, rows_of, schema, short_report
 
 import foreknow as fk
 from foreknow.publishing.members import OwnRelease
+
+pytestmark = pytest.mark.usefixtures("tiny_tables")
 
 WRITE_REPORT = fk.Audit.to_html
 
@@ -219,7 +221,8 @@ def test_who_is_asked_about_is_found_by_the_column_that_one_means(desk):
         ),
     )
     rules = (desk.folder / "policy.toml").read_text().replace('["age", "sex"]', '["age"]')
-    desk.put("policy.toml", rules.replace('["name"]', '["name", "ssn"]'))
+    rules = rules.replace(LABELS, "")
+    desk.put("policy.toml", rules.replace('["name"]', '["name", "ssn"]\nunit = "row"'))
     desk.says(*desk.publish("-q"))
     said = desk.refused("ask", "out", "-a", "N3")
     assert "has several columns that may name people: name, ssn; say which, by --person" in said

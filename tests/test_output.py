@@ -1,6 +1,7 @@
 """Writing whole or not at all: whatever goes wrong, or is killed, nothing is left behind."""
 
 import errno
+import io
 import json
 import os
 import random
@@ -8,7 +9,10 @@ import signal
 import stat
 import subprocess
 import sys
+import tarfile
+import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -394,6 +398,132 @@ def test_an_empty_folder_is_removed_when_it_is_old(tmp_path):
     os.utime(folder, (time.time() - 100,) * 2)
     write_whole(tmp_path / "next", "text")
     assert listing(tmp_path) == ["next"]
+
+
+# ---- what an archive brings --------------------------------------------------------------------
+
+
+def unpacked(place, folders):
+    """An archive of somebody else, unpacked: folders by name, each with its files."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, files in folders.items():
+            about = tarfile.TarInfo(name)
+            about.type, about.mode = tarfile.DIRTYPE, 0o700
+            about.uid, about.gid = os.geteuid(), os.getegid()
+            archive.addfile(about)
+            for file, content in files.items():
+                about = tarfile.TarInfo(f"{name}/{file}")
+                about.size, about.mode = len(content), 0o600
+                about.uid, about.gid = os.geteuid(), os.getegid()
+                archive.addfile(about, io.BytesIO(content))
+    packed.seek(0)
+    with tarfile.open(fileobj=packed) as archive:
+        archive.extractall(place)
+
+
+@pytest.mark.parametrize("note", ["{device} {inode} {path}", "{nonce}\nwhole\n{path}"])
+def test_an_archive_makes_us_remove_nothing_elsewhere(tmp_path, note):
+    """Five hundred notes as we write or wrote them, about a folder elsewhere, by all its marks."""
+    victim = tmp_path / "home" / "photos"
+    victim.mkdir(parents=True, mode=0o700)
+    (victim / "one.jpg").write_bytes(b"dear")
+    about = victim.lstat()
+    marked = {"lock": b"written aside by foreknow\n", "whole": b""}
+    folders = {
+        f".foreknow-{place:08d}": {
+            **marked,
+            "beside": note.format(
+                device=about.st_dev,
+                inode=about.st_ino + place - 250,
+                path=victim,
+                nonce=f"{place:032x}",
+            ).encode(),
+        }
+        for place in range(500)
+    }
+    (tmp_path / "data").mkdir()
+    unpacked(tmp_path / "data", folders)
+    write_whole(tmp_path / "data" / "next", "text")
+    assert (victim / "one.jpg").read_bytes() == b"dear"
+
+
+@pytest.mark.parametrize("noted", ["photos", ".", "{place}/photos", "{place}"])
+def test_an_archive_that_brings_note_and_nonce_removes_nothing_older(tmp_path, noted):
+    """Unpacked over a folder that was there, whose files are older than the note says."""
+    (tmp_path / "photos" / "2023").mkdir(parents=True, mode=0o700)
+    (tmp_path / "photos" / "2023" / "one.jpg").write_bytes(b"dear")
+    time.sleep(0.02)  # as coarse as the clock of a disk may be
+    nonce = b"0" * 32
+    brought = {
+        "photos": {".unfinished": nonce},
+        ".": {".unfinished": nonce},
+        ".foreknow-abcdefgh": {
+            "lock": b"written aside by foreknow\n",
+            "whole": b"",
+            "beside": nonce + b"\nwhole\n" + noted.format(place=tmp_path).encode(),
+        },
+    }
+    unpacked(tmp_path, brought)
+    at = Path.cwd()
+    os.chdir(tmp_path)
+    try:
+        write_whole("next", "text")
+    finally:
+        os.chdir(at)
+    assert (tmp_path / "photos" / "2023" / "one.jpg").read_bytes() == b"dear"
+
+
+def test_what_somebody_puts_into_an_unpacked_folder_stays(tmp_path):
+    """The archive brings the nonce along, too: nobody has put anything there when it was noted."""
+    nonce = b"0" * 32
+    brought = {
+        "mine": {".unfinished": nonce, "readme": b"put your tables here"},
+        ".foreknow-abcdefgh": {
+            "lock": b"written aside by foreknow\n",
+            "whole": b"",
+            "beside": nonce + b"\nwhole\n" + os.fsencode(tmp_path / "mine"),
+        },
+    }
+    unpacked(tmp_path, brought)
+    time.sleep(0.02)  # as coarse as the clock of a disk may be
+    (tmp_path / "mine" / "table.csv").write_text("a\n1\n")
+    write_whole(tmp_path / "next", "text")
+    assert (tmp_path / "mine" / "table.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["lock", "beside"])
+def test_a_pipe_where_a_file_should_be_is_not_waited_for(tmp_path, name):
+    folder = tmp_path / ".foreknow-abcdefgh"
+    folder.mkdir(mode=0o700)
+    (folder / "whole").touch()
+    if name == "beside":
+        (folder / "lock").write_bytes(b"written aside by foreknow\n")
+    os.mkfifo(folder / name)
+    code = "from foreknow.output import write_whole; write_whole('next', 'text')"
+    assert python(code, tmp_path).wait(60) == 0
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_umask_that_takes_all_away_leaves_nothing(way):
+    """As another user than root, whom modes do not stop; so in a place that others reach."""
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o777)
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                os.chdir(place)
+                if os.geteuid() == 0:
+                    os.setegid(65534)
+                    os.seteuid(65534)
+                os.umask(0o777)
+                with suppress(OutputError):
+                    way(Path("out"))
+                code = 2 if [name for name in os.listdir() if name.startswith(".")] else 0
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 # ---- the command line --------------------------------------------------------------------------

@@ -15,6 +15,8 @@ from tests.people import EASY, FORMS, HARD, made, people, rows_of, schema, short
 import foreknow as fk
 from foreknow.errors import OutputError
 
+pytestmark = pytest.mark.usefixtures("tiny_tables")
+
 
 @pytest.fixture(autouse=True)
 def _short_report(monkeypatch, request):

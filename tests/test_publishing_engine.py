@@ -90,7 +90,7 @@ def both(source, policy, **how):
     unlinked = set(one.audit.policy.options.unlinked)
     linked = [c for c in (*schema.other, *schema.sensitives) if c not in unlinked]
     assert bags(one, [*labels, *linked]) == bags(other, [*labels, *linked])
-    for column in unlinked:
+    for column in (f"{name}_shuffled" for name in unlinked):
         assert bags(one, [*labels, column]) == bags(other, [*labels, column])
     orders = [each.tables["release"].select(labels).to_pylist() for each in made]
     assert orders[0] == orders[1]
@@ -210,12 +210,14 @@ def test_the_bucketized_form(tmp_path, unlinked, written_as):
     assert members[0] == members[1]
 
 
-def test_what_is_learned_is_limited_alike(tmp_path):
+def test_what_is_learned_is_tried_alike(tmp_path):
     source = written(patients(600), tmp_path / "patients.parquet")
     schema = {**HOSPITAL, "quasi_identifiers": ["age", "ward"]}
-    learned = {"learned": {"by": ["ward"]}, "below": 0.9}
-    made = both(source, {"schema": schema, "require": [FACTS, learned]})
-    assert all(each.audit.estimates for each in made)
+    tried = {"learned": {"by": ["ward"]}, "stop": 0.999}
+    made = both(source, {"schema": schema, "require": [FACTS], "try": [tried]})
+    one, other = (each.audit.trials[-1] for each in made)
+    assert one.measured
+    assert one.to_dict() == other.to_dict()
 
 
 def test_columns_of_more_combinations_than_a_number_can_name(tmp_path):
@@ -251,7 +253,7 @@ def test_parts_of_any_size_hold_the_same_people(tmp_path_factory, seed, rows, pa
     schema = {**HOSPITAL, "other": ["city"]}
     limit = {"facts": {"l": 0, "k": 0, "m": 0}, "below": 1, "knowing": []}
     policy = {"schema": schema, "require": [{"k_anonymity": 3}, limit]}
-    policy["publish"] = {"format": "parquet", "unlinked": ["city"]}
+    policy["publish"] = {"format": "parquet", "unlinked": ["city"], "labels": {"ward": "exact"}}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "_PART", part)
         patch.setattr(tables, "_MOST_GROUPS", groups)
@@ -284,7 +286,7 @@ def test_rows_of_a_group_come_in_every_order_equally_often(tmp_path, monkeypatch
     for _ in range(times):
         made = tables.generalized(counted, groups, coarse, random, ["drug"])["release"]
         rows = pa.concat_tables(made.tables())
-        seen["".join(rows["disease"].to_pylist()), "".join(rows["drug"].to_pylist())] += 1
+        seen["".join(rows["disease"].to_pylist()), "".join(rows["drug_shuffled"].to_pylist())] += 1
     # 12 orders of each column, each pair of them equally often: chi-squared with 143 degrees.
     assert len(seen) == 144
     expected = times / 144

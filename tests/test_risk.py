@@ -539,21 +539,32 @@ def test_a_raw_table_a_release_and_what_was_published_are_measured_by_their_clas
         assert found.suda.n_people == 0
 
 
-def test_a_bucketized_release_is_measured_by_its_groups(tmp_path):
+def test_a_bucketized_release_is_measured_by_the_exact_columns_of_its_people(tmp_path):
     table = pa.table(PEOPLE)
-    policy = fk.Policy(
-        [fk.Requirement(fk.KAnonymity(3))], fk.Schema(quasi_identifiers=QIS, sensitive="pay")
-    )
+    schema = fk.Schema(quasi_identifiers=QIS, sensitive="pay")
+    policy = fk.Policy([fk.Requirement(fk.GroupSize(3))], schema)
     made = fk.publish(table, policy, form="bucketized")
     made.write(tmp_path / "out")
-    found = fk.risk_report(tmp_path / "out")
+    raw = fk.risk_report(table, quasi_identifiers=QIS)
+    assert raw.uniques
+    for found in (fk.risk_report(tmp_path / "out"), fk.risk_report(made)):
+        assert found.by_values
+        assert found.columns == tuple(QIS)
+        for own in ("uniques", "prosecutor", "marketer", "sets", "contributions"):
+            assert getattr(found, own) == getattr(raw, own)
+    twice = fk.risk_report(tmp_path / "out", pa.concat_tables([table, table]))
+    assert twice.journalist.highest == Fraction(1, 2)
+
+
+def test_groups_alone_are_measured_by_their_sizes():
+    rows = pa.table({"gid": [1, 2, 2], "ill": ["Flu", "Flu", "Cold"]})
+    release = fk.Release.from_groups(rows, group="gid", sensitive="ill")
+    found = fk.risk_report(release)
     assert not found.by_values
-    assert found.people == 6
-    assert found.prosecutor.highest == Fraction(1, int(made.release.counts.sizes.min()))
     assert (found.sets, found.contributions, found.suda) == ((), (), None)
     assert "Where exact values are published beside it" in " ".join(found.summary().split())
     with pytest.raises(InputError, match="its groups have no values in common"):
-        fk.risk_report(tmp_path / "out", table)
+        fk.risk_report(release, rows)
     counts = fk.GroupCounts.from_bags([["Flu"], ["Flu", "Cold"]])
     assert fk.risk_report(counts).prosecutor.highest == 1
 

@@ -151,7 +151,7 @@ def bags_of(folder, form, secret, known, unlinked):
     known = [name for name in known if name not in unlinked]
     bags = defaultdict(Counter)
     with (folder / f"{part}.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
+        for row in rows_in(file):
             bags[tuple(row[name] for name in (*groups, *known))][row[secret]] += int(
                 row.get("count", 1)
             )
@@ -168,6 +168,12 @@ def worst_by_hand(bags):
     return worst
 
 
+def rows_in(file):
+    """The rows of a CSV file; a shuffled column by the name of the raw one."""
+    for row in csv.DictReader(file):
+        yield {name.removesuffix("_shuffled"): value for name, value in row.items()}
+
+
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("unlinked", [(), ("pay",), ("job",), ("ill", "pay"), ("pay", "job")])
@@ -177,6 +183,10 @@ def test_what_is_published_holds_by_a_plain_reading_of_the_files(form, method, u
     for seed, knowing in sights if NIGHTLY else [sights[here]]:
         asked = policy(unlinked=unlinked, knowing=knowing)
         table = people(seed=seed)
+        if form == "bucketized" and "job" in unlinked:  # it stands beside exact columns there
+            with pytest.raises(fk.InputError, match="'job' is among other"):
+                fk.publish(table, asked, method=method, form=form, seed=seed)
+            continue
         made = fk.publish(table, asked, method=method, form=form, seed=seed)
         folder = tmp_path / f"{seed}"
         made.write(folder)
@@ -190,7 +200,7 @@ def test_what_is_published_holds_by_a_plain_reading_of_the_files(form, method, u
         published = Counter()
         for part in sorted(folder.glob("*.csv")):
             with part.open(newline="") as file:
-                for row in csv.DictReader(file):
+                for row in rows_in(file):
                     for name in COLUMNS:
                         if name in row:
                             published[name, row[name]] += int(row.get("count", 1))
@@ -302,7 +312,7 @@ unlinked = ["pay"]
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
     require = certificate["policy"]["require"]
     assert [table.get("knowing") for table in require] == [["job"], [], None]
-    assert certificate["version"] >= 6
+    assert certificate["version"] == 1
     report = (tmp_path / "out" / "report.html").read_text()
     assert "the job of everybody" in report
     done = CliRunner().invoke(app, ["verify", str(tmp_path / "out")])
@@ -418,15 +428,14 @@ def test_groups_divided_by_the_sensitive_column_itself_are_searched_and_verified
     }
     schema = fk.Schema(quasi_identifiers=["age"], sensitive=sensitive)
     required = [fk.Requirement(fk.Facts(), 1, sensitive=name, knowing=[]) for name in sensitive]
-    policy = fk.Policy(
-        [fk.Requirement(fk.KAnonymity(4), knowing=["ill"]), *required], schema=schema
-    )
+    criterion = fk.KAnonymity(4) if form == "generalized" else fk.GroupSize(4)
+    policy = fk.Policy([fk.Requirement(criterion, knowing=["ill"]), *required], schema=schema)
     fk.publish(pa.table(table), policy, form=form).write(tmp_path / "out")
     fk.verify(tmp_path / "out")
     (part,) = [p for p in ("release.csv", "sensitive.csv") if (tmp_path / "out" / p).exists()]
     with (tmp_path / "out" / part).open() as file:
         tally = Counter()
-        for row in csv.DictReader(file):
+        for row in rows_in(file):
             tally[row.get("group", row.get("age")), row["ill"]] += int(row.get("count", 1))
     assert min(tally.values()) >= 4
 
@@ -529,9 +538,10 @@ def tallied_by_hand(table, sensitive, known):
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("apart", [[], ["ill"], ["pay"]])
 @pytest.mark.parametrize("known", [["ill"], ["pay"], ["ill", "pay"]])
-def test_k_anonymity_may_know_any_column(form, apart, known, tmp_path):
+def test_who_counts_people_may_know_any_column(form, apart, known, tmp_path):
+    criterion = fk.KAnonymity(2) if form == "generalized" else fk.GroupSize(2)
     rules = fk.Policy(
-        [fk.Requirement(fk.KAnonymity(2), knowing=known)],
+        [fk.Requirement(criterion, knowing=known)],
         schema(other=[]),
         fk.PublishOptions(form=form, unlinked=apart),
     )
@@ -547,7 +557,7 @@ def test_k_anonymity_may_know_any_column(form, apart, known, tmp_path):
         part = "sensitive2" if apart == ["ill"] else "sensitive"
     sizes = Counter()
     with (tmp_path / "out" / f"{part}.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
+        for row in rows_in(file):
             sizes[tuple(row[name] for name in (*groups, *divide))] += int(row.get("count", 1))
     (found,) = made.audit.criteria
     assert found.known == tuple(divide)

@@ -1,12 +1,16 @@
 """Sights of columns that files write in their own way, and of criteria about people alone."""
 
 import csv
+import hashlib
+import json
 import random
 from collections import Counter
 from datetime import datetime
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
 import pytest
 
 import foreknow as fk
@@ -117,7 +121,7 @@ def test_the_first_sensitive_column_may_be_apart_from_others(form, tmp_path):
     schema = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"], other=["ward"])
     options = fk.PublishOptions(form=form, unlinked=["ill"])
     for place, required in enumerate(
-        [[fk.Requirement(fk.KAnonymity(3))], [of_facts("9/10", sensitive="ill", values=["a"])]]
+        [[fk.Requirement(fk.GroupSize(3))], [of_facts("9/10", sensitive="ill", values=["a"])]]
     ):
         policy = fk.Policy(required, schema, options)
         made = fk.publish(people(), policy, seed=1)
@@ -167,3 +171,54 @@ def test_of_a_table_the_report_says_what_was_known_beside_whatever_is_published(
     assert "They also know the pay and ward of everybody." in report
     assert "of ill, for someone who knows the pay and ward of everybody: " in report
     assert "of pay: " in report
+
+
+@pytest.mark.parametrize("file", ["csv", "parquet"])
+@pytest.mark.parametrize("apart", [["pay"], ["ill"], ["pay", "job"]])
+def test_a_shuffled_column_is_called_so_in_the_file_and_read_as_itself(file, apart, tmp_path):
+    ages, jobs = list(range(20, 60)), (["cook"] * 4 + ["nurse"] * 4) * 5
+    table = pa.table({"age": ages, "job": jobs, "ill": [*"abcd"] * 10, "pay": [*"sstuuvvt"] * 5})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"], other=["job"])
+    asked = [fk.Requirement(fk.Facts(1), below="9/10", sensitive=name) for name in ("ill", "pay")]
+    policy = fk.Policy(asked, schema, fk.PublishOptions(unlinked=apart, format=file))
+    made = fk.publish(table, policy)
+    names = [f"{n}_shuffled" if n in apart else n for n in ("age", "job", "ill", "pay")]
+    assert made.to_arrow().column_names == made.tables["release"].column_names == names
+    made.write(tmp_path / "out")
+    at = tmp_path / f"out/release.{file}"
+    written = pq.read_table(at) if file == "parquet" else pc.read_csv(at)
+    assert written.column_names == names
+    assert fk.verify(tmp_path / "out").scope.shuffled == tuple(apart)
+    exact = [verdict.disclosure.exact for verdict in made.audit.verdicts]
+    for given in (tmp_path / "out", at, written.cast(made.to_arrow().schema)):
+        again = fk.audit(given, policy)
+        assert [verdict.disclosure.exact for verdict in again.verdicts] == exact
+        assert [verdict.value for verdict in again.verdicts] == [
+            verdict.value for verdict in made.audit.verdicts
+        ]
+    # Another's table does not say it, so its columns are taken for linked.
+    plain = made.to_arrow().rename_columns(["age", "job", "ill", "pay"])
+    assert not fk.audit(plain, policy).scope.shuffled
+
+
+def test_a_certificate_of_ours_demands_the_name_of_a_shuffled_column(tmp_path):
+    table = pa.table({"age": [20, 30] * 8, "ill": [*"abcd"] * 4, "pay": [*range(8)] * 2})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"])
+    asked = [fk.Requirement(fk.Facts(1), below="9/10", sensitive=name) for name in ("ill", "pay")]
+    fk.publish(table, fk.Policy(asked, schema, fk.PublishOptions(unlinked=["pay"]))).write(
+        tmp_path / "out"
+    )
+    path, certificate = tmp_path / "out/release.csv", tmp_path / "out/certificate.json"
+    path.write_bytes(path.read_bytes().replace(b"pay_shuffled", b"pay", 1))
+    said = json.loads(certificate.read_text())
+    said["release"]["files"]["release.csv"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    certificate.write_text(json.dumps(said))
+    with pytest.raises(fk.InputError, match="must be called 'pay_shuffled'"):
+        fk.verify(tmp_path / "out")
+
+
+def test_a_name_that_a_shuffled_column_would_take_is_refused():
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"], other=["pay_shuffled"])
+    asked = [fk.Requirement(fk.Facts(1), below="9/10", sensitive=name) for name in ("ill", "pay")]
+    with pytest.raises(fk.InputError, match="published as 'pay_shuffled', and another column"):
+        fk.Policy(asked, schema, fk.PublishOptions(unlinked=["pay"]))

@@ -187,7 +187,7 @@ def test_each_kind_of_column_is_written_in_its_own_style(values, style, hierarch
         ({"age": "hierarchy"}, "'age' has no hierarchy"),
     ],
 )
-def test_a_style_that_a_column_cannot_have_is_refused_by_name(styles, said):
+def test_a_style_that_a_column_cannot_have_is_refused_by_name(styles, said, tiny_tables):
     with pytest.raises(PolicyError, match=said):
         made(labels=styles)
     asked_for = made(labels={"age": "set"}).tables["release"]["age"].to_pylist()

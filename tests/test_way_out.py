@@ -151,6 +151,18 @@ def test_other_adversaries_sets_and_skylines(required):
     assert check(table(["flu"] * 6 + ["cold"] * 5 + ["hiv"] * 4), asking(required))
 
 
+def test_values_by_how_they_begin_are_named_one_by_one_where_some_are_left_out():
+    rows = table(["flu"] * 14 + ["flux"] * 2 + ["cold"] * 8)
+    lines = check(rows, asking({"values": ["flu*", "Q9"], "facts": {}, "below": 0.5}))
+    assert any(line.startswith('values = ["flux", "Q9"]') for line in lines)
+
+
+def test_ranges_may_be_known_better():
+    rows = table([1000, 1010, 1100, 1200, 1400, 5000, 5400])
+    sets = {"low": {"to": 1100}, "high": {"from": 5000}}
+    assert check(rows, asking({"any_of": sets, "facts": {"k": 2}, "below": 0.4}))
+
+
 def test_windows_may_be_narrower():
     rows = table([1000, 1010, 1100, 1200, 1400, 5000, 5400])
     lines = check(rows, asking({"within": 500, "facts": {}, "below": 0.5}))

@@ -39,8 +39,8 @@ _LONG_WORD = re.compile(rf"[^\s=\[\]{{}},]{{{2 * MOST_DIGITS}}}")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def from_json(text: str) -> Any:
-    """Parse JSON."""
+def from_json(text: str, longest: int = MOST_TEXT) -> Any:
+    """Parse JSON, in which no text is longer than so many characters."""
     _refuse_deep(_JSON_TEXT.sub("s", text))
     table = json.loads(
         text,
@@ -49,8 +49,8 @@ def from_json(text: str) -> Any:
         parse_int=_whole,
         parse_float=_finite,
     )
-    if len(text) > MOST_TEXT or _HALF.search(text):
-        _refuse_texts(table)
+    if len(text) > longest or _HALF.search(text):
+        _refuse_texts(table, longest)
     return table
 
 
@@ -83,11 +83,11 @@ def _refuse_deep(bare: str) -> None:
             raise ValueError(f"it is nested more than {MOST_DEPTH} levels deep")
 
 
-def _refuse_texts(table: Any) -> None:
+def _refuse_texts(table: Any, longest: int = MOST_TEXT) -> None:
     for value in _parts(table):
         if isinstance(value, str):
-            if len(value) > MOST_TEXT:
-                raise ValueError(f"a text has more than {MOST_TEXT:,} characters")
+            if len(value) > longest:
+                raise ValueError(f"a text has more than {longest:,} characters")
             try:
                 value.encode()
             except UnicodeEncodeError:
@@ -142,6 +142,11 @@ _OPEN_ALREADY = ("/proc/", "/dev/")
 
 def read_text(path: Path, most: int, kind: type[InputError], what: str) -> str:
     """Read a UTF-8 text of at most so many bytes, with or without a byte order mark."""
+    return decoded(read_bytes(path, most, kind, what), kind, what)
+
+
+def read_bytes(path: Path, most: int, kind: type[InputError], what: str) -> bytes:
+    """Read a file of at most so many bytes."""
     try:
         pipe = stat.S_ISFIFO(path.stat().st_mode)
         if pipe and not os.path.realpath(path).startswith(_OPEN_ALREADY):
@@ -157,6 +162,11 @@ def read_text(path: Path, most: int, kind: type[InputError], what: str) -> str:
         raise kind(f"{what} cannot be read: {reason}") from None
     if len(content) > most:
         raise kind(f"{what} is larger than {most >> 20} MB, more than such a file can need")
+    return content
+
+
+def decoded(content: bytes, kind: type[InputError], what: str) -> str:
+    """Take bytes for a UTF-8 text, with or without a byte order mark."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

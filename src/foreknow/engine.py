@@ -13,22 +13,24 @@ import gzip
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.bounds import check_columns, check_parquet, checked, header_lines
 from foreknow.errors import DataError, InputError
-from foreknow.scratch import CONTENT, scratch_folder
+from foreknow.scratch import CONTENT, make_private, scratch_folder
 
 try:
     import resource
@@ -41,6 +43,9 @@ _limit: int | None = None
 _PATTERN = re.compile(r"[*?\[]")
 
 _connections: weakref.WeakSet[Any] = weakref.WeakSet()
+_sealed: weakref.WeakSet[Any] = weakref.WeakSet()  # connections to databases of one file each
+_counting: weakref.WeakSet[Thread] = weakref.WeakSet()
+_ending = Event()  # those who still count a file when the process ends are not waited for
 _scratch: tuple[int, Path, int] | None = None  # process, folder, its lock
 _databases: dict[tuple[int, Path], Any] = {}  # a fork keeps its parent's, which it cannot close
 
@@ -55,7 +60,27 @@ def connect() -> Any:
     if place in _databases:
         with suppress(duckdb.FatalException):  # after a broken file, it answers nothing any more
             return _opened(_databases[place])
-    _databases[place] = duckdb.connect(
+    _databases[place] = _new_database(folder)
+    return _opened(_databases[place])
+
+
+def connect_to(path: Path) -> tuple[Any, str]:
+    """Open a file of DuckDB, in a database that can read nothing else, and what it is called there.
+
+    Such a file is code: its views may name other files, addresses and variables of Python.
+    """
+    database, name = _new_database(scratch()), "file"
+    place = str(path.resolve()).replace("'", "''")
+    database.execute(f"ATTACH '{place}' AS {name} (READ_ONLY)")
+    database.execute("SET enable_external_access = false")
+    database.execute("SET python_enable_replacements = false")
+    opened = _opened(database)
+    _sealed.add(opened)
+    return opened, name
+
+
+def _new_database(folder: Path) -> Any:
+    return duckdb.connect(
         config={
             "temp_directory": str(folder / CONTENT),
             "autoinstall_known_extensions": False,
@@ -65,7 +90,6 @@ def connect() -> Any:
             **_within_limit(),
         }
     )
-    return _opened(_databases[place])
 
 
 def _opened(database: Any) -> Any:
@@ -139,7 +163,7 @@ def limit_memory(limit: str | None) -> None:
     """
     global _limit
     _limit = None if limit is None else _bytes_of(limit)
-    for database in _databases.values():
+    for database in [*_databases.values(), *_sealed]:
         with suppress(duckdb.ConnectionException):
             said = _within_limit().get("memory_limit")
             asked = "RESET memory_limit" if said is None else f"SET memory_limit = '{said}'"
@@ -191,7 +215,7 @@ def scratch() -> Path:
 def new_file(suffix: str) -> Path:
     """Make an empty file in the private folder, which is removed when the process ends."""
     folder = scratch() / CONTENT
-    folder.mkdir(mode=0o700, exist_ok=True)
+    make_private(folder)
     handle, name = tempfile.mkstemp(suffix, "read-", folder)
     os.close(handle)
     return Path(name)
@@ -199,13 +223,18 @@ def new_file(suffix: str) -> Path:
 
 def new_folder() -> Path:
     """Make an empty folder in the private folder, which is removed when the process ends."""
-    (scratch() / CONTENT).mkdir(mode=0o700, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix="table-", dir=scratch() / CONTENT))
+    make_private(scratch() / CONTENT)
+    folder = Path(tempfile.mkdtemp(prefix="table-", dir=scratch() / CONTENT))
+    make_private(folder)
+    return folder
 
 
 @atexit.register
 def _close() -> None:
     """Close what is open, and remove the folder; not in a fork of the process that made it."""
+    _ending.set()
+    for thread in [*_counting]:  # or what it holds of DuckDB is called a leak
+        thread.join(timeout=5)
     if _scratch is None or _scratch[0] != os.getpid():
         return
     for connection in [*_connections, *_databases.values()]:
@@ -220,7 +249,8 @@ def literal(path: Path) -> str:
     It reads ``* ? [ ]`` as a pattern, and a name as an address; an absolute path with each of these
     characters in brackets is neither.
     """
-    name = Path(os.path.realpath(path)).as_posix()  # abspath takes ".." off a link, too
+    # abspath takes ".." off a link, too; the last name may lead to what is open already
+    name = Path(os.path.realpath(path.parent), path.name).as_posix()
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -237,7 +267,76 @@ def literal(path: Path) -> str:
 
 def read_parquet(connection: Any, paths: Sequence[Path]) -> Any:
     """Open Parquet files as one relation; the names of folders are no columns."""
-    return connection.read_parquet([literal(path) for path in paths], hive_partitioning=False)
+    refuse_huge(paths)
+    relation = connection.read_parquet([literal(path) for path in paths], hive_partitioning=False)
+    return bounded(relation)
+
+
+def refuse_huge(paths: Sequence[Path]) -> None:
+    """Raise `DataError` for Parquet files beyond our bounds, before anybody reads them."""
+    for path in paths:
+        check_parquet(path)
+
+
+def bounded(relation: Any) -> Any:
+    """The same, where a text that is too long is an error."""
+    made = []
+    for column, kind in zip(relation.columns, map(str, relation.types), strict=True):
+        name = '"' + column.replace('"', '""') + '"'
+        told = checked(name, f"column {column!r}")
+        made.append(f"{told} AS {name}" if kind == "VARCHAR" else name)
+    return relation.project(", ".join(made))
+
+
+# Where the system names what a process has open; opening such a name opens that very file again.
+_DESCRIPTORS = Path("/proc/self/fd")
+_OPEN_BESIDE = 512  # files that a process may have open beside those
+
+
+@contextmanager
+def opened_once(paths: Sequence[Path]) -> Iterator[dict[Path, Path]]:
+    """Open each file once; give a name for each by which it stays the file that was opened.
+
+    Its own name may lead elsewhere by then. The names are links to what is open, where the system
+    has such; elsewhere each file is copied into the private folder.
+    """
+    _admit_files(len(paths))
+    folder = new_folder()
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        found = {}
+        for number, path in enumerate(paths):
+            try:
+                file = stack.enter_context(open(path, "rb", opener=_without_waiting))
+            except OSError as error:
+                raise DataError(f"{path.name} cannot be read: {error.strerror}") from None
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise DataError(f"{path.name} cannot be read: it is no file")
+            own = found[path] = folder / str(number) / path.name
+            own.parent.mkdir()
+            named = _DESCRIPTORS / str(file.fileno())
+            if named.exists() and os.path.samestat(named.stat(), os.fstat(file.fileno())):
+                own.symlink_to(named)
+            else:
+                with own.open("xb") as copy:
+                    shutil.copyfileobj(file, copy, _BLOCK)
+        yield found
+
+
+def _admit_files(many: int) -> None:
+    """Let the process have so many more files open, as far as the system lets it."""
+    if resource is None:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = many + _OPEN_BESIDE
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file, and no pipe that waits for its writer."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 class Stamp:
@@ -290,23 +389,36 @@ class CsvFile:
         self.stamp = Stamp([path])
         self._gzip = path.suffix.lower() == ".gz"
         self._beside: Thread | None = None
-        headers = {delimiter: self._header(delimiter) for delimiter in delimiters}
+        headers = self._headers(delimiters)
         self.delimiter = max(headers, key=lambda delimiter: len(headers[delimiter]))
         self.header = headers[self.delimiter]
+        check_columns(len(self.header), self.name)
+
+    def _headers(self, delimiters: str) -> dict[str, list[str]]:
+        """The header by each delimiter by which it can be read; an error where there is none."""
+        headers: dict[str, list[str]] = {}
+        wrong = None
+        for delimiter in delimiters:
+            try:
+                headers[delimiter] = self._header(delimiter)
+            except csv.Error as error:
+                wrong = error
+        if not headers:
+            raise DataError(f"{self.name}: the first line must name the columns: {wrong}") from None
+        return headers
 
     def _header(self, delimiter: str) -> list[str]:
         name = self.name
         opened = gzip.open if self._gzip else open
         try:
             with opened(self.path, "rt", encoding="utf-8-sig", newline="") as file:
-                header = next(csv.reader(file, delimiter=delimiter), None)
+                lines = header_lines(file, name)
+                header = next(csv.reader(lines, delimiter=delimiter), None)
                 rest = "" if header else file.read(_BLOCK)
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{name} is not UTF-8 (byte {error.start + 1}); save it again as UTF-8"
             ) from None
-        except csv.Error as error:
-            raise DataError(f"{name}: the first line must name the columns: {error}") from None
         except (OSError, EOFError) as error:
             raise DataError(f"{name} cannot be read: {error}") from None
         if header:
@@ -371,6 +483,7 @@ class CsvFile:
         """Count records and fields beside the engine, which reads the same file."""
         if self._beside is None:
             self._beside = Thread(target=self._count, daemon=True)
+            _counting.add(self._beside)
             self._beside.start()
         return self._beside
 
@@ -427,7 +540,7 @@ class CsvFile:
         try:
             with opened(self.path, "rb") as file:
                 before, block = b"\n", file.read(_BLOCK).removeprefix(_BOM)
-                while block:
+                while block and not _ending.is_set():
                     later = file.read(_BLOCK)
                     yield before, block, later[:1] or b"\n"
                     before, block = block[-1:], later

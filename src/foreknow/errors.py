@@ -184,6 +184,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; known: {shown}" + (", ..." if len(options) > 8 else "")
 
 
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like another one, if any is.
+
+    >>> nearest("Z12", ["B20", "Z21"]), nearest("flu", ["B20", "Z21"])
+    ('Z21', None)
+    """
+    lower = {option.lower(): option for option in known}
+    near = difflib.get_close_matches(name.lower(), lower, n=1)
+    return lower[near[0]] if near else None
+
+
 def _initials(name: str) -> str:
     return "".join(word[:1] for word in name.split("_") if "_" in name)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,14 +12,24 @@ from typing import Any
 from foreknow.auditing.audit import Audit, audit
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
-from foreknow.errors import CertificateError, DataError, hinted
+from foreknow.errors import CertificateError, DataError, InputError, hinted
+from foreknow.methods.protocol import OF_ITS_OWN, traits_of
+from foreknow.methods.registry import METHODS, kind_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing import CERTIFICATE, OWNER, PRIORS, owners_folder
-from foreknow.publishing.certificate import Certificate, digest_of
+from foreknow.publishing.certificate import (
+    CUT_OFF,
+    NOT_MINIMAL,
+    PERHAPS_LARGER,
+    Certificate,
+    note_of_others,
+)
 from foreknow.publishing.certificate_file import is_kept
 from foreknow.publishing.members import is_source, table_schema
 from foreknow.publishing.priors import KeptPriors
+from foreknow.publishing.publish import TRIED
 from foreknow.publishing.verification import (
+    Published,
     Verification,
     judge,
     load_signed,
@@ -66,6 +78,11 @@ class EvidenceReport(Result):
     before: Audit | None = None
     utility: UtilityReport | None = None
     same_source: bool = False
+
+    @property
+    def in_cases(self) -> bool:
+        """Whether a row is a case, of which a person may have several."""
+        return self.certificate.in_cases
 
     def _content(self) -> dict[str, Any]:
         page: Any = page_of(self)
@@ -153,8 +170,7 @@ def evidence_report(
     """
     path = Path(folder)
     path = path / CERTIFICATE if path.is_dir() else path
-    known = load_signed(path, key)
-    digest = digest_of(path)
+    known, digest = load_signed(path, key)
     found, problems = judge(known, path.parent, priors=priors, population=population)
     if found is None or problems:
         raise CertificateError("; ".join(problems))
@@ -163,18 +179,52 @@ def evidence_report(
         kept = priors or owners_folder(path.parent) / PRIORS
         required = _learned(KeptPriors.load(kept).filled(required), required)
     required = _with_populations(required, populations_of(known, population))
+    for one in required:
+        if "name" in one:  # it heads what was found, and is the publisher's
+            one["name"] = f"“{one['name']}”, as the publisher calls it"
     rules = Policy.from_dict({"schema": _columns(known), "require": required})
     published = open_published(path.parent)
+    if published.certificate != known:
+        raise CertificateError(f"{path.name} changed while it was read; run again")
     judged = audit(published, rules, name=path.resolve().parent.name)
-    # What the publisher alone knows of scope is in the certificate.
-    claimed = found.claimed_scope
-    method = claimed.method or found.scope.method
-    scope = replace(judged.scope, left_out=claimed.left_out, method=method)
-    judged = replace(judged, scope=scope)
+    # What the publisher alone knows of scope is in the certificate, and is said as their words.
+    judged = replace(judged, scope=replace(judged.scope, method=found.scope.method))
     more: dict[str, Any] = {}
     if table is not None:
-        more = _before(table, policy, known, rules, path.parent, queries, seed)
+        more = _before(table, policy, published, rules, path.parent, queries, seed)
     return EvidenceReport(judged.name, known, digest, key is not None, found, judged, **more)
+
+
+def notes_of_programs(known: Certificate, policy: Policy) -> Iterator[str]:
+    """Notes of a certificate as a program writes them; anybody can write others, and sign them."""
+    ours = {NOT_MINIMAL, PERHAPS_LARGER, CUT_OFF}
+    settings = dict(known.method)
+    name = str(settings.pop("name", None))
+    kind = {kind.__name__: kind for kind in (kind_of(key) for key, _ in METHODS)}.get(name)
+    forms = [TRIED.format(_COLUMNS), note_of_others([_COLUMNS], _NUMBER)]
+    if kind is not None:
+        ours.add(getattr(kind, "note", ""))
+        forms.append(OF_ITS_OWN.format(name, _PROPERTY))
+        form: Any = known.form
+        policy = replace(policy, options=replace(policy.options, form=form))
+        with suppress(InputError, AttributeError, KeyError, TypeError, ValueError):
+            write = traits_of(kind(**settings)).notes
+            for seed in (None, 0):
+                ours |= {*write(policy, seed)} if write is not None else set()
+    for note in known.notes:
+        if note in ours or any(_follows(note, form) for form in forms):
+            yield note
+
+
+# What stands in a note for a number, for a property, and for columns.
+_NUMBER, _PROPERTY, _COLUMNS = "\0", "\1", "\2"
+
+
+def _follows(note: str, form: str) -> bool:
+    pattern = re.escape(form).replace(re.escape(_NUMBER), r"[0-9.e+-]{1,12}")
+    pattern = pattern.replace(re.escape(_PROPERTY), r"\w+\([\w=/,.'() ]{0,80}\)")
+    pattern = pattern.replace(re.escape(_COLUMNS), r"[\w ,.()-]{1,200}")
+    return re.fullmatch(pattern, note) is not None
 
 
 def certified_policy(known: Certificate) -> Policy:
@@ -211,7 +261,15 @@ def _with_path(own: Any, paths: Mapping[str, Path]) -> Any:
 def _columns(known: Certificate) -> dict[str, Any]:
     """The roles of columns of a certificate, without how they coarsen."""
     schema = known.policy["schema"]
-    roles = ("identifiers", "quasi_identifiers", "sensitive", "other", "semantics", "person")
+    roles = (
+        "identifiers",
+        "quasi_identifiers",
+        "sensitive",
+        "other",
+        "semantics",
+        "person",
+        "unit",
+    )
     return {role: schema[role] for role in roles if role in schema}
 
 
@@ -228,13 +286,14 @@ def _learned(filled: list[dict[str, Any]], required: Any) -> list[dict[str, Any]
 def _before(
     table: Any,
     policy: Any,
-    known: Certificate,
+    published: Published,
     rules: Policy,
     folder: Path,
     queries: int,
     seed: int,
 ) -> dict[str, Any]:
     """What was so of the table, and what the release keeps of it."""
+    known = published.certificate
     microdata = table
     if not isinstance(table, Microdata):
         rules_of_table = None if policy is None else Policy.of(policy)
@@ -247,7 +306,6 @@ def _before(
             "made of"
         )
     raw = Release.from_schema(microdata.source, replace(microdata.schema, group=None))
-    published = open_published(folder, microdata.schema)
     return {
         "before": audit(raw, rules, name=microdata.name),
         "utility": utility_report(published, microdata, queries=queries, seed=seed),

@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.errors import OutputError
-from foreknow.scratch import CONTENT, create, note_beside, scratch_folder, sweep
+from foreknow.scratch import (
+    CONTENT,
+    UNFINISHED,
+    create,
+    make_private,
+    note_beside,
+    scratch_folder,
+    sweep,
+)
 
 
 def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
@@ -67,7 +75,8 @@ def whole_folders(path: str | Path, kept: str | Path) -> Iterator[tuple[Path, Pa
         with _clear_errors(own_target):
             own = opened.enter_context(_aside(own_target.absolute().parent))
         whole.mkdir()
-        own.mkdir(0o700)
+        whole.chmod(whole.stat().st_mode | 0o700)  # we must look into it, whatever the umask says
+        make_private(own)
         yield whole, own
         for file in own.rglob("*"):
             file.chmod(0o700 if file.is_dir() else 0o600)
@@ -75,17 +84,28 @@ def whole_folders(path: str | Path, kept: str | Path) -> Iterator[tuple[Path, Pa
             if file.is_file():
                 with file.open("rb") as written:
                     os.fsync(written.fileno())
-        note_beside(whole, own, own_target)
+        name_both(whole.parent, (whole, target), (own, own_target))
+
+
+def name_both(folder: Path, release: tuple[Path, Path], kept: tuple[Path, Path]) -> None:
+    """Give two folders their names, of which the first lies in a scratch folder: both or neither.
+
+    What is kept is named first. Killed between, it is removed by the next sweep.
+    """
+    (whole, target), (own, own_target) = release, kept
+    try:
+        note_beside(folder, whole, own, own_target)
         for each in (target, own_target):
-            if each.exists():
+            if each.exists() or each.is_symlink():
                 raise OutputError(f"{str(each)!r} appeared meanwhile; nothing was written")
-        try:
-            own.rename(own_target)
-            whole.rename(target)
-        except BaseException:
-            if whole.exists() and not own.exists():
-                own_target.rename(own)
-            raise
+        own.rename(own_target)
+        whole.rename(target)
+    except BaseException:
+        if whole.exists() and not own.exists():
+            own_target.rename(own)
+        raise
+    finally:
+        ((own if own.exists() else own_target) / UNFINISHED).unlink(missing_ok=True)
 
 
 @contextmanager

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
+import stat
 import tempfile
 import time
 from contextlib import suppress
@@ -21,8 +23,10 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 PREFIX, _NAME = ".foreknow-", re.compile(r"\.foreknow-[a-z0-9_]{8}")
-LOCK, CONTENT, BESIDE = "lock", "whole", "beside"
+LOCK, CONTENT, BESIDE, UNFINISHED = "lock", "whole", "beside", ".unfinished"
 _MARK = b"written aside by foreknow\n"
+_NONCE = re.compile(r"[0-9a-f]{32}")
+_MOST_BYTES = 1 << 14
 _LONG = 60  # seconds in which a process that lives has put its lock into its folder
 
 
@@ -32,12 +36,17 @@ def scratch_folder(parent: Path) -> tuple[Path, int]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)).absolute()
         try:
+            folder.chmod(0o700)  # whatever the umask takes away
             lock = create(folder / LOCK, 0o600)
         except FileNotFoundError:
             continue  # swept in this very moment, since it was empty and the clock was set
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         try:
             held = _hold(lock)
             if held and (folder / LOCK).exists():
+                (folder / LOCK).chmod(0o600)
                 os.write(lock, _MARK)
                 return folder, lock
             if held is None:  # no locks here: without our mark nobody sweeps it
@@ -62,11 +71,21 @@ def _hold(lock: int) -> bool | None:
     return True
 
 
-def note_beside(content: Path, moved: Path, target: Path) -> None:
-    """Note what gets its name just before `content` does: if we die between, it is removed."""
-    about = moved.lstat()
-    note = f"{about.st_dev} {about.st_ino} {target.absolute()}"
-    (content.parent / BESIDE).write_text(note, "utf-8")
+def make_private(folder: Path) -> None:
+    """Make a folder, unless it is there, that we and nobody else can look into: by any umask."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    folder.chmod(0o700)
+
+
+def note_beside(folder: Path, whole: Path, moved: Path, target: Path) -> None:
+    """Note in our folder that `moved` gets its name just before `whole`, which lies in it, does.
+
+    If we die between, it is removed. It is known by a nonce that is put into it, and into the note.
+    """
+    nonce = secrets.token_hex(16)
+    (moved / UNFINISHED).write_text(nonce, "utf-8")
+    note = f"{nonce}\n{whole.relative_to(folder).as_posix()}\n{target.absolute()}"
+    (folder / BESIDE).write_text(note, "utf-8")
 
 
 def sweep(parent: Path) -> None:
@@ -89,25 +108,52 @@ def _sweep_one(folder: Path) -> None:
         folder.rmdir()
     if LOCK not in held or held - {LOCK, CONTENT, BESIDE}:
         return
-    lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
+    lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        if _hold(lock):
+        if stat.S_ISREG(os.fstat(lock).st_mode) and _hold(lock):
             mark = os.read(lock, len(_MARK) + 1)
             if mark == _MARK or (not mark and CONTENT not in held):
-                if {CONTENT, BESIDE} <= held:
-                    _remove_beside(folder / BESIDE)
+                if BESIDE in held:
+                    _settle_beside(folder)
                 shutil.rmtree(folder)
     finally:
         os.close(lock)
 
 
-def _remove_beside(note: Path) -> None:
-    """Remove the very folder that was given its name, though what belongs to it was not."""
+def _settle_beside(folder: Path) -> None:
+    """Remove the folder that was given its name, though what belongs to it was not.
+
+    An archive that somebody else packed can bring a note and its nonce, so neither is enough: the
+    folder lies beside ours, and all in it is of the time between our lock and the note, when it was
+    filled. What was there before an archive was unpacked is older, and what came later newer.
+    """
     with suppress(OSError, ValueError):
-        device, inode, path = note.read_text("utf-8").split(" ", 2)
-        about = os.lstat(path)
-        if (about.st_dev, about.st_ino, about.st_uid) == (int(device), int(inode), os.geteuid()):
-            shutil.rmtree(path)
+        note, noted = _read_own(folder / BESIDE)
+        nonce, whole, path = note.split("\n", 2)
+        target = Path(path)
+        carried, _ = _read_own(target / UNFINISHED)
+        if _NONCE.fullmatch(nonce) is None or carried != nonce or target.is_symlink():
+            return
+        if not target.is_absolute() or not target.parent.samefile(folder.parent):
+            return
+        if not (folder / whole).exists():
+            (target / UNFINISHED).unlink()  # both have their names
+            return
+        began = (folder / LOCK).lstat().st_ctime_ns
+        if all(began <= each.lstat().st_ctime_ns <= noted for each in target.rglob("*")):
+            shutil.rmtree(target)
+
+
+def _read_own(path: Path) -> tuple[str, int]:
+    """A small file of ours and when it was last changed; never what blocks, such as a pipe."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        about = os.fstat(file)
+        if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid():
+            raise ValueError(f"{str(path)!r} is no file of ours")
+        return os.read(file, _MOST_BYTES).decode("utf-8"), about.st_ctime_ns
+    finally:
+        os.close(file)
 
 
 def create(path: Path, mode: int) -> int:

@@ -187,8 +187,8 @@ def test_a_set_that_means_nothing_is_refused(given, message):
 @pytest.mark.parametrize(
     ("any_of", "message"),
     [
-        (["A", "X"], r"any_of: nobody in the table has the sensitive value 'X'"),
         (["A", "B", "C", "D"], "any_of names every sensitive value"),
+        (["A", "B*", "C*", "D*"], "any_of names every sensitive value"),
     ],
 )
 def test_a_set_that_does_not_fit_the_table_is_refused(any_of, message):

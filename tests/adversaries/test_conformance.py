@@ -36,10 +36,9 @@ from foreknow.criteria import registry as criteria
 from foreknow.errors import InputError, InternalError, UnsupportedError
 from foreknow.policy.ledger import Part, PolicyLedger
 
-# An estimate promises less: see test_learned.py.
-ADVERSARIES = [kind for kind in registry.ADVERSARIES if not getattr(kind, "estimates", False)]
+ADVERSARIES = registry.ADVERSARIES
 # Those that read labels need more than bags: see tests/test_population.py.
-CRITERIA = tuple(kind for kind in criteria.CRITERIA if not getattr(kind, "by_labels", False))
+CRITERIA = tuple(kind for kind in criteria.CRITERIA if getattr(kind, "searched", True))
 
 SEMANTICS = ["single", "set", "multiset"]
 LETTERS = "abcdz"

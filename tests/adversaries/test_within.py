@@ -20,7 +20,6 @@ from tests.oracle.windows import windows_of, worst_of_windows
 
 import foreknow as fk
 from foreknow.adversaries.facts import windows as kernel
-from foreknow.verifier import facts, windows
 from foreknow.verifier.verify import Written, verify
 
 MOST = (2, 2, 2)
@@ -391,7 +390,7 @@ def test_what_is_published_holds_by_a_plain_reading_of_the_files(
         inside = [v for v in begin if in_words(claimed.value)[0] <= v <= in_words(claimed.value)[1]]
         assert one_by_one(bags, adversary, [inside]) == claimed.exact
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
-    assert certificate["version"] == 6
+    assert certificate["version"] == 1
     assert certificate["findings"][0]["exact"] == str(claimed.exact)
     assert not certificate["minimal"]
 
@@ -414,7 +413,6 @@ def published(tmp_path_factory):
         ('"within": 5000', '"within": "a lot"', "cannot be read"),
         ('"within": 5000', '"within": "30 days"', "cannot be read for these values"),
         ('"within": 5000', '"within": 5000, "any_of": ["1"]', "two of"),
-        ('"version": 6', '"version": 5', "from version 6 on"),
     ],
 )
 def test_a_certificate_that_says_another_width_is_refused(old, new, message, published):
@@ -453,9 +451,6 @@ def test_the_verifier_finds_the_same_by_a_way_of_its_own(bags, within, amounts):
     low, high = in_words(finding.value)
     inside = [value for value in counts.values if low <= value <= high]
     assert one_by_one(bags, fk.Facts(*amounts), [inside]) == finding.probability
-    with mock.patch.object(windows, "_AT_ONCE", 1), mock.patch.object(facts, "NEAR", 1e9):
-        # one group after the other, and every window settled with fractions
-        assert verify(written, asked.to_dict()["require"]) == [finding]
 
 
 # ---- the policy, and what is refused --------------------------------------------------------

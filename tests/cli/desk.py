@@ -17,16 +17,21 @@ Fay,61,f,cold
 Gus,60,m,cold
 Hal,61,m,flu
 """
-POLICY = """[schema]
+# Of a sex there are few.
+LABELS = """
+[publish]
+labels = { sex = "exact" }
+"""
+POLICY = f"""[schema]
 identifiers = ["name"]
 quasi_identifiers = ["age", "sex"]
 sensitive = "disease"
 
 [[require]]
 values = ["flu"]
-facts = { l = 0, k = 0, m = 0 }
+facts = {{ l = 0, k = 0, m = 0 }}
 below = 0.9
-"""
+{LABELS}"""
 
 
 class Desk:

@@ -86,6 +86,29 @@ def test_a_prior(asking, desk):
     assert rows(out) == ["Tom AIDS 4.8% (1/21) 9.1% (1/11)"]
 
 
+def test_a_label_of_the_policys_hierarchy_is_any_of_the_values_below_it(asking, desk):
+    desk.put("h.csv", "AIDS;serious;*\nCancer;serious;*\nFlu;Flu;*\n")
+    desk.put(
+        "policy.toml",
+        POLICY.replace("\n[[", '\n[schema.hierarchies]\ndisease = { file = "h.csv" }\n[['),
+    )
+    columns = ["--policy", "policy.toml", "--group", "gid"]
+    code, out, err = asking("-a", "Tom", "--any-of", "serious", columns=columns)
+    assert (code, err, rows(out)) == (0, "", ["Tom serious 50.0% (1/2) 50.0% (1/2)"])
+    said = ["Tom = serious", "Gary != serious"]
+    code, out, err = asking("-a", "Tom", "-v", "AIDS", *said, columns=columns)
+    assert (code, err) == (0, "")
+    assert "1. Tom = AIDS or Tom = Cancer" in out
+    assert "2. not (Gary = AIDS or Gary = Cancer)" in out
+    assert rows(out) == ["Tom AIDS 25.0% (1/4) 50.0% (1/2)"]
+    code, _, err = asking("-a", "Tom", "--any-of", "serous", columns=columns)
+    assert code == 2
+    assert "nobody in the release has the value 'serous'" in err
+    code, _, err = asking("-a", "Tom", "Tom = serious", "Tom = Flue", columns=columns)
+    assert code == 2
+    assert "did you mean 'Flu'" in err
+
+
 def test_the_policy_says_what_the_columns_are(asking, desk):
     desk.put("policy.toml", POLICY)
     by_policy = ["--policy", "policy.toml"]

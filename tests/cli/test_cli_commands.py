@@ -176,7 +176,7 @@ def test_help_and_version_are_printed(desk):
 
 def test_a_release_whose_formulas_were_disarmed_is_audited_as_it_was(desk):
     desk.put("table.csv", TABLE.replace("flu", "=flu"))
-    more = "[publish]\nescape_formulas = true\n"
+    more = "escape_formulas = true\n"
     desk.put("policy.toml", POLICY.replace('"flu"', '"=flu"') + more)
     for arguments in (
         desk.publish(),

@@ -60,7 +60,7 @@ def test_mistakes_are_named_as_in_memory(desk):
 
 
 RUNNER = """
-import os, signal, sys, time
+import os, signal, sys
 from foreknow.publishing import entries
 from foreknow.cli import main
 
@@ -73,7 +73,7 @@ def ended(parts, path, more=None):
         print(oct(path.parent.parent.stat().st_mode & 0o777), oct(path.stat().st_mode & 0o777))
         sys.stdout.flush()
         os.kill(os.getpid(), signal.{name})
-        time.sleep(30)
+        signal.pause()
     return found
 
 entries.write_in_parts = entries.write_parts = ended
@@ -92,7 +92,7 @@ def test_a_signal_while_a_counted_table_is_written_leaves_nothing(desk, call, na
         env={**os.environ, "PYTHONPATH": str(SOURCE), "TMPDIR": str(aside)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
         preexec_fn=heeded,
     )

@@ -15,6 +15,7 @@ below = 0.7
 
 [publish]
 method = "jump"
+labels = { sex = "exact" }
 
 [publish.jump]
 functions = ["age=1, sex=0", { age = 1 }, "age=*"]

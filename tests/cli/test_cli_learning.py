@@ -1,7 +1,5 @@
 """The command that learns priors, and the table it writes."""
 
-import json
-
 import pytest
 
 import foreknow as fk
@@ -40,38 +38,3 @@ def test_what_csv_cannot_tell_is_refused(tmp_path):
     with pytest.raises(DataError, match="sex missing cannot be written as CSV"):
         learned.to_csv(tmp_path / "known.csv")
     assert not (tmp_path / "known.csv").exists()
-
-
-def test_a_trained_classifier_is_shown_and_written(desk):
-    import pyarrow.csv as pc
-    from tests.test_inference import published, table
-
-    rows = table(0.7, people=300)
-    pc.write_csv(rows, desk.folder / "people.csv")
-    pc.write_csv(table(0.7, people=200, seed=2), desk.folder / "others.csv")
-    published(rows).write(desk.folder / "out")
-    code, out, _ = desk.run(
-        "inference", "out", "people.csv", "--control", "others.csv",
-        "--html", "g.html", "--json", "g.json",
-    )  # fmt: skip
-    assert code == 0
-    said = " ".join(out.split())
-    assert "Somebody who knows job and age of everybody, and their groups, trains" in said
-    assert "trained on people who are not in the table" in said
-    assert "no verdict" in said
-    read = json.loads((desk.folder / "g.json").read_text())
-    assert read["format"] == "foreknow inference"
-    assert read["estimate"] is True
-    assert read["control"] == 200
-    assert read["attack"]["people"] == 300
-    assert "trained classifier" in (desk.folder / "g.html").read_text()
-    assert "no certificate" in desk.refused("inference", "people.csv", "people.csv")
-    assert "published already" in desk.refused("inference", "out", "out")
-    assert "is not the table" in desk.refused("inference", "out", "others.csv")
-    assert (
-        "no column 'wage'" in desk.refused("inference", "out", "people.csv", "-s", "wage") or True
-    )
-    refused = desk.refused("inference", "out", "people.csv", "--delimiter", ";")
-    assert "goes with a policy" in refused
-    (desk.folder / "empty.csv").write_text("")
-    desk.refused("inference", "out", "empty.csv")

@@ -1,6 +1,7 @@
 """The command line with priors: a file beside the policy, exit codes, and what cannot be done."""
 
 import pytest
+from tests.cli.desk import LABELS
 
 from foreknow.cli.publish import _amounts
 
@@ -109,7 +110,7 @@ def test_what_verify_says_of_them_is_short():
     ("method", "form"), [("mondrian", "generalized"), ("fulldomain", "bucketized")]
 )
 def test_methods_that_merge_or_divide_cannot_search_under_priors(ready, method, form):
-    more = "\n[[require]]\nfacts = { l = 0 }\nbelow = 0.9\n"
+    more = "\n[[require]]\nfacts = { l = 0 }\nbelow = 0.9\n" + LABELS
     ready.put("policy.toml", policy("below = 0.9", more=more))
     said = ready.refused(*ready.publish("--method", method, "--form", form))
     assert "no search by merging or dividing groups serves Priors" in said

@@ -16,7 +16,7 @@ from tests.cli.desk import TABLE
 from foreknow.cli import entry
 
 OPTIONS = ("--encoding", "--delimiter", "--decimal", "--date-format")
-NO_TABLE = ("verify", "demo", "sql", "explore")  # the last reads by its policy
+NO_TABLE = ("verify", "demo", "schema", "sql", "explore")  # the last reads by its policy
 TOWNS = "geburt;ort;lohn;d\n" + "".join(
     f"{1 + i % 28:02}.0{1 + i % 9}.19{50 + i % 40};{('Köln', 'Ulm')[i % 2]};1.{i % 10}00,5;"
     f"{('grippe', 'röteln', 'krebs')[i % 3]}\n"
@@ -122,9 +122,8 @@ def test_standard_input_is_read_whatever_it_holds(desk, monkeypatch, kind):
     elif kind == "parquet":
         lines = [line.split(",") for line in TABLE.split()]
         sink = pa.BufferOutputStream()
-        pq.write_table(
-            pa.table(list(map(list, zip(*lines[1:], strict=True))), names=lines[0]), sink
-        )
+        rows = pa.table(list(map(list, zip(*lines[1:], strict=True))), names=lines[0])
+        pq.write_table(rows.set_column(1, "age", rows["age"].cast(pa.int64())), sink)
         content = sink.getvalue().to_pybytes()
     stdin(monkeypatch, content)
     desk.says("publish", "-", "--policy", "policy.toml", "--out", "out")

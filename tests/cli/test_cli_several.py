@@ -25,6 +25,9 @@ person = "pid"
 [[require]]
 facts = { l = 1 }
 below = 0.9
+
+[publish]
+labels = { sex = "exact" }  # of a sex there are few
 """
 HELD = {"Ann": ["flu", "cold"], "Bob": [], "Cid": ["cold"], "Dora": ["flu"]}
 

@@ -25,7 +25,7 @@ below = 0.95
 k_anonymity = 2
 """
 APART = '\n[publish]\nunlinked = ["=pay"]\n'
-SHUFFLED = "Within each group =pay is shuffled, by the publisher's word: a table does not show it."
+SHUFFLED = "Within each group =pay is shuffled, by the publisher's word: values do not show it."
 ASSUMED = "A requirement on =pay assumes that nobody knows the ill or job of anybody."
 
 
@@ -65,25 +65,15 @@ def test_columns_published_apart_rest_on_the_publishers_word(town):
         assert known["publish"]["unlinked"] == ["=pay"]
 
 
-def test_a_forged_claim_that_a_column_was_shuffled_changes_words_alone(town):
+def test_a_forged_claim_that_a_column_was_shuffled_is_refused(town):
     town.says("publish", "town.csv", "-p", "town.toml", "-o", "out", "--seed", "1")
-    before = town.says("verify", "out")
     path = town.folder / "out/certificate.json"
     forged = json.loads(path.read_text())
     forged["policy"]["publish"]["unlinked"] = ["=pay"]
     path.write_text(json.dumps(forged))
     code, _, err = town.run("verify", "out")
     assert code == 1
-    assert "scope: assumed is" in err
-    del forged["scope"]["assumed"]
-    forged["scope"] |= {"shuffled": ["=pay"], "beside": []}
-    path.write_text(json.dumps(forged))
-    code, out, err = town.run("verify", "out")
-    said = " ".join((out + err).split())
-    assert code == 1 or SHUFFLED in said
-    if code == 0:  # the bound is that of an adversary who knows the column all the same
-        worst = before.split("=pay and job of everybody: at most ")[1].split()[0]
-        assert f"=pay and job of everybody: at most {worst} " in said
+    assert "must be called '=pay_shuffled'" in err
 
 
 def test_a_skyline_curves_and_answers_say_what_is_known(town):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 import threading
 from contextlib import contextmanager
@@ -14,8 +15,8 @@ pytest.importorskip("starlette", reason="pip install foreknow[explore]")
 import foreknow as fk
 from foreknow import sample
 from foreknow.explore.publish import Press
-from foreknow.explore.security import HOST, Guard, Keys
-from foreknow.explore.server import application
+from foreknow.explore.security import HOST, SECRET, Guard, Keys
+from foreknow.explore.server import application, settings_of
 from foreknow.explore.session import Session
 
 PORT = 8888
@@ -42,12 +43,14 @@ class Browser:
     """What a browser would send: its own host, its cookie, its origin where it changes things."""
 
     def __init__(self, guard):
-        self.guard, self.cookie = guard, None
+        self.guard, self.cookie, self.secret = guard, None, None
 
     def ask(self, path, method="GET", body=None, host=OWN, **headers):
         given = {"host": host, **{k.replace("_", "-"): v for k, v in headers.items()}}
         if self.cookie is not None:
             given.setdefault("cookie", self.cookie)
+        if self.secret is not None:
+            given.setdefault(SECRET, self.secret)
         content = b"" if body is None else json.dumps(body).encode()
         if method not in ("GET", "HEAD"):
             given.setdefault("origin", f"http://{OWN}")
@@ -88,6 +91,7 @@ class Browser:
     def enter(self, keys):
         answer = self.ask(f"/?token={keys.token}")
         self.cookie = answer.headers.get("set-cookie", "").partition(";")[0]
+        self.secret = re.search(r'data-secret="([\w-]{40,})"', answer.text)[1]
         return answer
 
 
@@ -165,7 +169,7 @@ def serving(session):
     port = place.getsockname()[1]
     press = Press(session)
     guard = Guard(application(session, press), keys, port)
-    server = uvicorn.Server(uvicorn.Config(guard, log_level="critical", lifespan="off", ws="none"))
+    server = uvicorn.Server(settings_of(guard))
     thread = threading.Thread(
         target=lambda: asyncio.run(server.serve(sockets=[place])), daemon=True
     )
@@ -186,14 +190,13 @@ class View:
         self.base, self.said = base, []
         self.context = chromium.new_context(viewport={"width": 1280, "height": 900}, **options)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(90_000)
         self.page.on("console", self._note)
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("dialog", lambda dialog: (self.said.append("dialog"), dialog.dismiss()))
 
     def _note(self, message):
-        # Plotly brings styles for maps, which the policy of the page keeps out.
-        if message.type == "error" and "Applying inline style" not in message.text:
+        if message.type == "error":
             self.said.append(message.text)
 
     def open(self, path):

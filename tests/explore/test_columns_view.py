@@ -1,7 +1,12 @@
 """The columns view: roles, hierarchies, values that these do not cover."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 from tests.explore.conftest import Place
+
+from foreknow.explore.session import Session
 
 HEAD = "name,age,zip,day,ill\n"
 ROWS = [
@@ -89,3 +94,49 @@ def test_a_release_has_no_roles_to_set(inside):
 def test_wrong_changes_are_refused(browser):
     for body in ({"column": "age"}, {"column": "x", "role": "other"}, {"column": 1, "role": []}):
         assert browser.post("/api/columns/settled", body).status == 400
+
+
+def test_columns_are_read_by_the_spellings_of_the_policy(tmp_path):
+    rows = [row.replace(",2024", ",k. A.,2024") if i % 9 else row.replace(",2024", ",7,2024")
+            for i, row in enumerate(ROWS)]  # fmt: skip
+    head = HEAD.replace("zip", "zip,visits")
+    (tmp_path / "t.csv").write_text(head + "\n".join(rows), encoding="utf-8")
+    place = Place(tmp_path, tmp_path / "t.csv")
+    browser = place.browser()
+    text = browser.ask("/api/policy").json["text"]
+    assert 'missing = ["k. A."]' in text
+    visits = column(browser.ask("/api/columns").json, "visits")
+    assert (visits["kind"], visits["nulls"]) == ("number", "71")
+    draft = place.session.draft("t.csv")
+    place.session.set_policy("t.csv", draft.saying(text.replace('missing = ["k. A."]', "")))
+    visits = column(browser.ask("/api/columns").json, "visits")
+    assert (visits["kind"], visits["nulls"]) == ("text", "0")
+
+
+def test_a_release_has_no_columns_to_say_anything_of(inside):
+    body = {"of": "out", "column": "zip", "hierarchy": {"mask": 5}}
+    for path in ("preview", "settled"):
+        answer = inside.post(f"/api/columns/{path}", {**body, "role": "other"})
+        assert answer.status == 400
+        assert "published already" in answer.json["error"]
+
+
+def test_one_of_several_tables_is_opened_by_its_name(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "clinic.sqlite")) as database:
+        for name in ("stays", "staff"):
+            database.execute(f"CREATE TABLE {name} (age INTEGER, ill TEXT)")
+            database.executemany(f"INSERT INTO {name} VALUES (?, ?)", [(20, "a"), (30, "b")] * 9)
+        database.commit()
+    browser = Place(tmp_path).browser()
+    assert "clinic.sqlite?table=staff" in browser.ask("/api/columns?of=clinic.sqlite").json["error"]
+    chosen = "of=clinic.sqlite?table=stays"
+    assert browser.ask(f"/api/columns?{chosen}").json["rows"] == 18
+    assert browser.ask(f"/api/policy?{chosen}").status == 200
+    for wrong in ("clinic.sqlite?table=x", "../clinic.sqlite?table=stays", "x.sqlite?table=stays"):
+        assert browser.ask(f"/api/columns?of={wrong}").status == 400
+    given = Session(tmp_path, tmp_path / "clinic.sqlite?table=stays")
+    assert given.first == "clinic.sqlite?table=stays"
+    other = tmp_path / "other"
+    other.mkdir()
+    given = Place(other, tmp_path / "clinic.sqlite?table=stays").browser()
+    assert given.ask("/api/columns").json["rows"] == 18

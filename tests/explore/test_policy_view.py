@@ -12,6 +12,15 @@ from foreknow.explore.policy import changed, line_of
 from foreknow.explore.session import Session
 
 
+def test_a_policy_of_up_to_a_megabyte_is_typed(browser):
+    text = browser.ask("/api/policy").json["text"]
+    long = text + "# long\n" * 50_000
+    assert browser.post("/api/policy/written", {"text": long}).json["mistake"] is None
+    answer = browser.post("/api/policy/written", {"text": "#" * (2 << 20)})
+    assert "at most 1 MB" in answer.json["error"]
+    assert browser.post("/api/policy/written", {"text": text}).status == 200
+
+
 @pytest.fixture
 def browser(folder):
     place = Place(folder, folder / "hospital.csv", folder / "policy.toml")
@@ -74,7 +83,18 @@ def test_it_is_written_into_the_folder_and_replaces_nothing_else(tmp_path, folde
     assert browser.post("/api/policy/saved", {"file": "policy.toml"}).status == 200
     assert 'below = "1/3"' in (tmp_path / "policy.toml").read_text("utf-8")
     (tmp_path / "other.toml").write_text("kept", encoding="utf-8")
-    for name in ("other.toml", "../x.toml", "hospital.csv", ".x.toml", "a/b.toml", "", 5, None):
+    devices = ["CON.toml", "nul.toml", "Com1.x.toml", "LPT¹.toml", "aux .toml"]
+    for name in (
+        *devices,
+        "other.toml",
+        "../x.toml",
+        "hospital.csv",
+        ".x.toml",
+        "a/b.toml",
+        "",
+        5,
+        None,
+    ):
         assert browser.post("/api/policy/saved", {"file": name}).status == 400, name
     assert browser.post("/api/policy/saved", {"file": "new.toml"}).json["file"] == "new.toml"
     assert (tmp_path / "other.toml").read_text("utf-8") == "kept"

@@ -1,6 +1,9 @@
 """The publish view: made in a process of its own, cancelled, compared, written."""
 
 import os
+import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -10,6 +13,7 @@ import foreknow as fk
 from foreknow.explore.publish import Press
 from foreknow.explore.server import application
 from foreknow.explore.session import Session
+from foreknow.output import write_whole
 
 
 @pytest.fixture
@@ -29,7 +33,7 @@ def browser(own):
     assert not [name for name in os.listdir(own) if name.startswith(".foreknow")]
 
 
-def waited(browser, seconds=90):
+def waited(browser, seconds=300):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         found = browser.ask("/api/publish/state").json
@@ -54,7 +58,7 @@ def test_a_release_is_made_compared_and_written(browser, own):
     assert rows["People"] == ["4,000", "4,000"]
     assert [cell["mood"] for cell in rows["Verdict"]] == ["unsafe", "safe"]
     assert rows["Against an adversary who knows the method"] == ["not judged"] * 2
-    for wrong in ("../out", "hospital.csv", ".x", "", None, "a/b", "x" * 200):
+    for wrong in ("../out", "hospital.csv", ".x", "CON", "nul.x", "", None, "a/b", "x" * 200):
         assert browser.post("/api/publish/write", {"trial": "1", "folder": wrong}).status == 400
     written = browser.post("/api/publish/write", {"trial": "1", "folder": "made"}).json
     assert written["trials"][0]["written"] == "made"
@@ -82,6 +86,48 @@ def test_that_nothing_is_safe_is_said_with_a_way_out(browser):
         assert browser.post("/api/publish/start", given).status == 400, given
 
 
+# Writes a release that was made, and is killed at one of the renames, before it or after it.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from foreknow.explore.publish import Made, Press, Trial
+from foreknow.explore.session import Session
+from foreknow.output import write_whole
+from foreknow.scratch import CONTENT
+
+press = Press(Session(Path()))
+press._aside = press._make_place()
+for place in (1, 2):
+    kept = press._aside[0] / CONTENT / f"release-{place}"
+    for folder in (kept, kept.with_name(kept.name + ".owner")):
+        folder.mkdir()
+        (folder / "file").touch()
+    press._trials.append(Trial(place, "table.csv", "mondrian", kept, made=Made(), state="made"))
+
+rename = Path.rename
+def killed(path, target):
+    if sys.argv[1] == "after":
+        rename(path, target)
+    if Path(target).name == "made":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if sys.argv[1] == "before":
+        rename(path, target)
+
+Path.rename = killed
+press.write({"trial": "1", "folder": "made"})
+"""
+
+
+@pytest.mark.parametrize(("when", "left"), [("before", []), ("after", ["made", "made.owner"])])
+def test_killed_while_it_is_written_it_is_there_as_a_whole_or_not_at_all(tmp_path, when, left):
+    killed = subprocess.run([sys.executable, "-c", KILLED, when], cwd=tmp_path, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert (tmp_path / "made.owner").is_dir()
+    write_whole(tmp_path / "next", "text")
+    assert sorted(os.listdir(tmp_path)) == [*left, "next"]
+    assert [os.listdir(tmp_path / name) for name in left] == [["file"]] * len(left)
+
+
 def test_a_release_is_not_published_again(inside):
     assert inside.ask("/api/publish?of=out").status == 400
     assert inside.post("/api/publish/start", {"of": "out", "method": "mondrian"}).status == 400
@@ -96,7 +142,7 @@ def test_from_a_table_to_a_folder_in_a_browser(chromium, own):
         page.wait_for_selector("#method option", state="attached")
         page.click("#start")
         page.wait_for_selector("#cancel:not([hidden])")
-        page.wait_for_selector("#folder-1", timeout=90_000)
+        page.wait_for_selector("#folder-1", timeout=300_000)
         page.wait_for_selector("#compared td")
         page.fill("#folder-1", "finished")
         page.keyboard.press("Enter")

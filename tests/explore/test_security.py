@@ -3,17 +3,29 @@
 import logging
 import os
 import re
+import shutil
+import signal
+import socket
+import stat
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
-from tests.explore.conftest import OWN, PORT, Browser, Place, serving
+from tests.explore.conftest import OWN, PORT, Browser, Place, View, serving
+from tests.signals import heeded
 
 import foreknow as fk
 from foreknow.cli import main
+from foreknow.explore.security import HOST, SECRET
 from foreknow.explore.security import inside as path_inside
+from foreknow.explore.server import _forward, serve
 from foreknow.explore.session import Draft, Session
 
 PAGES = ("/", "/release", "/api/choices", "/api/release", "/static/dom.js", "/nothing")
@@ -43,8 +55,8 @@ def test_a_token_is_exchanged_once_for_a_cookie_that_scripts_cannot_read(folder)
     token = place.keys.token
     first, second = place.browser(inside=False), place.browser(inside=False)
     answer = first.enter(place.keys)
-    assert answer.status == 303
-    assert answer.headers["location"] == "/"
+    assert answer.status == 200
+    assert 'data-target="/"' in answer.text
     cookie = answer.headers["set-cookie"]
     assert re.fullmatch(rf"foreknow-{PORT}=[\w-]{{40,}}; Path=/; HttpOnly; SameSite=Strict", cookie)
     assert first.ask("/api/choices").status == 200
@@ -66,8 +78,7 @@ def test_two_browsers_have_a_cookie_each(folder):
 def test_the_token_leads_nowhere_else(folder, path):
     place = Place(folder)
     answer = place.browser(inside=False).ask(f"http://{OWN}{path}?token={place.keys.token}")
-    if answer.status == 303:
-        assert re.fullmatch(r"/[\w%.:=-]*/?", answer.headers["location"])
+    assert re.search(r'data-target="/[\w%.:=-]*/?"', answer.text)
 
 
 # ---- from where ---------------------------------------------------------------------------------
@@ -108,6 +119,245 @@ def test_other_sites_cannot_load_parts(inside):
 def test_too_much_is_not_read(inside):
     for length in (str(1 << 40), "x", None):
         assert inside.post("/api/release/asked", {}, content_length=length).status == 413
+
+
+# ---- other users and programs of this machine ---------------------------------------------------
+
+
+def test_a_token_that_comes_again_is_said_loudly(folder):
+    said = []
+    place = Place(folder)
+    place.keys._warn = lambda: said.append("again")
+    token = place.keys.token
+    place.browser()
+    assert said == []
+    assert Browser(place.guard).ask("/?token=wrong").status == 403
+    assert said == []
+    late = Browser(place.guard).ask(f"/?token={token}")
+    assert (late.status, said) == (403, ["again"])
+    assert "If it was not you" in late.text
+
+
+def test_a_cookie_alone_asks_for_no_data(folder):
+    place = Place(folder, folder / "out")
+    owner, thief = place.browser(), Browser(place.guard)
+    thief.cookie = owner.cookie
+    body = {"about": "Tom", "statements": ""}
+    for secret in (None, "", "guessed", owner.cookie):
+        thief.secret = secret
+        for path in ("/api/choices", "/api/release", "/api/columns?of=hospital.csv"):
+            answer = thief.ask(path)
+            assert answer.status == 403
+            assert "hospital" not in answer.text
+        assert thief.post("/api/release/asked", body).status == 403
+        for path in ("/", "/?all=", "/columns", "/policy", "/publish", "/release", "/?token=x"):
+            answer = thief.ask(path)
+            assert answer.status in (200, 303)
+            for word in (owner.secret, "hospital", folder.name):
+                assert word not in answer.text + str(answer.headers)
+    other = place.browser()
+    thief.secret = other.secret  # of another browser
+    assert thief.ask("/api/choices").status == 403
+    assert owner.ask("/api/choices").status == 200
+
+
+class Lure(BaseHTTPRequestHandler):
+    """Another server of this machine: it keeps the cookies that browsers send to it."""
+
+    def do_GET(self):
+        self.server.stolen.append(self.headers.get("cookie"))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<p id=lured>")
+
+    def log_message(self, *_):
+        pass
+
+
+def test_another_server_of_this_machine_gets_a_cookie_that_opens_nothing(chromium, folder):
+    lure = ThreadingHTTPServer((HOST, 0), Lure)
+    lure.stolen = []
+    threading.Thread(target=lure.serve_forever, daemon=True).start()
+    with serving(Session(folder, folder / "out")) as (base, keys):
+        view = View(chromium, base)
+        view.open(f"/?token={keys.token}").wait_for_selector("#headline .sign")
+        view.page.goto(f"http://{HOST}:{lure.server_port}/")
+        view.page.wait_for_selector("#lured", state="attached")
+        cookie = next(filter(None, lure.stolen))
+        assert "foreknow-" in cookie
+        connection = HTTPConnection(base.removeprefix("http://"), timeout=30)
+        for path in ("/api/release", "/api/choices", "/api/columns?of=hospital.csv"):
+            connection.request("GET", path, headers={"cookie": cookie})
+            answer = connection.getresponse()
+            assert (answer.status, b"zip" in answer.read()) == (403, False)
+        view.context.close()
+    lure.shutdown()
+
+
+def test_a_tab_of_an_open_page_is_let_in_and_a_strange_one_says_what_to_do(chromium, folder):
+    with serving(Session(folder, folder / "out")) as (base, keys):
+        view = View(chromium, base)
+        view.open(f"/?token={keys.token}").wait_for_selector("#headline .sign")
+        tab = view.context.new_page()
+        tab.goto(base + "/columns?of=hospital.csv")
+        tab.wait_for_selector("#columns td")
+        tab.reload()
+        tab.wait_for_selector("#columns td")
+        for page in (view.page, tab):
+            page.goto("about:blank")
+        late = view.context.new_page()
+        late.goto(base + "/columns?of=hospital.csv")
+        late.wait_for_selector("#trouble:not([hidden])")
+        assert "Open the address" in late.inner_text("#trouble")
+        late.goto(f"{base}/columns?of=hospital.csv&token={keys.token}")
+        late.wait_for_selector("#columns td")
+        assert "token" not in late.url
+        view.context.close()
+
+
+def test_the_address_is_in_no_list_of_processes(chromium, folder, monkeypatch):
+    """A browser is given a file of ours only, which leads on."""
+    opened = []
+
+    def browser(address):
+        path = Path(unquote(urlsplit(address).path))
+        opened.append((address, path, stat.S_IMODE(path.stat().st_mode)))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("webbrowser.open", browser)
+    said = []
+    with pytest.raises(KeyboardInterrupt):
+        serve(Session(folder), None, True, said.append, said.append)
+    ((address, path, mode),) = opened
+    assert address.startswith("file:///")
+    assert "token" not in address
+    assert mode == 0o600
+    assert not path.exists()
+    with serving(Session(folder, folder / "out")) as (base, keys):
+        view = View(chromium, base)
+        path = _forward(f"{base}/?token={keys.token}")
+        view.page.goto(path.as_uri())
+        view.page.wait_for_selector("#headline .sign")
+        assert view.said == []
+        view.context.close()
+        path.unlink()
+
+
+@pytest.fixture
+def alone(folder):
+    """The command in a process of its own that may hold few files; and what it prints."""
+    resource = pytest.importorskip("resource")
+    few = (256, 256)
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "foreknow.cli", "explore", "out", "--no-browser"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: (heeded(), resource.setrlimit(resource.RLIMIT_NOFILE, few)),
+    )
+    said = b""
+    while b"Ctrl-C" not in said:
+        said += process.stdout.readline()
+    host, token = re.search(rb"http://([\d.:]+)/\?token=(\S+)", said).groups()
+    yield process, host.decode(), token.decode()
+    process.kill()
+    process.communicate()
+
+
+def test_requests_that_are_never_finished_keep_nobody_out(alone):
+    process, host, token = alone
+    name, _, port = host.partition(":")
+    held = []
+    for _ in range(600):
+        each = socket.create_connection((name, int(port)), timeout=30)
+        each.sendall(b"GET / HTTP/1.1\r\nHost: ")
+        held.append(each)
+    connection = HTTPConnection(host, timeout=30)
+    connection.request("GET", f"/?token={token}")
+    assert connection.getresponse().status == 200
+    for each in held:
+        each.close()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert b"Traceback" not in said
+    assert len(said) < 1000
+
+
+def test_a_request_without_a_cookie_has_a_deadline(folder, monkeypatch):
+    monkeypatch.setattr("foreknow.explore.security._STRANGER", 0.2)
+    with serving(Session(folder)) as (base, _):
+        name, _, port = base.removeprefix("http://").partition(":")
+        each = socket.create_connection((name, int(port)), timeout=30)
+        each.sendall(b"GET / HTTP/1.1\r\n")
+        with suppress(ConnectionResetError):
+            assert each.recv(10) == b""
+        each.close()
+
+
+def test_what_is_read_counts_and_not_what_was_announced(folder):
+    with serving(Session(folder)) as (base, keys):
+        host = base.removeprefix("http://")
+        cookie, secret = keys.exchange(keys.token)
+        connection = HTTPConnection(host, timeout=30)
+        connection.putrequest("POST", "/api/policy/written", skip_accept_encoding=True)
+        for key, value in {
+            "Origin": base,
+            "Cookie": f"foreknow-{host.partition(':')[2]}={cookie}",
+            SECRET: secret,
+            "Content-Length": "10",
+            "Transfer-Encoding": "chunked",
+        }.items():
+            connection.putheader(key, value)
+        connection.endheaders()
+        with suppress(OSError):
+            for _ in range(40):
+                connection.send(b"100000\r\n" + b" " * (1 << 20) + b"\r\n")
+            pytest.fail("40 MB were read")
+        with suppress(OSError):
+            assert connection.getresponse().status in (400, 413)
+
+
+def test_more_than_announced_is_not_read(folder):
+    """Whatever server is beneath: what comes is counted."""
+    place = Place(folder)
+    inside = place.browser()
+    answer = inside.post("/api/policy/written", {"text": "x" * (5 << 20)}, content_length="10")
+    assert answer.status == 413
+
+
+def test_links_out_of_the_folder_are_refused_inside_releases(tmp_path, folder):
+    here = tmp_path / "here"
+    for name in ("whole", "linked", "owned"):
+        shutil.copytree(folder / "out", here / name)
+    shutil.copytree(folder / "out.owner", tmp_path / "elsewhere")
+    (here / "linked" / "release.csv").rename(tmp_path / "outside.csv")
+    (here / "linked" / "release.csv").symlink_to(tmp_path / "outside.csv")
+    (here / "owned.owner").symlink_to(tmp_path / "elsewhere")
+    browser = Place(here).browser()
+    assert browser.ask("/api/release?of=whole").status == 200
+    body = {"about": "1", "statements": ""}
+    for name in ("linked", "owned"):
+        answer = browser.ask(f"/api/release?of={name}")
+        assert (answer.status, "link" in answer.json["error"]) == (400, True)
+        assert browser.post("/api/release/asked", {"of": name, **body}).status == 400
+
+
+@pytest.mark.parametrize("out", [">&-", "> /dev/full"])
+def test_the_address_is_said_where_somebody_reads_it(folder, out):
+    command = f"exec '{sys.executable}' -u -m foreknow.cli explore --no-browser {out}"
+    process = subprocess.Popen(["sh", "-c", command], cwd=folder, stderr=subprocess.PIPE)
+    said = b""
+    while b"Ctrl-C" not in said and (line := process.stderr.readline()):
+        said += line
+    process.kill()
+    process.communicate()
+    assert re.search(rb"http://127.0.0.1:\d+/\?token=\S", said)
+
+
+def test_without_any_place_for_the_address_it_ends(folder):
+    command = f"'{sys.executable}' -m foreknow.cli explore --no-browser >&- 2>&-"
+    done = subprocess.run(["sh", "-c", command], cwd=folder, timeout=60, check=False)
+    assert done.returncode == 2
 
 
 # ---- what a browser may do with it --------------------------------------------------------------
@@ -200,12 +450,13 @@ def test_nothing_of_a_table_is_logged(tmp_path, caplog, monkeypatch):
 def test_two_hundred_at_once_are_answered(folder):
     with serving(Session(folder, folder / "out")) as (base, keys):
         host = base.removeprefix("http://")
-        cookie = f"foreknow-{host.partition(':')[2]}={keys.exchange(keys.token)}"
+        cookie, secret = keys.exchange(keys.token)
+        headers = {"cookie": f"foreknow-{host.partition(':')[2]}={cookie}", SECRET: secret}
 
         def ask(number):
-            connection = HTTPConnection(host, timeout=60)
+            connection = HTTPConnection(host, timeout=300)
             path = f"/api/release/judged?requirement={1 + number % 2}&k={number % 7}"
-            connection.request("GET", path, headers={"cookie": cookie})
+            connection.request("GET", path, headers=headers)
             response = connection.getresponse()
             return response.status, response.read()
 
@@ -235,10 +486,10 @@ def test_it_listens_here_only_and_ends_with_its_terminal(folder):
     host, token = re.search(rb"http://([\d.:]+)/\?token=(\S+)", said).groups()
     connection = HTTPConnection(host.decode(), timeout=30)
     connection.request("GET", f"/?token={token.decode()}")
-    assert connection.getresponse().status == 303
+    assert connection.getresponse().status == 200
     assert host.startswith(b"127.0.0.1:")
     os.close(terminal)
-    process.wait(20)
+    process.wait(60)
     with pytest.raises(OSError):
         HTTPConnection(host.decode(), timeout=5).request("GET", "/")
 

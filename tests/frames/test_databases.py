@@ -1,7 +1,9 @@
 """What a database says otherwise than a file: collations, types of its own, views, passwords."""
 
 import sqlite3
+from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
 from tests.frames import postgres
@@ -9,6 +11,7 @@ from tests.frames.backends import bags
 from typer.testing import CliRunner
 
 import foreknow as fk
+from foreknow.cli import main as run_process
 from foreknow.cli.entry import app
 from foreknow.errors import DataError
 
@@ -98,6 +101,77 @@ def test_no_password_is_ever_said():
             generalized(f"{address}{'&' if '?' in address else '?'}table=t", "a")
         assert "geh" not in str(caught.value)
         assert "me" not in str(caught.value).split(" cannot be read")[0]
+
+
+SECRET = "TOPSECRETpw"
+ADDRESSES = [
+    f"postgresql://clinic:{who}"
+    for who in (
+        *(f"{SECRET}{odd}@127.0.0.1:9/med" for odd in ("", "/x", "#x", "?x", "[", "]", "%", "%zz")),
+        *(f"{SECRET}{odd}@127.0.0.1:9/med" for odd in ("'\" x", "//x", "\n", "?a=b", "%40", "\\")),
+        *(f"a@{SECRET}@127.0.0.1:9/med", f"{SECRET}@[::1/med", f"{SECRET}@127.0.0.1:bad/med"),
+        *(SECRET, f"x@127.0.0.1:9/med?password={SECRET}", f"x@127.0.0.1:9/med?table=a@{SECRET}"),
+    )
+]
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres", "PostgreSQL", "mysql"])
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_no_password_is_printed_whatever_it_holds(address, scheme, capfd, monkeypatch, tmp_path):
+    address = address.replace("postgresql", scheme)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("age,ill\n1,a\n")
+    for words in (
+        *(["init", address], ["explore", address], ["publish", address]),
+        *(["audit", "t.csv", "--policy", address], ["init", f"--sensitive={address}", "t.csv"]),
+        *(["risk", address, "--quasi-identifiers", "age"], ["verify", address]),
+    ):
+        monkeypatch.setattr("sys.argv", ["foreknow", *words])
+        with pytest.raises(SystemExit) as ended:
+            run_process()
+        said = "".join(capfd.readouterr())
+        assert SECRET not in said, said
+        assert ended.value.code == 2, said
+    for source in (address, Path(address)):
+        with pytest.raises(DataError) as caught:
+            generalized(source, "a")
+        error = caught.value
+        while error is not None:
+            assert SECRET not in str(error)
+            error = None if error.__suppress_context__ else error.__cause__ or error.__context__
+
+
+def test_what_is_printed_of_a_right_address_is_no_password(capfd, monkeypatch, tmp_path):
+    folder = postgres.server().split("host=%2F")[1].split("&")[0]
+    place = f"postgresql://tester:{SECRET}@%2F{folder}/postgres?password={SECRET}"
+    name = postgres.hold(pa.table({"age": [*range(9)] * 4, "ill": ["a", "b", "c", "d"] * 9}))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["foreknow", "init", f"{place}&table={name}"])
+    with pytest.raises(SystemExit) as ended:
+        run_process()
+    said = "".join(capfd.readouterr())
+    assert ended.value.code == 0, said
+    assert SECRET not in said
+    assert "foreknow publish postgresql://" in said
+    assert SECRET not in (tmp_path / "policy.toml").read_text()
+
+
+def test_a_name_that_two_tables_share_is_refused(made, tmp_path):
+    place = made("CREATE TABLE people (age int, ill text)")
+    schema = place("").rpartition("=")[2].rstrip(".")
+    with postgres.connection() as opened, opened.cursor() as cursor:
+        cursor.execute(f'CREATE TABLE public."{schema}.people" (age int, ill text)')
+        opened.commit()
+    both = f'"{schema}"."people" and "public"."{schema}.people"|"public"."{schema}.people" and'
+    with pytest.raises(DataError, match=both):
+        generalized(place("people"), "age")
+    with duckdb.connect(tmp_path / "a.duckdb") as opened:
+        opened.execute("CREATE SCHEMA clinic; CREATE TABLE clinic.people (age int, ill text)")
+        opened.execute('CREATE TABLE "clinic.people" (age int, ill text)')
+        opened.execute("CREATE TABLE other AS SELECT 1 AS age, 'a' AS ill")
+    with pytest.raises(DataError, match=r"two tables that are called 'clinic\.people'"):
+        generalized(f"{tmp_path}/a.duckdb?table=clinic.people", "age")
+    assert generalized(f"{tmp_path}/a.duckdb?table=other", "age").counts.n_people == 1
 
 
 def test_audit_and_publish_from_a_database(made, tmp_path):

@@ -6,12 +6,14 @@ import sys
 
 import duckdb
 import pandas as pd
+import pyarrow as pa
 import pytest
 from tests.frames.backends import bags
 from tests.frames.workbooks import COMPUTED, ERROR, UNCOMPUTED, write_workbook
 
 import foreknow as fk
 from foreknow.data.engines import open_table
+from foreknow.errors import DataError
 
 PEOPLE = [
     (34, "01234", dt.date(1990, 1, 2), "flu"),
@@ -131,7 +133,7 @@ def test_what_is_no_workbook_is_named(book, tmp_path):
 def test_without_the_extra_it_is_named(tmp_path, monkeypatch, name, module):
     (tmp_path / name).write_bytes(b"")
     monkeypatch.setitem(sys.modules, module, None)
-    refused(tmp_path / name, r'needs .*: pip install "foreknow\[files\]"')
+    refused(tmp_path / name, r'needs .*: pip install "\.\[files\]" in a clone')
 
 
 # ---- databases ---------------------------------------------------------------------------------
@@ -296,3 +298,71 @@ def test_a_transport_file_of_sas_is_read(stat, tmp_path):
 def test_a_broken_file_of_a_statistics_program_is_named(stat, tmp_path, ending):
     (tmp_path / f"people.{ending}").write_bytes(b"hello")
     refused(tmp_path / f"people.{ending}", rf"people\.{ending} cannot be read: ")
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        "CREATE VIEW people AS SELECT content ill, filename age FROM read_text('{}')",
+        "CREATE VIEW people AS SELECT content::VARCHAR ill, 1 age FROM read_blob('{}')",
+        "CREATE VIEW people AS SELECT * FROM read_csv('{}')",
+        "CREATE VIEW people AS SELECT * FROM '{}'",
+        "CREATE VIEW people AS SELECT file ill, 1 age FROM glob('{}')",
+        "CREATE MACRO m() AS TABLE SELECT * FROM '{}'; CREATE VIEW people AS SELECT * FROM m()",
+        "CREATE MACRO m() AS (SELECT content FROM read_text('{}'));"
+        "CREATE VIEW inner_view AS SELECT 1 age, m() ill;"
+        "CREATE VIEW people AS SELECT * FROM inner_view",
+    ],
+)
+def test_views_of_a_duckdb_file_that_reach_out_are_refused(tmp_path, view):
+    (tmp_path / "secret.csv").write_text("age,ill\n1,GEHEIM\n")
+    with duckdb.connect(tmp_path / "evil.duckdb") as opened:
+        opened.execute(view.format(tmp_path / "secret.csv"))
+        opened.execute("CREATE TABLE good AS SELECT 1 AS age, 'Flu' AS ill")
+    message = "evil.duckdb, table people is a view that reaches out of its file"
+    evil = f"{tmp_path}/evil.duckdb?table=people"
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    rules = fk.Policy([fk.Requirement(fk.KAnonymity(1))], schema)
+    for step in (
+        lambda: fk.suggest_policy(evil),
+        lambda: fk.audit(evil, rules),
+        lambda: fk.publish(evil, rules),
+        lambda: fk.publish(evil, rules, engine="duckdb"),
+    ):
+        with pytest.raises(DataError, match=message) as said:
+            step()
+        assert "GEHEIM" not in str(said.value)
+    good = f"{tmp_path}/evil.duckdb?table=good"
+    assert fk.publish(good, rules, engine="duckdb").release.counts.n_people == 1
+    assert fk.publish(good, rules).release.counts.n_people == 1  # the file is free again
+
+
+def test_views_of_a_duckdb_file_read_no_variable_of_python(tmp_path):
+    people = pa.table({"age": [1], "ill": ["GEHEIM"]})
+    with duckdb.connect(tmp_path / "evil.duckdb") as opened:
+        try:
+            opened.execute("CREATE VIEW people AS SELECT * FROM known")
+        except duckdb.Error:
+            opened.register("known", people)
+            try:
+                opened.execute("CREATE VIEW people AS SELECT * FROM known")
+            except duckdb.Error:
+                pytest.skip("DuckDB keeps no such view")
+    known = people
+    assert known is not None
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    with pytest.raises(DataError):
+        _ = fk.Microdata(tmp_path / "evil.duckdb", schema).n_people
+
+
+def test_a_duckdb_file_is_limited_and_spills_like_others(tmp_path):
+    with duckdb.connect(tmp_path / "big.duckdb") as opened:
+        opened.execute(
+            "CREATE TABLE t AS SELECT i age, repeat('x', 30) || i ill FROM range(200000) r(i)"
+        )
+    opened = open_table(tmp_path / "big.duckdb")
+    try:
+        fk.limit_memory("64MB")
+        assert len(opened.tally(["age", "ill"])[1]) == 200_000
+    finally:
+        fk.limit_memory(None)

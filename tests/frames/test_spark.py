@@ -14,10 +14,11 @@ import pytest
 from tests.test_publishing_engine import FACTS, HOSPITAL, patients
 
 import foreknow as fk
-from foreknow import sample
+from foreknow import randomness, sample
 from foreknow.data.engines import drawn
 from foreknow.data.engines.spark_table import SparkCounts, SparkTable
 from foreknow.publishing.members import named_release
+from foreknow.randomness import SecretGenerator
 
 pytest.importorskip("pyspark", reason="PySpark is absent")
 
@@ -151,7 +152,9 @@ def test_several_columns_apart_and_missing_values(session, tmp_path, at_home, fo
         if name != "release":
             assert rows_of(both[0]) == rows_of(both[1])
             continue
-        for columns in ([*labels, "disease"], [*labels, "drug"], [*labels, "city"]):
+        names = both[0].column_names
+        own = [n if n in names else f"{n}_shuffled" for n in ("disease", "drug", "city")]
+        for columns in ([*labels, name] for name in own):
             assert rows_of(both[0], columns) == rows_of(both[1], columns)
     if form == "generalized":
         assert owners(tmp_path / "out") == owners(tmp_path / "here")
@@ -187,9 +190,10 @@ def test_executors_need_not_have_foreknow(tmp_path):
 
     bag = drawn.Bag(pa.table({"ill": ["a", "b"]}), np.zeros(2, np.uint16), np.array([2, 1]))
     run = drawn.Run(pa.table({"age": ["30"]}), np.array([3]), [bag])
-    drawn.write_plan([run], tmp_path / "0.plan", bytes(drawn.SEED))
+    drawn.write_plan([run], tmp_path / "0.plan", SecretGenerator())
     (tmp_path / "token").write_text("this")
-    cloudpickle.register_pickle_by_value(drawn)
+    for sent in (drawn, randomness):
+        cloudpickle.register_pickle_by_value(sent)
     draw = drawn.by_part(tmp_path, lambda plan: drawn.draw(plan, ["age", "ill"], 1))
     (tmp_path / "work").write_bytes(cloudpickle.dumps(draw))
     asked = """

@@ -348,21 +348,22 @@ def test_sums_of_a_database_are_counts():
     assert release.counts.totals.tolist() == [10]
 
 
-def test_priors_and_what_is_learned_know_columns_of_the_tally():
+def test_priors_know_columns_of_the_tally():
     draw = random.Random(6)
     kinds = ["old", "young"], ["1"], ["a", "b", "c"], [1, 2], ["cook", "nurse"]
     rows = [dict(zip(NAMES, map(draw.choice, kinds), strict=True)) for _ in range(60)]
     table, tally = table_of(rows)
     priors = fk.Priors(pa.table(HALF | {"probability": [0.5, 0.5, 0.25, 0.75]}))
-    for adversary in (priors, fk.Learned(by=["job"])):
-        policy = fk.Policy([fk.Requirement(adversary, below="0.9", sensitive="pay")])
-        direct = fk.Release.from_generalized(
-            table, quasi_identifiers=["age"], sensitive=["pay", "ill"], other=["zip"]
-        )
-        counted = tallied(tally, group=["age"], sensitive=["pay", "ill"], other=["zip"])
-        one, other = (fk.audit(each, policy)._content() for each in (direct, counted))
-        for key in ("verdicts", "estimates", "exposed"):
-            assert one.get(key) == other.get(key)
+    policy = fk.Policy([fk.Requirement(priors, below="0.9", sensitive="pay")])
+    direct = fk.Release.from_generalized(
+        table, quasi_identifiers=["age"], sensitive=["pay", "ill"], other=["zip"]
+    )
+    counted = tallied(tally, group=["age"], sensitive=["pay", "ill"], other=["zip"])
+    one, other = (fk.audit(each, policy)._content() for each in (direct, counted))
+    for key in ("verdicts", "exposed"):
+        assert one.get(key) == other.get(key)
+    learned = fk.Learned(by=["job"])
+    assert learned.disclosures(direct)[1].to_dict() == learned.disclosures(counted)[1].to_dict()
 
 
 def test_a_tally_of_one_cell_each_is_exact():

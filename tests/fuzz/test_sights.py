@@ -13,10 +13,13 @@ from fractions import Fraction
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+import pytest
 from tests.fuzz.rounds import rounds
 
 import foreknow as fk
 from foreknow.errors import OutputError
+
+pytestmark = pytest.mark.usefixtures("tiny_tables")
 
 NAMES = (
     *("ill", "Ill", "pay, net", 'so "called"', "größe", "=sum", "-x", "'=y", "a b", "c\nd"),
@@ -77,7 +80,8 @@ def bare(text):
 def rows_of(path, escaped):
     """The rows of a file, by plain readers, as texts or None."""
     if path.suffix == ".parquet":
-        return [{k: text_of(v) for k, v in row.items()} for row in pq.read_table(path).to_pylist()]
+        rows = pq.read_table(path).to_pylist()
+        return [{named(k): text_of(v) for k, v in row.items()} for row in rows]
     header = pa.csv.read_csv(path, parse_options=PARSE).column_names
     options = pa.csv.ConvertOptions(
         column_types=dict.fromkeys(header, pa.string()),
@@ -86,7 +90,13 @@ def rows_of(path, escaped):
         quoted_strings_can_be_null=False,
     )
     rows = pa.csv.read_csv(path, parse_options=PARSE, convert_options=options).to_pylist()
-    return [{bare(k): bare(v) for k, v in r.items()} for r in rows] if escaped else rows
+    rows = [{bare(k): bare(v) for k, v in r.items()} for r in rows] if escaped else rows
+    return [{named(k): v for k, v in row.items()} for row in rows]
+
+
+def named(column):
+    """The name of the raw column, also of one that was shuffled."""
+    return column.removesuffix("_shuffled")
 
 
 PARSE = pa.csv.ParseOptions(newlines_in_values=True)
@@ -131,7 +141,8 @@ def one_round(chance, folder):
     file = chance.choice(("csv", "parquet"))
     escaped = file == "csv" and chance.random() < 0.7
     candidates = [*secrets, *others]
-    apart = chance.sample(candidates, chance.choice((0, 0, 1, len(candidates))))
+    movable = secrets if form == "bucketized" else candidates
+    apart = chance.sample(movable, chance.choice((0, 0, 1, len(movable))))
     required, asked = [], []
     for of in chance.sample(secrets, chance.randint(1, len(secrets))):
         beside = [name for name in candidates if name != of]
@@ -141,8 +152,9 @@ def one_round(chance, folder):
         ruled, below = chance.choice((0, 1)), chance.choice(("0.7", "0.95", "1"))
         required.append(fk.Requirement(fk.Facts(ruled), below=below, sensitive=of, knowing=knowing))
         asked.append((of, knowing, ruled, Fraction(below)))
-    if chance.random() < 0.3:
-        required.append(fk.Requirement(fk.KAnonymity(2)))
+    criterion = chance.choice((fk.KAnonymity, fk.GroupSize))(2) if chance.random() < 0.5 else None
+    if criterion is not None:
+        required.append(fk.Requirement(criterion))
     schema = fk.Schema(quasi_identifiers=known, sensitive=secrets, other=others)
     options = fk.PublishOptions(unlinked=apart, form=form, format=file, escape_formulas=escaped)
     policy = fk.Policy(required, schema, options)
@@ -163,6 +175,10 @@ def one_round(chance, folder):
             worst_of(bags_of(rows, divided(of, knowing, secrets, others, apart, form), of), ruled)
             >= below
             for of, knowing, ruled, below in asked
+        ) or (
+            form == "bucketized"
+            and isinstance(criterion, fk.KAnonymity)
+            and min(Counter(tuple(row[name] for name in known) for row in rows).values()) < 2
         ), "everybody in one group is safe"
         return False
     made.write(folder)

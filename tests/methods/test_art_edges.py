@@ -21,6 +21,8 @@ from foreknow.methods.art.limits import LimitTable
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import robust_groups
 
+pytestmark = pytest.mark.usefixtures("tiny_tables")
+
 READINGS = ("joint", "binary")
 TIMES = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
 SCHEMA = fk.Schema(quasi_identifiers=["p"], sensitive="d")

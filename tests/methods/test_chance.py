@@ -40,7 +40,7 @@ def drawn(method, microdata):
     with pytest.MonkeyPatch.context() as patch:
 
         def run(lots):
-            patch.setattr(np.random, "default_rng", lambda seed=None: lots)
+            patch.setattr("foreknow.randomness.SecretGenerator", lambda: lots)
             try:
                 return numbered(method.partition(microdata))
             except fk.NoSafeRelease:

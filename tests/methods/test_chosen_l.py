@@ -16,6 +16,8 @@ from typer.testing import CliRunner
 import foreknow as fk
 from foreknow.cli.entry import app
 
+pytestmark = pytest.mark.usefixtures("tiny_tables")
+
 VARIANTS = ["rda", "ria", "gda", "gsa"]
 FIVE = [*"abcde"] * 20
 HALVES = [*"a"] * 43 + [*"b"] * 20 + [*"c"] * 20 + [*"d"] * 17
@@ -107,7 +109,7 @@ def test_an_l_below_the_chosen_one_does_not_hold(kind):
 def test_a_limit_on_some_values_or_on_group_sizes_chooses_l_too():
     about = policy(facts(0, "0.3", values=["e"]), form="bucketized")
     assert fk.publish(people(FIVE), about, method=fk.Anatomy()).certificate.method["l"] == 4
-    sizes = policy(fk.Requirement(fk.KAnonymity(3)), form="bucketized")
+    sizes = policy(fk.Requirement(fk.GroupSize(3)), form="bucketized")
     assert fk.publish(people(FIVE), sizes, method=fk.Streamliner()).certificate.method["l"] == 3
 
 

@@ -222,18 +222,6 @@ def test_a_seed_is_noted():
     assert any(note.startswith("seeded") for note in made.certificate.notes)
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        fk.Requirement(fk.KMap(2, register(60))),
-    ],
-    ids=["k-map"],
-)
-def test_limits_that_are_not_worked_out_are_refused(asked):
-    with pytest.raises(PolicyError, match="what a refused cut tells"):
-        fk.publish(fk.Microdata(register(60), ROLES), fk.Policy([asked], ROLES), method="decoy")
-
-
 def test_other_tables_are_refused():
     policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/4")], ONE)
     with pytest.raises(NoSafeRelease, match="not even one group of all 4 people"):

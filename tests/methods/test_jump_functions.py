@@ -29,6 +29,8 @@ from foreknow.methods.jump import HALF, Jump, Naive, Safe
 from foreknow.methods.jump.functions import Function, default_nodes, least_group, settled
 from foreknow.methods.jump.secret import SecretChoice
 
+pytestmark = pytest.mark.usefixtures("tiny_tables")
+
 SCHEMA = fk.Schema(
     quasi_identifiers=["age", "sex", "zip"],
     sensitive="disease",

@@ -17,6 +17,8 @@ from foreknow.errors import UnsupportedError
 from foreknow.methods.jump import Jump, Naive, Safe
 from foreknow.methods.jump.secret import SecretChoice
 
+pytestmark = pytest.mark.usefixtures("tiny_tables")
+
 F = Fraction
 MULTISETS = ["aabc", "aabb", "aabcd", "aabbc", "aaabc", "aabbcd", "aabcde"]
 

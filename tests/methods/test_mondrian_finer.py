@@ -19,6 +19,8 @@ from foreknow.errors import UnsupportedError
 from foreknow.methods.mondrian import mondrian
 from foreknow.utility.utility import utility_of
 
+pytestmark = pytest.mark.usefixtures("tiny_tables")
+
 CASES = 600 if NIGHTLY else 20
 
 

@@ -19,7 +19,6 @@ from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow.errors import UnsupportedError
 
 CASES = 1500 if NIGHTLY else 36
 # A cluster, and what stands out of it.
@@ -216,18 +215,11 @@ def test_what_it_declares():
     assert some.to_dict() == {"cuts": 5, "suppression": 0.1}
 
 
-def test_a_population_is_compared_by_labels_so_nobody_is_suppressed():
-    people = pa.table({"age": [*AGES, *AGES]})
-    policy = fk.Policy([fk.Requirement(fk.KMap(2, people))])
-    with pytest.raises(UnsupportedError, match="suppression = 0"):
-        fk.Mondrian(suppression=0.5).partition(microdata(AGES, ILL), policy)
-
-
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 def test_a_release_is_written_verified_and_says_how_many(tmp_path, form, file_format):
     policy = fk.Policy(
-        [*THREE, fk.Requirement(fk.Facts(), "9/10")],
+        [fk.Requirement(fk.GroupSize(3)), fk.Requirement(fk.Facts(), "9/10")],
         fk.Schema(quasi_identifiers=["age"], sensitive="ill"),
         fk.PublishOptions(
             form=form,

@@ -21,6 +21,8 @@ from foreknow import sample
 from foreknow.errors import InputError, PolicyError
 from foreknow.methods.fulldomain import bestfirst, fulldomain
 
+pytestmark = pytest.mark.usefixtures("tiny_tables")
+
 SEEDS = st.integers(0, 2**32)
 EASY = fk.Policy([fk.Requirement(fk.Facts(), "0.9")])
 

@@ -137,3 +137,19 @@ def _several_surest(groups, table, target, value, amounts, semantics):
                 found = many_worlds.posterior(all_worlds, facts, target, value)
                 best = max(best, found or Fraction(0))
     return best
+
+
+def found_out_of_sets(bags, amounts, limit, sets):
+    """The same of sets of values, whichever of a set it is: people, and in how many groups.
+
+    Each set is a secret of its own, of which its values are one. Whoever is found out by several
+    sets is one person.
+    """
+    people = set()
+    for one in sets:
+        own = [["*" if value in one else value for value in bag] for bag in bags]
+        release = Release(own)
+        for person, value in enumerate(release.table):
+            if value == "*" and release.surest_truth(person, amounts) >= limit:
+                people.add(person)
+    return len(people), sum(any(p in group for p in people) for group in members(bags))

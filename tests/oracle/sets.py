@@ -144,3 +144,45 @@ def worst_of_set_by_priors(groups, united, reading):
             highest = max(highest, chance)
             by_prior = max(by_prior, chance / prior if prior else Fraction(0))
     return highest, by_prior
+
+
+def meant(given, values):
+    """The values that a list means, where ``B20*`` means all that begin so, or a range of numbers.
+
+    >>> sorted(meant(["B20*", "Z9"], {"B20", "B20.1", "B2", "Z"})), meant({"to": 2}, {"2.0", "3"})
+    (['B20', 'B20.1'], {'2.0'})
+    """
+    if isinstance(given, dict):
+        found = set()
+        for value in values:
+            if value.replace(".", "").replace("-", "").isdecimal():
+                above = "from" not in given or Fraction(value) >= Fraction(str(given["from"]))
+                below = "to" not in given or Fraction(value) <= Fraction(str(given["to"]))
+                found |= {value} if above and below else set()
+        return found
+    found = set()
+    for text in given:
+        for value in values:
+            begins = value[: len(text) - 1] == text[:-1]
+            if value == text or (text[-1] == "*" and begins):
+                found.add(value)
+    return found
+
+
+def of_tenths(bags):
+    """How many groups of numbers, and of how many people, lie wholly in the lowest tenth; highest.
+
+    People stand in a row, by their numbers; the first tenth of them, rounded up, and whoever has
+    the number of the last of these, are the lowest. Where these are all people, none are.
+
+    >>> of_tenths([[1, 1], [1, 9], [2, 9], [3, 9]])
+    ((1, 2), None)
+    """
+    row = sorted(number for bag in bags for number in bag)
+    many = -(-len(row) // 10)
+    last, first = row[many - 1], row[-many]
+    lowest = [bag for bag in bags if bag and all(number <= last for number in bag)]
+    highest = [bag for bag in bags if bag and all(number >= first for number in bag)]
+    low = (len(lowest), sum(map(len, lowest))) if last < row[-1] and lowest else None
+    high = (len(highest), sum(map(len, highest))) if first > row[0] and highest else None
+    return low, high

@@ -20,7 +20,6 @@ from foreknow import (
     sample,
 )
 from foreknow.adversaries.facts.facts import FactsWitness
-from foreknow.inference import Rate
 
 BAGS = [
     {"Flu": 6, "AIDS": 2, "Cancer": 3, "Asthma": 4},
@@ -223,14 +222,7 @@ def learned(name="job", sensitive="disease", values=("Flu", "Cold"), called="sma
         }
     )
     release = fk.Release.from_groups(table, group="group", sensitive=sensitive)
-    return fk.learned_report(release, [name], below="1/2", name=called)
-
-
-def guessed(columns=("age", "zip"), sensitive="disease", name="small.csv"):
-    """What classifiers guess."""
-    rates = [Rate(right, 100, right / 120, right / 90) for right in (60, 40, 45, 33, 20, 8)]
-    more = [0.27, 0.1, 0.44, rates[4], rates[5], 0.3, 250, 900, "ExtraTreesClassifier", 7]
-    return fk.InferenceAttack(name, sensitive, tuple(columns), *rates[:4], *more)
+    return fk.learned_report(release, [name], limit="1/2", name=called)
 
 
 def evidenced():
@@ -308,11 +300,10 @@ RESULTS = {
     "Comparison": (lambda: compared(raw()), lambda: compared(evil_raw(), LOOSE)),
     "DisclosureCurves": (curves, evil_curves),
     "EvidenceReport": (evidenced, evil_evidence),
-    "LearnedReport": (
+    "Trial": (
         learned,
         lambda: learned(EVIL[0], EVIL[1], EVIL[2:5], EVIL[2]),
     ),
-    "InferenceAttack": (guessed, lambda: guessed(EVIL[:2], EVIL[3], EVIL[4])),
     "LatticeResult": (
         lambda: fk.FullDomain(suppression=0.1).search(raw(), LIMIT, explain=True),
         lambda: fk.FullDomain().search(evil_raw(), LOOSE, explain=True),

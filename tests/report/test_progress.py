@@ -19,13 +19,20 @@ def shown(console):
     return console.file.getvalue()
 
 
+def await_shown(console, text):
+    """Wait until a thread has drawn it."""
+    until = time.monotonic() + 60
+    while text not in shown(console):
+        assert time.monotonic() < until, f"{text!r} is not shown"
+        time.sleep(0.01)
+
+
 def test_the_latest_message_is_shown_and_vanishes(terminal):
     log = logging.getLogger("foreknow.somewhere")
     before = logging.getLogger("foreknow").handlers[:]
     with progress("Publishing", console=terminal, delay=0):
         log.info("counted %d groups[red]", 12)
-        time.sleep(0.3)
-    assert "Publishing: counted 12 groups[red]" in shown(terminal)
+        await_shown(terminal, "Publishing: counted 12 groups[red]")
     assert shown(terminal).rstrip().endswith("\x1b[2K")  # the line is erased
     assert logging.getLogger("foreknow").handlers == before
     assert logging.getLogger("foreknow").level == logging.NOTSET
@@ -42,7 +49,7 @@ def test_quick_work_stays_quiet(terminal):
 def test_an_error_passes_through_and_leaves_nothing_behind(terminal, error):
     def broken():
         with progress("Publishing", console=terminal, delay=0):
-            time.sleep(0.1)
+            await_shown(terminal, "Publishing")
             raise error
 
     with pytest.raises(error):

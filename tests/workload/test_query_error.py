@@ -217,7 +217,7 @@ def test_one_query_by_hand():
 
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("format_", ["csv", "parquet"])
-def test_publications_are_asked_as_they_are_written(form, format_, tmp_path):
+def test_publications_are_asked_as_they_are_written(form, format_, tmp_path, tiny_tables):
     microdata = people()
     policy = fk.Policy([fk.Requirement(fk.Facts(), below="3/4", knowing=[])])
     labels = {"age": "set"}

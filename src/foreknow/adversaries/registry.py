@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.learned.learned import Learned
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.protocol import Kind
 
-ADVERSARIES: tuple[type[Kind], ...] = (Facts, Implications, Negations, Priors, Learned)
+ADVERSARIES: tuple[type[Kind], ...] = (Facts, Implications, Negations, Priors)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from html import escape
+from itertools import product
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.attacks.learned import SURE, learned_beside, learned_trial
+from foreknow.attacks.trial import Trial
 from foreknow.auditing.exposed import Exposed, exposed_by
-from foreknow.auditing.learning import Learnt, learnt_beside
 from foreknow.auditing.opening import release_of
 from foreknow.auditing.scope import Scope, unprotected_codes
 from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
+from foreknow.data.engines.advice import refuse_misread
 from foreknow.data.labels import Label
 from foreknow.data.layout import Layout
 from foreknow.data.release import Release
@@ -72,6 +76,11 @@ class Verdict:
         """How sure of it an adversary can be."""
         return self.disclosure.probability
 
+    @property
+    def idle(self) -> bool:
+        """Whether it asks nothing of the table: nobody has a value that it is about."""
+        return not self.disclosure.probability
+
     def __bool__(self) -> bool:
         raise _neither("a verdict")
 
@@ -93,6 +102,8 @@ class Verdict:
         return f"<code>{escape(repr(self))}</code>"
 
     def __repr__(self) -> str:
+        if self.idle:
+            return f"Verdict(asks nothing: {self.point.adversary}, nobody has a value)"
         word = "safe" if self.safe else "UNSAFE"
         chance, limit = self.point.said(self.disclosure)
         return (
@@ -152,36 +163,6 @@ class CriterionVerdict:
         }
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """What came of a requirement whose adversary learns: an estimate, and no verdict."""
-
-    requirement: Requirement
-    point: Point  # the adversary, and its limit
-    disclosure: Disclosure  # the highest; relative to what statistics alone say if the limit is
-    within: bool  # whether it keeps the limit; not proven: another adversary may learn more
-    others: tuple[Disclosure, ...]  # the other values of the requirement, highest first
-    details: Mapping[str, Any]  # how it was learned, and how many people are guessed right
-    # columns that the adversary knows of everybody, beyond the quasi-identifiers
-    known: tuple[str, ...] = ()
-
-    @property
-    def limit(self) -> Fraction:
-        """The confidence that the disclosure must stay below, or must not exceed."""
-        return self.point.limit(self.disclosure)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            **_asked(self.requirement, self.point, self.known),
-            **({"limit": float(self.limit)} if self.point.relative else {}),
-            "estimate": True,
-            "within": self.within,
-            "highest": self.disclosure.to_dict(),
-            **self.details,
-        }
-
-
 Judged: TypeAlias = tuple[tuple[Requirement, HasCounts], ...]
 
 
@@ -205,12 +186,10 @@ class Audit(Result):
         for the owner only, since it tells more of the table than the release.
     scope : Scope
         What the verdicts did not look at.
-    estimates : tuple of Estimate
-        One per requirement and point of an adversary who learns, in the policy's order.
-    learnt : Learnt, None or False
-        What can be learned from the release by the quasi-identifiers that tell most: an estimate.
-        None where they are not known beside it, or the groups are few; False where that was not
-        asked for.
+    trials : tuple of Trial, or None
+        Attacks that were carried out beside the verdicts: what can be learned from the release by
+        the quasi-identifiers that tell most. Empty where these are not known beside it, or the
+        groups are few; None where that was not asked for.
     counted : tuple
         What each requirement was judged by, in the policy's order: its secrets, each with what
         was counted for it.
@@ -226,8 +205,7 @@ class Audit(Result):
     lattice: LatticeResult | None = None
     criteria: tuple[CriterionVerdict, ...] = ()
     scope: Scope = field(default_factory=Scope)
-    estimates: tuple[Estimate, ...] = ()
-    learnt: Learnt | Literal[False] | None = None
+    trials: tuple[Trial, ...] | None = ()
     counted: tuple[Judged, ...] = ()
 
     def __bool__(self) -> bool:
@@ -238,8 +216,18 @@ class Audit(Result):
 
     @property
     def safe(self) -> bool:
-        """Whether every requirement holds; of those that are estimated, as estimated."""
-        return all(each.safe for each in self._every) and all(e.within for e in self.estimates)
+        """Whether every requirement holds."""
+        return all(each.safe for each in self._every)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is asked of the table: nobody has a value that is to be hidden."""
+        return not self.criteria and all(each.idle for each in self.verdicts)
+
+    @property
+    def in_cases(self) -> bool:
+        """Whether a row is a case, of which a person may have several."""
+        return self.scope.cases
 
     @property
     def _every(self) -> tuple[Verdict | CriterionVerdict, ...]:
@@ -268,12 +256,7 @@ class Audit(Result):
         (3, 1, 3)
         """
         each = zip(self.policy.requirements, self.counted, strict=False)
-        return tuple(
-            one
-            for requirement, own in each
-            if not any(point.estimated for point in requirement.points)
-            for one in exposed_by(requirement, own)
-        )
+        return tuple(one for requirement, own in each for one in exposed_by(requirement, own))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -292,13 +275,10 @@ class Audit(Result):
             "unprotected": [str(value) for value in self.unprotected],
             "scope": self.scope.to_dict(),
             "notes": list(self.notes),
-            **({"learned": self.learnt and self.learnt.to_dict()} if self.learnt else {}),
+            "trials": [trial.to_dict() for trial in self.trials or ()],
             "policy": self.policy.to_dict(),
             "verdicts": [{**v.to_dict(), **self._sets(v.requirement)} for v in self.verdicts],
             **({"criteria": [each.to_dict() for each in self.criteria]} if self.criteria else {}),
-            **(
-                {"estimates": [each.to_dict() for each in self.estimates]} if self.estimates else {}
-            ),
             "exposed": [each.to_dict() for each in self.exposed],
             "utility": self.utility.to_dict(),
         }
@@ -358,12 +338,11 @@ class Audit(Result):
     def __repr__(self) -> str:
         many = len(self.policy.requirements)
         noun = "requirement" if many == 1 else "requirements"
+        if self.idle:
+            return f"Audit({self.name}: {many} {noun}, and nothing is asked of the table)"
         if self.safe:
-            about = " (by an estimate)" if self.estimates else ""
-            word = "safe" if self._every else "within limits"
-            return f"Audit({self.name}: {word}, {many} {noun}{about})"
+            return f"Audit({self.name}: safe, {many} {noun})"
         odd = [each.requirement for each in self._every if not each.safe]
-        odd += [each.requirement for each in self.estimates if not each.within]
         failing = len({id(requirement) for requirement in odd})
         return f"Audit({self.name}: UNSAFE in {failing} of {many} {noun})"
 
@@ -400,15 +379,15 @@ def audit(
         The quasi-identifiers of everybody, exact, where the release has them generalized: for
         adversaries who know these, and learn from the release.
     learned : bool
-        Whether to estimate, beside the verdicts, what the policy's quasi-identifiers teach
-        together with the release, where it tells them of people; on a sample where it is large.
+        Whether to carry out a trial beside the verdicts: what somebody learns from the release by
+        the policy's quasi-identifiers, where it tells them of people; on a sample if it is large.
 
     Raises
     ------
     SchemaError
         If it is a table, and the policy has no schema.
     PolicyError
-        If the policy names a sensitive value that nobody in the release has.
+        If a set of the policy is every sensitive value of the release.
 
     Examples
     --------
@@ -432,11 +411,11 @@ def audit(
         raise DataError("the release has no groups")
     if isinstance(release, GroupCounts):
         _refuse_other_columns(policy)
+    _refuse_misread(release, counts, policy)
     seen = _seen(release, policy, people)
     layout = release.layout if isinstance(release, Release) else Layout()
     known: dict[Any, Any] = {}
     verdicts, criteria, judged = [], [], []
-    estimates: list[Estimate] = []
     for requirement in policy.requirements:
         beside = requirement.sight(layout).known
         judged.append(requirement.counted_each(release))
@@ -445,9 +424,6 @@ def audit(
             attained = requirement.criterion.attained(counted)
             safe = attained.holds and requirement.criterion.holds(counted)
             criteria.append(CriterionVerdict(requirement, attained, safe, beside))
-            continue
-        if any(point.estimated for point in requirement.points):
-            estimates += _estimates(requirement, seen, beside)
             continue
         each = requirement.disclosures(release, known)
         for point, found in zip(requirement.points, each, strict=True):
@@ -463,8 +439,7 @@ def audit(
         name or str(getattr(release, "name", "release")),
         criteria=tuple(criteria),
         scope=Scope.of(release, policy),
-        estimates=tuple(estimates),
-        learnt=_learnt(seen, policy) if learned else False,
+        trials=_trials(seen, policy) if learned else None,
         counted=tuple(judged),
     )
 
@@ -486,16 +461,25 @@ def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:
     return counts
 
 
-def _learnt(seen: HasCounts, policy: Policy) -> Learnt | None:
-    """What the columns of people teach, where they are known."""
+def _trials(seen: HasCounts, policy: Policy) -> tuple[Trial, ...]:
+    """What the policy tries, or else what the columns of people teach, where these are known."""
     if policy.schema is None:
-        return None
+        return ()
+    if policy.tries:
+        tried = []
+        for each, column in product(policy.tries, policy.schema.sensitives):
+            limit = SURE if each.limit is None else float(each.limit)
+            with suppress(DataError, UnsupportedError):  # said as not run
+                of: Any = seen.seen(column, []) if isinstance(seen, (Release, Sight)) else seen
+                tried.append(learned_trial(of, each.attack.by, limit=limit))
+        return tuple(tried)
     if len(policy.schema.sensitives) > 1:
-        return None
+        return ()
     counts = counts_of(seen)
     free = set(unprotected_codes(counts, policy.requirements).tolist())
     about = [value for code, value in enumerate(counts.values) if code not in free]
-    return learnt_beside(seen, policy.schema.quasi_identifiers, about or None)
+    found = learned_beside(seen, policy.schema.quasi_identifiers, about or None)
+    return () if found is None else (found,)
 
 
 def _refuse_other_columns(policy: Policy) -> None:
@@ -511,23 +495,26 @@ def _refuse_other_columns(policy: Policy) -> None:
             )
 
 
+def _refuse_misread(release: Any, counts: GroupCounts, policy: Policy) -> None:
+    """Refuse a raw table with a column of dates or numbers that a few texts make one of texts."""
+    schema = policy.schema
+    columns = release.group_columns if isinstance(release, Release) else ()
+    if schema is None or not set(columns) <= set(schema.quasi_identifiers):
+        return
+    labels: Any = counts.groups or ()
+    for place, name in enumerate(columns):
+        if name in schema.types or name in schema.hierarchies:
+            continue
+        people: dict[Any, int] = {}
+        for label, size in zip(labels, counts.sizes.tolist(), strict=False):
+            own = label[place] if isinstance(label, tuple) else label
+            people[own] = people.get(own, 0) + size
+        texts = [own for own in people if isinstance(own, str)]
+        refuse_misread(name, texts, [people[own] for own in texts], labels=True)
+
+
 def _seen(release: HasCounts, policy: Policy, people: Any) -> HasCounts:
     """The release as somebody sees it who knows these people's columns."""
     if people is None or isinstance(people, Sight):
         return release if people is None else people
-    adversaries: list[Any] = [point.adversary for point in policy.points if point.estimated]
-    by = [name for adversary in adversaries for name in adversary.by]
-    return seen_with(release, people, list(dict.fromkeys(by)))
-
-
-def _estimates(
-    requirement: Requirement, seen: HasCounts, beside: tuple[str, ...]
-) -> Iterator[Estimate]:
-    """Judge a requirement whose adversaries learn."""
-    ((_, counted), *_) = requirement.counted_each(seen)
-    for point, found in zip(requirement.points, requirement.disclosures(seen), strict=True):
-        top = point.worst(found)
-        others = point.ranked(d for d in found if d is not top)
-        adversary: Any = point.adversary
-        details = adversary.learning(counted).to_dict()
-        yield Estimate(requirement, point, top, point.holds(top), tuple(others), details, beside)
+    return seen_with(release, people, [])

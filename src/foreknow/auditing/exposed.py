@@ -20,6 +20,7 @@ import numpy as np
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import Gaining, HasCounts, Mask, counts_of
+from foreknow.criteria.protocol import classes_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.sparse import IntArray
@@ -111,7 +112,7 @@ def exposed_by(
 ) -> list[Exposed]:
     """Count who is exposed by each point of a requirement, or by its criterion."""
     if requirement.criterion is not None:
-        return [_failing(requirement, counts_of(judged[0][1]))]
+        return [_failing(requirement, judged[0][1])]
     if requirement.about_sets and any(isinstance(p.adversary, Gaining) for p in requirement.points):
         return [Exposed(requirement, point) for point in requirement.points]
     if requirement.within is not None:  # of whom which window would be the worst is not counted
@@ -121,7 +122,7 @@ def exposed_by(
 
 
 def _together(requirement: Requirement, each: Sequence[Exposed]) -> Exposed:
-    """Who is exposed by any of the secrets of a requirement; nobody has two of disjoint sets."""
+    """Who is exposed by any of the secrets of a requirement: whoever has two counts once."""
     first, tallies = each[0], [one.over for one in each]
     if len(each) == 1 or None in tallies:
         return replace(first, requirement=requirement)
@@ -131,14 +132,14 @@ def _together(requirement: Requirement, each: Sequence[Exposed]) -> Exposed:
     groups = list(found.groups(first.point))
     over, certain = (
         Tally(
-            people=sum(tally.people for tally in own if tally is not None),
+            people=found.people(sure=sure),
             groups=len(there),
             suspected=sum(there.values()),
-            at_most=not disjoint or any(tally is not None and tally.at_most for tally in own),
+            at_most=any(tally is not None and tally.at_most for tally in own),
         )
-        for own, there in (
-            (tallies, {group.label: group.size for group in groups}),
-            ([one.certain for one in each], {g.label: g.size for g in groups if g.certain}),
+        for sure, own, there in (
+            (False, tallies, {group.label: group.size for group in groups}),
+            (True, [one.certain for one in each], {g.label: g.size for g in groups if g.certain}),
         )
     )
     steps = tuple(map(sum, zip(*(one.by_chance for one in each), strict=True)))
@@ -174,13 +175,19 @@ def _exposed(requirement: Requirement, counted: HasCounts) -> list[Exposed]:
     return made
 
 
-def _failing(requirement: Requirement, counts: GroupCounts) -> Exposed:
+def _failing(requirement: Requirement, counted: HasCounts) -> Exposed:
     """The groups that fail a criterion, if it is one of groups."""
-    criterion = requirement.criterion
-    assert criterion is not None
-    compares = getattr(criterion, "compares_table", False)
-    ledger = criterion.ledger(counts.semantics, **({"whole": counts.totals} if compares else {}))
-    fails = getattr(ledger, "fails", None)
+    criterion: Any = requirement.criterion
+    counts, alike = counts_of(counted), classes_of(counted)
+    if not requirement.of_people and getattr(alike.groups, "exact", False):
+        if int(alike.sizes.min()) < getattr(criterion, "k", 0):  # those who look alike, too
+            return Exposed(requirement, None)
+        criterion = getattr(criterion, "of_groups", criterion)
+    fails = getattr(criterion, "fails", None)
+    if fails is None:
+        compares = getattr(criterion, "compares_table", False)
+        more = {"whole": counts.totals} if compares else {}
+        fails = getattr(criterion.ledger(counts.semantics, **more), "fails", None)
     failing = np.zeros(0, dtype=np.int64) if fails is None else np.flatnonzero(fails(counts))
     beyond = getattr(criterion, "beyond_groups", None)
     if beyond is not None and beyond(counts):
@@ -217,6 +224,21 @@ class _OfSecrets:
     """Groups over the limit by any of several secrets; a group once for each."""
 
     each: Sequence[Exposed]
+
+    def people(self, *, sure: bool) -> int:
+        """Who has a value of any set over the limit, or certain, in their group; at most all."""
+        plain: GroupCounts | None = None
+        for one in self.each:
+            own = one._found
+            assert isinstance(own, _OfCells)
+            assert own.counts.apart is not None
+            if plain is None:
+                plain, found = own.counts.apart, np.zeros(len(own.counts.apart.codes), dtype=bool)
+            over = own.held_in(own.certain if sure else own.over)
+            found |= over[plain.cell_groups] & one.requirement.about(plain.values)[plain.codes]
+        assert plain is not None
+        people = _sums(plain.cell_groups[found], plain.counts[found], plain.n_groups)
+        return int(np.minimum(people, plain.sizes).sum())
 
     def groups(self, point: Point | None) -> Iterator[ExposedGroup]:
         """All of them, the secrets in order."""
@@ -261,6 +283,12 @@ class _OfCells:
             cases = case_of[groups]
             own, seen, unsure = people[cases], suspected[cases], bounded[cases]
         return Tally(int(own.sum()), len(groups), int(seen.sum()), bool(unsure.any()))
+
+    def held_in(self, cells: IntArray) -> Mask:
+        """Which groups some cells are of."""
+        cases = np.zeros(self._n_cases, dtype=bool)
+        cases[self.chances.case[cells]] = True
+        return cases if self.chances.case_of is None else cases[self.chances.case_of]
 
     def _by_case(self, cells: IntArray, certain: bool) -> tuple[IntArray, IntArray, Mask]:
         """People found out and suspected of each case, and whether the former are a bound."""

@@ -21,6 +21,8 @@ def release_of(given: Any, policy: Policy | None = None, group: str | None = Non
     if isinstance(given, (Release, GroupCounts)):
         if group is not None:
             raise SchemaError("the release has groups already; leave out group")
+        if isinstance(given, Release) and policy is not None and policy.schema is not None:
+            return given.recognizing(policy.schema.quasi_identifiers)
         return given
     if isinstance(getattr(given, "counts", None), GroupCounts):
         return given  # type: ignore[no-any-return]
@@ -33,7 +35,8 @@ def release_of(given: Any, policy: Policy | None = None, group: str | None = Non
                 raise SchemaError(
                     f"the columns of {str(path)!r} are in its certificate; leave out the group"
                 )
-            return open_published(path, None if policy is None else policy.schema).release
+            opened = open_published(path, None if policy is None else policy.schema).release
+            return release_of(opened, policy)
     if isinstance(given, Microdata):
         return Release.from_schema(given.source, given.schema, group)
     if policy is None:
@@ -41,7 +44,7 @@ def release_of(given: Any, policy: Policy | None = None, group: str | None = Non
             "say what the columns are: policy=, or Release.from_generalized(table, "
             "quasi_identifiers=[...], sensitive=...) in place of the table"
         )
-    return Release.from_schema(given, policy.needed_schema, group)
+    return Release.from_schema(given, policy.needed_schema, group, policy.options.unlinked)
 
 
 def seen_by(given: HasCounts, sensitive: str | None, knowing: Sequence[str] | None) -> HasCounts:

@@ -167,6 +167,8 @@ class RiskReport(Result):
     suda : SpecialUniques or None
     beside : tuple of str or None
         Other columns of the table, which are not looked at; None where they are not known.
+    in_cases : bool
+        Whether what is counted are cases, of which a person may have several.
     """
 
     format = "foreknow risk"
@@ -187,6 +189,7 @@ class RiskReport(Result):
     contributions: tuple[Contribution, ...]
     suda: SpecialUniques | None
     beside: tuple[str, ...] | None
+    in_cases: bool = False
 
     @property
     def uniques(self) -> int:
@@ -238,7 +241,8 @@ class RiskReport(Result):
 
     def __repr__(self) -> str:
         known = f"{len(self.columns)} column{'' if len(self.columns) == 1 else 's'}"
-        return f"RiskReport({self.name}: {self.uniques} of {self.people} people unique by {known})"
+        noun = "cases" if self.in_cases else "people"
+        return f"RiskReport({self.name}: {self.uniques} of {self.people} {noun} unique by {known})"
 
 
 @memory_for("the risk report")
@@ -347,6 +351,7 @@ def risk_report(
         contributions=tuple(_contributions(found)) if table.by_values else (),
         suda=special_uniques(found, suda, fraction) if table.by_values and suda else None,
         beside=table.beside,
+        in_cases=table.in_cases,
     )
 
 
@@ -378,6 +383,7 @@ class _Classes:
     by_values: bool
     name: str
     beside: tuple[str, ...] | None
+    in_cases: bool = False
 
     @classmethod
     def of(
@@ -405,7 +411,8 @@ class _Classes:
             found = Combinations(("group",), [places], [], counts.sizes)
             return cls(found, False, str(getattr(opened, "name", "release")), None)
         beside = (*opened.unseen(), *opened.sensitives)
-        return cls(opened.combinations(), opened.by_values, opened.name, beside)
+        by_values = opened.by_values or bool(opened.recognized)
+        return cls(opened.combinations(), by_values, opened.alike().name, beside, opened.cases)
 
     @classmethod
     def _by_columns(
@@ -424,6 +431,7 @@ class _Classes:
         if len(set(columns)) < len(columns):
             twice = next(name for name in columns if list(columns).count(name) > 1)
             raise SchemaError(f"quasi_identifiers names {twice!r} twice; keep one")
+        cases = isinstance(given, Microdata) and given.schema.unit == "row"
         if isinstance(given, Microdata):
             given = given.source
         if isinstance(given, (Release, GroupCounts)):
@@ -434,7 +442,7 @@ class _Classes:
         table = open_table(given, reading)
         require(table, columns)
         beside = tuple(column for column in table.columns if column not in columns)
-        return cls(combinations_of(table, columns), True, table.name, beside)
+        return cls(combinations_of(table, columns), True, table.name, beside, cases)
 
 
 def _says_itself(given: Any) -> bool:

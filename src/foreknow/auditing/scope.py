@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from unicodedata import ucd_3_2_0 as ucd
 
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.auditing.named_values import extremes, named_values
 from foreknow.data.counts import GroupCounts
 from foreknow.data.release import Release
+from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.plain import Plain
@@ -52,8 +54,7 @@ class Scope(Plain):
     method : str or None
         What came of an adversary who knows the method: "not judged"; "frequencies", where by a
         proof they believe the frequencies of the group; "at most 1/4", where by a proof they are
-        never surer; "as required", where the method holds the policy against them; "as required but
-        for estimates", where it holds so all that the policy does not only estimate.
+        never surer; "as required", where the method holds the policy against them.
     linked : bool
         Whether the table shows which of several values are of one person.
     values_and_people : (int, int) or None
@@ -80,14 +81,33 @@ class Scope(Plain):
         Columns of the table that name people, as a policy says.
     people_suppressed : int
         People whom the method put into one group that keeps nothing of their quasi-identifiers.
+    absent : tuple of (str, str)
+        What lists of a policy name and nobody has, and the value that is spelt most like it, or "".
+    idle : tuple of str
+        Secrets of which nobody has a value: a requirement asks nothing of the table for them.
+    begin_alike : tuple of (str, str)
+        Values that begin like one that a requirement names, and are not in its secret; and that
+        one. Twenty at most.
+    no_numbers : tuple of str
+        Values in no range, where a requirement is about ranges, as they are no numbers.
+    extremes : tuple of (str, str, str, int, int)
+        Where near values are hidden: the sensitive column, of several; "lowest" or "highest"; the
+        value up to or from which that tenth of the table goes; how many groups lie wholly in it,
+        and how many people these have.
     tallied : bool
         Whether others counted the table, so that nobody knows what else it has.
+    cases : bool
+        Whether rows are cases, of which a person may have several.
+    shared : tuple of str
+        Columns of the raw table of which a few rows each share a value, such as a household's
+        number; the empty text is a column that is not to be named.
     """
 
     _told = (
         "left_out smallest_group groups_of_one without_value unprotected beside suppressed "
         "method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
-        "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart?"
+        "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "
+        "absent? idle? begin_alike? no_numbers? extremes? cases? shared?"
     )
 
     left_out: int | None = None
@@ -113,6 +133,13 @@ class Scope(Plain):
     lacking: Mapping[str, int] = field(default_factory=dict)
     without: Mapping[str, int] = field(default_factory=dict)
     tallied: bool = False
+    absent: tuple[tuple[str, str], ...] = ()
+    idle: tuple[str, ...] = ()
+    begin_alike: tuple[tuple[str, str], ...] = ()
+    no_numbers: tuple[str, ...] = ()
+    extremes: tuple[tuple[str, str, str, int, int], ...] = ()
+    cases: bool = False
+    shared: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))
@@ -123,6 +150,11 @@ class Scope(Plain):
     def _content(self) -> dict[str, Any]:
         more = {"more_apart": self.more_apart} if self.apart else {}
         return {**super()._content(), **more}
+
+    def for_readers(self, schema: Schema) -> Scope:
+        """What stands in what is published: columns that the policy does not name stay unnamed."""
+        names = (name if schema.role(name) else "" for name in self.shared)
+        return replace(self, shared=tuple(dict.fromkeys(names)))
 
     @classmethod
     def of(cls, release: HasCounts, policy: Policy | None = None) -> Scope:
@@ -136,6 +168,8 @@ class Scope(Plain):
         crowded: dict[str, tuple[int, int]] = {}
         look_alike: set[tuple[str, ...]] = set()
         without: dict[str, int] = {}
+        of_names: dict[str, set[Any]] = {}
+        ends: set[tuple[str, str, str, int, int]] = set()
         for column in (None,) if table is None else table.sensitives:
             seen = counts if table is None else table.seen(column, []).counts
             look_alike |= {*alike(str(seen.values[code]) for code in np.flatnonzero(seen.totals))}
@@ -150,6 +184,10 @@ class Scope(Plain):
                 free[f"{column} {label}" if several else label] += int(seen.totals[code])
             if several and (found := _single_values(seen, own).get(_CROWDED)):
                 crowded[column or ""] = found
+            for key, said in named_values(seen, own).items():
+                of_names.setdefault(key, set()).update(said)
+            near = [extremes(release, required) for required in own if required.within is not None]
+            ends |= {(column if several and column else "", *of) for each in near for of in each}
         beside: list[str] = []
         assumed: dict[str, tuple[str, ...]] = {}
         if policy is not None and table is not None:
@@ -167,6 +205,9 @@ class Scope(Plain):
         roles = None if schema is None else schema.quasi_identifiers
         unseen = [] if table is None else table.unseen(known, roles)
         names = [] if schema is None else [name for name in unseen if name in schema.identifiers]
+        more: dict[str, Any] = {key: tuple(sorted(said)) for key, said in of_names.items()}
+        if policy is not None and not several:
+            more |= _single_values(counts, policy.requirements)
         return cls(
             left_out=None if table is None else table.left_out,
             lacking=lacking,
@@ -187,7 +228,10 @@ class Scope(Plain):
             alike=tuple(sorted(look_alike)),
             crowded=crowded,
             tallied=table is not None and table.tallied,
-            **({} if policy is None or several else _single_values(counts, policy.requirements)),
+            extremes=tuple(sorted(ends)),
+            **more,
+            cases=(schema is not None and schema.unit == "row") or getattr(table, "cases", False),
+            shared=() if table is None else table.shared,
         )
 
 

@@ -12,8 +12,8 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line; Ctrl-C ends it in one line, also while its parts are imported."""
     interrupts = Interrupts()
-    interrupts.watch()
     try:
+        interrupts.watch()
         from foreknow.cli.entry import run
 
         code = run(interrupts)

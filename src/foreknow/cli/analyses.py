@@ -85,7 +85,7 @@ def audit(
     ] = None,
     people: People = None,
     learned: Annotated[
-        bool, typer.Option(help="Estimate what can be learned from the release itself.")
+        bool, typer.Option(help="Try what can be learned from the release itself.")
     ] = True,
     exposed: Annotated[
         Path | None,
@@ -485,7 +485,7 @@ def utility(
         found = utility_report(
             open_published(release, schema)
             if written
-            else Release.from_schema(release, schema, group),
+            else Release.from_schema(release, schema, group, rules.options.unlinked),
             Microdata(table, schema),
             queries=queries,
             predicates=predicates,
@@ -501,104 +501,65 @@ def learned(
     release: Annotated[
         Path, typer.Argument(help="A folder of foreknow publish, CSV, Parquet, .xlsx, ...")
     ],
-    by: Annotated[str, typer.Option("--by", help="Columns known of people, with commas between.")],
-    bandwidths: Annotated[
+    table: Annotated[
+        Path | None,
+        typer.Argument(help="The raw table it was made of: then right guesses are counted."),
+    ] = None,
+    by: Annotated[
         str | None,
         typer.Option(
-            "--bandwidths",
-            help='Smooth numbers over neighbours this near, as shares of the range: "0.5,0.1".',
+            "--by", help="Columns known of people, with commas between (default: several tries)."
         ),
     ] = None,
-    below: Annotated[
-        str | None, typer.Option("--below", help="A limit to compare with, such as 0.5 or 1/3.")
-    ] = None,
+    limit: Annotated[
+        str, typer.Option("--limit", help="Surer than this counts as sure, such as 0.9.")
+    ] = "0.9",
     people: People = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A CSV file for what is learned, as priors.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed of the estimate.")] = 0,
+    members: Members = None,
     policy: SomePolicy = None,
     roles: Annotated[Columns, Only(("group", "quasi_identifiers", "sensitive"))] = ANY,
     output: Output = TERMINAL,
     reading: Reading = NOTHING,
 ) -> None:
-    """Estimate what somebody can learn from a release itself who knows nothing beforehand.
+    """Attack a release by learning from it: what somebody finds out who knows nothing beforehand.
 
     They learn from all groups together how sensitive values go with columns, and then weigh what
-    the members of each group may have. RELEASE is what "foreknow audit" takes.
+    the members of each group may have. It is a trial, and no verdict: at least this can be done.
+    With TABLE, and the owner's folder beside a folder that "foreknow publish" wrote, it is counted
+    how many are guessed right.
     """
-    from foreknow.auditing.learning import learned_report
+    from foreknow.attacks.measured import learned_report
     from foreknow.data.microdata import Microdata
 
-    output.refuse(release, policy, people)
-    Output(json=out).refuse(release, policy, people)
-    columns, wide = listed(by), listed(bandwidths) if bandwidths else []
-    if out is not None and len(wide) > 1:
-        raise InputError("--out takes what is learned with one bandwidth; give one, or none")
-    with output.progress("Learning from the release"):
-        opened = open_by(release, policy, roles, reading)
-        known: Path | Microdata | None = people
-        if people is not None and policy is not None:
-            known = Microdata(people, load_policy(policy, reading).needed_schema)
-        found = learned_report(
-            opened, columns, bandwidths=wide, people=known, below=below, seed=seed
-        )
-        if out is not None:
-            found.lessons[0].learning.table().to_csv(out)
-    output.show(found)
-
-
-@with_options
-def inference(
-    folder: Annotated[Path, typer.Argument(help="What foreknow publish wrote.")],
-    table: Annotated[Path, typer.Argument(help="The raw table that it was made of.")],
-    control: Annotated[
-        Path | None,
-        typer.Option("--control", help="People who are not in it, with the same columns."),
-    ] = None,
-    sensitive: Annotated[
-        str | None,
-        typer.Option("--sensitive", "-s", help="Of several, the column that is guessed."),
-    ] = None,
-    threshold: Annotated[
-        str,
-        typer.Option("--threshold", help="At risk: so far on the way to certainty, from 0 to 1."),
-    ] = "0.3",
-    seed: Annotated[int, typer.Option("--seed", help="Random seed of the estimate.")] = 0,
-    policy: SomePolicy = None,
-    members: Members = None,
-    output: Output = TERMINAL,
-    reading: Reading = NOTHING,
-) -> None:
-    """Train a classifier on a release, and count how many people of its table it guesses right.
-
-    A second opinion beside "foreknow learned", for a report: attribute inference as Anonymeter and
-    RAPID measure it, against a classifier that never saw the release. Needs foreknow[learn].
-    """
-    from foreknow.inference import inference_attack
-
-    output.refuse(folder, table, control, policy, members)
-    require_published(folder)
-    refuse_published(table)
-    refuse_published(control)
-    if policy is None and reading != NOTHING:
-        raise SchemaError("how a file is read goes with a policy here; add --policy FILE")
+    output.refuse(release, table, policy, people, members)
+    columns = None if by is None else listed(by)
     rules = None if policy is None else load_policy(policy, reading)
-    with output.progress("Training classifiers"):
-        found = inference_attack(
-            folder,
-            table,
-            control,
-            policy=rules,
-            members=members,
-            sensitive=sensitive,
-            threshold=threshold,
-            seed=seed,
-        )
+    with output.progress("Learning from the release"):
+        if table is not None:
+            require_published(release)
+            refuse_published(table)
+            found = learned_report(
+                release, columns, people=table, policy=rules, members=members, limit=limit
+            )
+        else:
+            opened = open_by(release, policy, roles, reading)
+            known: Path | Microdata | None = people
+            if people is not None and rules is not None:
+                known = Microdata(people, rules.needed_schema)
+            found = learned_report(opened, columns, people=known, limit=limit)
     output.show(found)
 
 
 # ---- a release in a database ------------------------------------------------------------------
+
+
+def schema() -> None:
+    """Print the JSON Schema of a policy file, for editors and for programs that write one."""
+    from json import dumps
+
+    from foreknow.policy.file import policy_schema
+
+    typer.echo(dumps(policy_schema(), indent=2))
 
 
 def sql(

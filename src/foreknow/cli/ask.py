@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,10 +20,10 @@ from foreknow.cli.options import (
     with_options,
 )
 from foreknow.data.reading import NOTHING, Reading
-from foreknow.errors import DataError, InputError, StatementError
+from foreknow.errors import DataError, HierarchyError, InputError, StatementError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from foreknow.adversaries.statements import Posterior, Statements
     from foreknow.data.release import Release
@@ -75,25 +76,38 @@ def ask(
 
     A STATEMENT is such as "Tom = AIDS", "Tom != Cancer", "Ann = AIDS -> Tom = AIDS",
     "same(Ann, Tom)", with not, and, or, <-> and parentheses. Names with spaces go into quotes.
+    In place of a value stands a label in the policy's hierarchy, too: any of the values below it.
     RELEASE names its people, or is a folder that "foreknow publish" wrote: their names are then in
     the owner's folder beside it.
     """
     from foreknow.adversaries.statements import BUDGET, Statements
+    from foreknow.adversaries.statements.formulas import spelled_out
+    from foreknow.data.labels import matching
 
     if not about:
         raise InputError("say whom to ask about, such as --about Tom")
     output.refuse(release, statements, prior, policy, members)
     said = [*([] if statements is None else _read_statements(statements)), *(statement or [])]
-    known = Statements(
-        *said,
+    make = partial(
+        Statements,
         prior=None if prior is None else _read_prior(prior),
         budget=BUDGET if budget is None else budget,
         seed=seed,
     )
+    known = make(*said)
     with output.progress("Working out the answers"):
-        opened = _open(release, policy, columns, members, reading)
-        opened = columns.seen(opened)
-        rows = known.posteriors(opened, people=about, values=value, any_of=any_of or None)
+        opened = columns.seen(_open(release, policy, columns, members, reading))
+        sets = _sets(opened, policy, reading)
+        each = zip(said, known.statements, strict=True)
+        spelled = [(text, was, spelled_out(was, sets)) for text, was in each] if sets else []
+        if any(own != was for _, was, own in spelled):
+            known = make(*(text if own == was else own for text, was, own in spelled))
+        printed = [str(each) for each in opened.counts.values]
+        expanded = [own for text in any_of or () for own in matching(text, printed) or [text]]
+        together: Any = list(dict.fromkeys(expanded)) or None
+        if any_of and len(any_of) == 1 and any_of[0] in sets:
+            together = {any_of[0]: sets[any_of[0]]}
+        rows = known.posteriors(opened, people=about, values=value, any_of=together)
         answers = [row[each] for row in rows.values() for each in row]
         for answer in answers:
             _ = answer.before  # may take as long
@@ -119,8 +133,23 @@ def _open(
     if policy is None:
         return columns.open(path, reading, named=True)
     columns.refuse_beside_policy()
+    rules = load_policy(policy, reading)
+    schema = rules.needed_schema.naming(columns.person)
+    return Release.from_schema(path, schema, columns.group, rules.options.unlinked)
+
+
+def _sets(release: Release, policy: Path | None, reading: Reading) -> Mapping[str, Sequence[str]]:
+    """What labels of the policy's hierarchy of the sensitive column stand for."""
+    from foreknow.policy.sets import labelled
+
+    if policy is None:
+        return {}
     schema = load_policy(policy, reading).needed_schema
-    return Release.from_schema(path, schema.naming(columns.person), columns.group)
+    known: Any = schema.hierarchies.get(release.sensitive)
+    try:
+        return {} if known is None else labelled(known, release.counts.values)
+    except HierarchyError:  # it does not list all that the release has
+        return {}
 
 
 def _read_statements(path: Path) -> list[str]:

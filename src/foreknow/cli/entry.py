@@ -14,9 +14,9 @@ from foreknow._version import __version__
 from foreknow.cli.analyses import (
     audit,
     curves,
-    inference,
     learned,
     risk,
+    schema,
     skyline,
     sql,
     survey,
@@ -29,6 +29,7 @@ from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
 from foreknow.cli.prepare import compare, init, priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
 from foreknow.cli.publish import demo, evidence, publish, verify
+from foreknow.data.address import hidden
 from foreknow.errors import (
     ForeknowError,
     InputError,
@@ -58,9 +59,9 @@ app = typer.Typer(
 
 _COMMANDS = {
     "The main job": (init, publish, audit, verify, evidence, demo),
-    "What adversaries can find out": (skyline, curves, ask, risk, attack, learned, inference),
+    "What adversaries can find out": (skyline, curves, ask, risk, attack, learned),
     "What to choose": (compare, utility, survey, explore),
-    "Inputs": (priors, sql),
+    "Inputs": (priors, schema, sql),
 }
 for panel, commands in _COMMANDS.items():
     for command in commands:
@@ -133,7 +134,8 @@ def _report(error: BaseException) -> int:
     elif hasattr(error, "show"):
         usage = io.StringIO()
         error.show(file=usage)  # of the command line's own grammar, such as an unknown option
-        print(one_line(usage.getvalue(), kept="\n"), end="", file=sys.stderr, flush=True)
+        said = hidden(usage.getvalue(), sys.argv)
+        print(one_line(said, kept="\n"), end="", file=sys.stderr, flush=True)
         return BAD_INPUT
     elif short_of_memory(error):
         error, code = NotEnoughMemory("this table"), BAD_INPUT
@@ -143,13 +145,13 @@ def _report(error: BaseException) -> int:
         error, code = InputError("the method ended the program, by sys.exit"), BAD_INPUT
     else:
         if os.environ.get("FOREKNOW_DEBUG"):
-            raise error
+            raise error  # its own words may hold an address, which who asks for them knows
         bug = InternalError(f"{type(error).__name__}: {error}")
         error, code = ForeknowError(f"{bug} FOREKNOW_DEBUG=1 shows where."), BUG
     if isinstance(error, NoSafeRelease):
         _say(error.said)
         for line in error.way_out:
-            print(one_line(line), file=sys.stderr, flush=True)
+            print(one_line(hidden(line, sys.argv)), file=sys.stderr, flush=True)
         return code
     _say(error, pointing=isinstance(error, StatementError))
     return code
@@ -157,5 +159,5 @@ def _report(error: BaseException) -> int:
 
 def _say(said: object, *, pointing: bool = False) -> None:
     """Write a line to stderr; only a caret below a text may be in a line of its own."""
-    shown = one_line(said, kept="\n" if pointing else "")
+    shown = one_line(hidden(str(said), sys.argv), kept="\n" if pointing else "")
     print(f"foreknow: {shown}", file=sys.stderr, flush=True)

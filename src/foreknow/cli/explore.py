@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from foreknow.cli.options import SomePolicy, print_plain, with_options
-from foreknow.errors import InputError, UnsupportedError
+from foreknow.data.address import spoken
+from foreknow.data.reading import is_address, named_part
+from foreknow.errors import InputError, OutputError, UnsupportedError
 
 
 @with_options
@@ -39,19 +42,29 @@ def explore(
         if error.name not in ("starlette", "uvicorn"):
             raise
         raise UnsupportedError(
-            f"the page needs {error.name}: pip install foreknow[explore]"
+            f'the page needs {error.name}: pip install ".[explore]" in a clone'
         ) from None
     from foreknow.explore.session import Session
     from foreknow.publishing import CERTIFICATE
 
     folder, opened = Path(), table
-    if table is not None and not table.exists():
-        raise InputError(f"{str(table)!r} does not exist")
+    if table is not None and is_address(table):
+        raise InputError(
+            f"{spoken(table)!r} is a database, and explore opens files; write the table to one"
+        )
+    if table is not None and not named_part(table)[0].exists():
+        raise InputError(f"{spoken(table)!r} does not exist")
     if table is not None and table.is_dir() and not (table / CERTIFICATE).is_file():
         folder, opened = table, None
-    serve(
-        Session(folder, opened, policy),
-        port,
-        not no_browser,
-        lambda said: print_plain(said, soft_wrap=True),
-    )
+
+    def announce(said: str) -> None:
+        print_plain(said, soft_wrap=True)
+        if not getattr(sys.stdout, "heard", True):  # without the address nobody gets in
+            warn(said)
+
+    def warn(said: str) -> None:
+        print(said, file=sys.stderr, flush=True)
+        if no_browser and not getattr(sys.stderr, "heard", True):
+            raise OutputError("the address of the page cannot be printed anywhere")
+
+    serve(Session(folder, opened, policy), port, not no_browser, announce, warn)

@@ -194,7 +194,7 @@ def open_release(
     schema = rules.needed_schema
     if person is not None:
         schema = replace(schema, person=person)
-    return Release.from_schema(path, schema, group)
+    return Release.from_schema(path, schema, group, rules.options.unlinked)
 
 
 def open_tally(
@@ -210,7 +210,8 @@ def open_tally(
         )
     schema, group = rules.schema, columns.group
     sensitive = None if columns.sensitive is None else listed(columns.sensitive)
-    table = open_table(path, reading if schema is None else cast("Reading", schema.reading))
+    told = reading if schema is None else cast("Reading", schema.reading)
+    table = open_table(path, told, sensitive if schema is None else schema.sensitives)
     several = group is not None and group not in table.columns and "," in group
     by = listed(group) if group is not None and several else group
     if schema is None:
@@ -316,7 +317,9 @@ def value_named(counts: GroupCounts, text: str) -> Label:
 
 def named_set(counts: GroupCounts, texts: Sequence[str], policy: Path | None) -> Any:
     """Values of one secret; a single text that is no value is a label of the policy's hierarchy."""
+    from foreknow.data.labels import matching
+
     known = set(map(str, counts.values))
-    if len(texts) == 1 and policy is not None and texts[0] not in known:
+    if len(texts) == 1 and policy is not None and not matching(texts[0], known):
         return texts[0]
     return list(dict.fromkeys(texts))

@@ -65,7 +65,7 @@ Html = Annotated[
 Json = Annotated[Path | None, typer.Option("--json", help="Write what is found as JSON.")]
 SigningKey = Annotated[
     Path | None,
-    typer.Option("--key", help="Sign with this private Ed25519 key (pip install foreknow[sign])."),
+    typer.Option("--key", help="Sign with this private Ed25519 key (takes the extra sign)."),
 ]
 Memory = Annotated[
     str | None,
@@ -120,7 +120,8 @@ AnyOf = Annotated[
     list[str] | None,
     typer.Option(
         "--any-of",
-        help="One secret: any of these values; repeatable. Or a label in the policy's hierarchy.",
+        help='One secret: any of these values, or of those that begin so, such as "B20*"; '
+        "repeatable. Or a label in the policy's hierarchy.",
     ),
 ]
 Person = Annotated[str | None, typer.Option("--person", help="The column that names people.")]

@@ -23,6 +23,7 @@ from foreknow.cli.options import (
     with_options,
 )
 from foreknow.cli.process import INTERRUPTED
+from foreknow.data.address import spoken
 from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import InputError
 from foreknow.text import some, visible
@@ -42,7 +43,8 @@ def init(
     """Write a first policy for a table: commented, and one that can be kept.
 
     Columns get roles by their names, types and numbers of values, with reasons; what needs your
-    decision is marked DECIDE. The policy can be published as it is.
+    decision is marked DECIDE. The policy can be published as it is, unless an identifier repeats:
+    then you must say first what a row is.
     """
     from foreknow.errors import OutputError
     from foreknow.policy.suggestion import suggest_policy
@@ -80,8 +82,8 @@ def init(
         print_plain(f"  {visible(question)}.")
     if len(found.questions) > 10:
         print_plain(f"  and {len(found.questions) - 10} more, in the file.")
-    line = f"Written to {visible(out)}; read it, then: foreknow publish {visible(table)} --policy "
-    print_plain(f"{line}{visible(out)} --out FOLDER", soft_wrap=True)
+    line = f"Written to {visible(out)}; read it, then: foreknow publish {visible(spoken(table))} "
+    print_plain(f"{line}--policy {visible(out)} --out FOLDER", soft_wrap=True)
 
 
 @with_options

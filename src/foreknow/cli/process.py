@@ -14,6 +14,7 @@ import errno
 import os
 import signal
 import sys
+import time
 from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False
@@ -27,6 +28,9 @@ _ENDING = ("SIGTERM", "SIGHUP")  # there is no SIGHUP on Windows
 # What the libraries map before there is a table. With less, some of them end the process.
 _LEAST = 640 << 20
 _ARENA_MAX = -8  # of malloc.h
+# Seconds until an interrupt that could be lost is tried again, and until it is risked.
+_SOON, _PATIENCE = 0.005, 5.0
+_IMPORTS = "<frozen importlib"
 
 
 class Interrupts:
@@ -36,6 +40,7 @@ class Interrupts:
         self.came = False
         self.code = INTERRUPTED
         self._said = self._watching = False
+        self._since = 0.0  # when the first one came
         self._shown = sys.unraisablehook
 
     def watch(self) -> None:
@@ -56,6 +61,7 @@ class Interrupts:
 
     def leave(self) -> None:
         """Watch no longer; a process that is told to end goes on to hear nothing."""
+        self._said = True  # nothing is interrupted later
         for name in _ENDING:
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) == self._end:
@@ -74,7 +80,12 @@ class Interrupts:
 
     def _note(self, signum: int, frame: FrameType | None) -> None:
         self.came = True
-        if not self._said:  # a second one does not break into the farewell
+        if self._said:  # a second one does not break into the farewell
+            return
+        self._since = self._since or time.monotonic()
+        if _deaf(frame) and time.monotonic() - self._since < _PATIENCE:
+            self._note_later()
+        else:
             raise KeyboardInterrupt
 
     def _end(self, signum: int, frame: FrameType | None) -> None:
@@ -85,9 +96,38 @@ class Interrupts:
 
     def _unraisable(self, what: sys.UnraisableHookArgs) -> None:
         if self.came and issubclass(what.exc_type, KeyboardInterrupt):
-            _thread.interrupt_main()  # it broke into what cannot fail, such as __del__: once more
+            self._note_later()  # it broke into what cannot fail, such as __del__: once more
         else:
             self._shown(what)
+
+    def _note_later(self) -> None:
+        """Interrupt once more, when what cannot fail has probably ended."""
+        main = _thread.get_ident()
+
+        def interrupt() -> None:
+            time.sleep(_SOON)
+            if self._said:
+                return
+            if hasattr(signal, "pthread_kill"):
+                signal.pthread_kill(main, signal.SIGINT)  # a real one also ends what waits
+            else:  # Windows
+                _thread.interrupt_main()
+
+        with suppress(RuntimeError):  # no thread can be started: it takes another signal
+            _thread.start_new_thread(interrupt, ())
+
+
+def _deaf(frame: FrameType | None) -> bool:
+    """Whether what is raised now could be lost: in the hook, or in modules that are imported.
+
+    Modules that are compiled swallow it, or end the process, where they import others themselves.
+    """
+    while frame is not None:
+        code = frame.f_code
+        if code is Interrupts._unraisable.__code__ or code.co_filename.startswith(_IMPORTS):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _ignore() -> None:
@@ -105,8 +145,9 @@ class Stream:
     Characters that its encoding lacks are written as escapes; `lost` is why something is not.
     """
 
-    def __init__(self, inner: TextIO) -> None:
+    def __init__(self, inner: TextIO, *, closed: bool = False) -> None:
         self._inner = inner
+        self._closed = closed
         self.lost: OSError | None = None
 
     def write(self, text: str) -> int:
@@ -136,6 +177,12 @@ class Stream:
                 self._lose(error)
 
     @property
+    def heard(self) -> bool:
+        """Whether what was written so far arrived, as far as can be told."""
+        self.flush()
+        return self.lost is None and not self._closed
+
+    @property
     def full(self) -> str | None:
         """Why nothing could be written, unless nobody reads any longer, as after `| head`."""
         if self.lost is None or self.lost.errno == errno.EPIPE:
@@ -158,7 +205,10 @@ def streams() -> Iterator[tuple[Stream, Stream]]:
     """Print through streams that never fail while the block runs."""
     _open_closed()
     before = sys.stdout, sys.stderr
-    out, err = (Stream(stream or open(os.devnull, "w")) for stream in before)  # noqa: SIM115
+    out, err = (
+        Stream(stream or open(os.devnull, "w"), closed=stream is None)  # noqa: SIM115
+        for stream in before
+    )
     sys.stdout, sys.stderr = out, err
     try:
         yield out, err

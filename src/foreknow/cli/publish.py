@@ -41,7 +41,7 @@ from foreknow.cli.options import (
 )
 from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import InputError, OutputError
-from foreknow.text import encodable, one_line, some, visible
+from foreknow.text import encodable, in_cases, one_line, some, visible
 
 if TYPE_CHECKING:
     from foreknow.policy.policy import Policy
@@ -69,7 +69,8 @@ def publish(
         typer.Option("--rows-per-part", help="Parquet in files of at most so many rows each."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Reproducible row order: for tests only.")
+        int | None,
+        typer.Option("--seed", help="Reproducible row order: for tests only; keep it secret."),
     ] = None,
     owner: Annotated[
         Path | None,
@@ -131,7 +132,7 @@ def verify(
     --key, certificate.json must also be what the owner of that key has signed.
     """
     from foreknow.policy.policy import Policy
-    from foreknow.publishing import CERTIFICATE, REPORT
+    from foreknow.publishing import CERTIFICATE
     from foreknow.publishing.signature import check_signature
     from foreknow.publishing.verification import judge, load_signed
 
@@ -141,7 +142,7 @@ def verify(
         if key is None:
             raise InputError("--evidence checks a signature; add --key FILE, the public key")
         check_signature(evidence, key)
-    known = load_signed(certificate, key)
+    known, _ = load_signed(certificate, key)
     rules = None if policy is None else Policy.load(policy)
     with progress("Judging the release afresh", quiet):
         at = release or certificate.parent
@@ -151,7 +152,7 @@ def verify(
     if found is not None and not problems and not quiet:
         _say_verified(found)
         signed = [path.name for path in (certificate, evidence) if path is not None]
-        signed += [REPORT] if known.report is not None and REPORT in found.not_judged else []
+        signed += found.unchanged
         if key is not None:
             _say_line(console(), f"Signed by the owner of {key.name}: {', '.join(signed)}.")
     raise typer.Exit(UNSAFE if problems else 0)
@@ -304,8 +305,15 @@ def _about(required: Mapping[str, Any]) -> str:
     """Which values a requirement is about, where it is not about all."""
     sets = required.get("any_of")
     if isinstance(sets, Mapping):
-        each = [f"{name} ({_listed(own, most=20, joined='or')})" for name, own in sets.items()]
-        return f", about any of {'; any of '.join(map(visible, each))}"
+        from foreknow.data.windows import Range
+
+        each = [
+            f"{name} ({Range.of(own)})"
+            if isinstance(own, Mapping)
+            else f"any of {name} ({_listed(own, most=20, joined='or')})"
+            for name, own in sets.items()
+        ]
+        return f", about {'; '.join(map(visible, each))}"
     keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
     for key, words in keys.items():
         if key in required:
@@ -323,12 +331,18 @@ def _listed(labels: Iterable[Any], most: int = 6, joined: str = "and") -> str:
     return listing([named(label) for label in labels], joined, most=most)
 
 
+def _whose(value: str | None) -> str:
+    from foreknow.report.words import named
+
+    return "nobody has a value" if value is None else named(value)
+
+
 def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
     from foreknow.publishing.certificate import exact_text
     from foreknow.report.knowledge import NOUN
-    from foreknow.report.scope import HEADING, sentences
-    from foreknow.report.words import listing, named, nouns_of, setting_text, some
+    from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, noted, sentences
+    from foreknow.report.words import listing, nouns_of, setting_text, some
     from foreknow.verifier.verify import Reached
 
     of_whom = "of your policy " if found.own_policy else ""
@@ -336,7 +350,13 @@ def _say_verified(found: Verification) -> None:
     lines = [
         f"Verified: {some(found.people, 'person', 'people')} in "
         f"{some(found.n_groups, 'group', 'groups')} by "
-        f"{', '.join(found.groups)}; every requirement {of_whom}on {columns} holds:"
+        f"{', '.join(found.groups)}; "
+        + (
+            f"nothing is asked of this table: nobody has a value that a requirement {of_whom}on "
+            f"{columns} is about:"
+            if found.idle
+            else f"every requirement {of_whom}on {columns} holds:"
+        )
     ]
     for finding in found.findings:
         required = found.requirements[finding.requirement]
@@ -346,35 +366,34 @@ def _say_verified(found: Verification) -> None:
         if isinstance(finding, Reached):
             ((criterion, setting),) = finding.criterion.items()
             within = f" in groups divided by {of_all}" if known else ""
+            alike = listing([visible(each) for each in finding.alike], most=len(finding.alike))
+            counted = f"who has the same {alike}, which are published exactly" if alike else ""
             lines.append(
                 f"  {of}{criterion} = {setting_text(setting)}{within}: attained is "
-                f"{finding.attained}; this is about groups, and not about what anyone can infer of "
-                "a person"
+                f"{finding.attained}; this is about {counted or 'groups'}, and not about what "
+                "anyone can infer of a person"
             )
             continue
         ((kind, amounts),) = finding.adversary.items()
         limit = "not above" if finding.inclusive else "below"
         times = f" = {finding.times} times the prior" if finding.times is not None else ""
-        whose = "nobody has a value" if finding.value is None else named(finding.value)
+        whose = _whose(finding.value)
         about = _about(required)
         more = f" and the {of_all} of everybody" if known else ""
         lines.append(
             f"  {of}against {kind} {_amounts(amounts)}{more}{about}: at most "
             f"{exact_text(finding.probability)} ({whose}), {limit} {finding.below}{times}"
         )
-    for estimate in found.estimates:
-        ((kind, amounts),) = estimate.adversary.items()
-        named_by = ", ".join(amounts["by"])
-        lines.append(
-            f"  by an estimate, and not proven, against {kind} by {named_by}: about "
-            f"{estimate.probability:.4g} ({named(estimate.value)}), "
-            f"{'not above' if estimate.inclusive else 'below'} {float(estimate.below):.4g}"
-        )
     lines.append(f"Judged: {', '.join(_whole(found.files))}.")
     noun = nouns_of(found.sensitives) if len(found.sensitives) == 1 else NOUN
     beside = sentences(found.scope, noun, found.semantics)
     lines += [HEADING, *(f"  – {said}" for said in beside)]
     rest = [name for name in found.not_judged if name not in found.to_keep]
+    if found.unchanged:
+        lines.append(
+            f"{_listed(found.unchanged)} is what was certified, by its digest; what it says was "
+            "not judged again."
+        )
     if rest:
         lines.append(f"In the same folder, and not judged: {_listed(rest)}.")
     if found.to_keep:
@@ -382,11 +401,24 @@ def _say_verified(found: Verification) -> None:
             f"Keep {_listed(found.to_keep)} to yourself: not to be published. Do not send the "
             "folder whole; move what is for you elsewhere, as to its name with .owner after it."
         )
-    notes = sentences(found.claimed_scope, noun, found.semantics)
+    notes = sentences(found.claimed_scope, noun, found.semantics, claimed=True)
     notes += [f"{note}." for note in found.claimed]
-    lines += [f"The publisher notes, which is not verified: {note}" for note in notes]
+    lines += map(noted, notes)
+    labels = (*found.sensitives, *found.groups, *TOLD_OF_PEOPLE, *_labels(found))
     for line in lines:
-        _say_line(console(), line)
+        _say_line(console(), in_cases(line, labels) if found.scope.cases else line)
+
+
+def _labels(found: Verification) -> Iterable[str]:
+    """Values and groups that findings name, which are not put in other words."""
+    texts = [x for each in found.findings for x in (each.group, getattr(each, "value", None))]
+    yield from (x for x in (*texts, *found.scope.unprotected, *found.scope.apart) if x)
+    for required in found.requirements:
+        for key in ("values", "except", "any_of"):
+            given = required.get(key) or ()
+            yield from map(str, given)
+            if isinstance(given, Mapping):
+                yield from (str(label) for own in given.values() for label in own)
 
 
 def _say_line(say: Console, text: str, style: str = "") -> None:

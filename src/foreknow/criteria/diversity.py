@@ -20,7 +20,15 @@ import numpy as np
 
 from foreknow import numbers
 from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask
-from foreknow.criteria.protocol import Attained, EachGroup, OfGroups, failing_groups, groups_of
+from foreknow.criteria.protocol import (
+    Attained,
+    EachGroup,
+    OfGroups,
+    classes_of,
+    failing_groups,
+    groups_of,
+    smallest,
+)
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError, did_you_mean
@@ -217,7 +225,10 @@ class AlphaKSettings(Settings):
 
 @dataclass(frozen=True)
 class AlphaK(_OfValues):
-    """Every group has at least k people, of whom no value has more than a share alpha.
+    """No value has more than a share alpha of a group; everybody looks like at least k people.
+
+    Who looks alike is judged as for `KAnonymity`: everybody in a group, or where exact columns are
+    published, everybody with the same values in these.
 
     Parameters
     ----------
@@ -244,21 +255,32 @@ class AlphaK(_OfValues):
             raise InputError(f"AlphaK: alpha must be above 0 and at most 1, not {self.alpha}")
         whole_number(self.k, "AlphaK: k", 1)
 
+    @property
+    def least(self) -> int:
+        """How many people a group has at least."""
+        return self.k
+
     def attained(self, release: HasCounts) -> Attained:
         """The largest share of a value in a group of a release."""
         counts = counted(self, release)
-        most, sizes = counts.top_sums(1), counts.sizes
+        most, sizes, alike = counts.top_sums(1), counts.sizes, classes_of(release)
         shares = most / sizes
         near = np.flatnonzero(shares >= shares.max() - CLOSE).tolist()
         share = max(Fraction(int(most[g]), int(sizes[g])) for g in near)
         group = next(g for g in near if Fraction(int(most[g]), int(sizes[g])) == share)
         said, limit = beside(share, self.alpha)
         words = (
-            f"the largest share of a value in a group is {said}, the most is {limit}; the "
-            f"smallest group has {people_text(int(sizes.min()))}, the least is {self.k}"
+            f"the largest share of a value in a group is {said}, the most is {limit}; "
+            f"{smallest(alike)} has {people_text(least := int(alike.sizes.min()))}, the least is "
+            f"{self.k}"
         )
-        holds = share <= as_fraction(self.alpha) and int(sizes.min()) >= self.k
+        holds = share <= as_fraction(self.alpha) and least >= self.k
         return Attained(share, holds, words, counts.group_label(group))
+
+    @property
+    def of_groups(self) -> AlphaK:
+        """The share."""
+        return AlphaK(self.alpha, 1)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"alpha_k": {...}}``, as in a policy file."""

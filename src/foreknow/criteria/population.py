@@ -1,11 +1,7 @@
 """Groups compared with the population that their people come from: k-map and delta-presence.
 
-Who of the population belongs to a group is read from the group's labels. A label of a merged group
-covers what the labels of its parts cover, so k-map is kept by merging. Delta-presence is, too,
-where no two groups cover the same person: the share of a merged group is a mean of the shares of
-its parts and of 0, for people in neither; and if a presence is required of everybody there are
-none of these. So full-domain generalization and cuts of disjoint groups are searched as if merging
-never hurt; where labels overlap, delta-presence does not hold.
+Who of the population belongs to a group is read from the group's labels, as they are written. So
+no search is asked: what it made is judged once it is written.
 """
 
 from __future__ import annotations
@@ -13,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -21,24 +17,25 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
+from foreknow.adversaries.protocol import HasCounts, Ledger, Mask
 from foreknow.criteria.diversity import plain
+from foreknow.criteria.properties import GroupSize
 from foreknow.criteria.protocol import (
     Attained,
-    EachGroup,
-    EachGroupEvaluation,
     OfGroups,
+    classes_of,
     failing_groups,
-    groups_of,
 )
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.generalization import exact_labels
 from foreknow.data.hierarchy import Mask as Masked
 from foreknow.data.hierarchy import Ordered, Tree
 from foreknow.data.labels import GroupLabels
 from foreknow.data.matching import Falling
+from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
-from foreknow.data.sparse import IntArray
-from foreknow.errors import DataError, InputError
+from foreknow.data.sparse import IntArray, combine
+from foreknow.errors import DataError, InputError, UnsupportedError
 from foreknow.numbers import Number, as_fraction, whole_number
 from foreknow.settings import Settings
 from foreknow.text import people_text
@@ -66,9 +63,11 @@ class Population:
         self.trees: dict[str, tuple[tuple[str, ...], ...]] = {}
         self.orders: dict[str, tuple[str, ...]] = {}
         self.columns: tuple[str, ...] = ()
+        # By column, labels that are one value as it is, whatever else they look like.
+        self.exact: dict[str, frozenset[str]] = {}
         self.expected: str | None = None
         self._read: dict[tuple[str, ...], _Points] = {}
-        self._packed: dict[tuple[str, Any], NDArray[np.uint8]] = {}
+        self._packed: dict[tuple[str, Any, bool], NDArray[np.uint8]] = {}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Population):
@@ -92,7 +91,7 @@ class Population:
         own = Population(self.at)
         own.source, own._read = self.source, self._read if not schema.hierarchies else {}
         own.columns, own.expected = tuple(schema.quasi_identifiers), self.expected
-        own.trees, own.orders = dict(self.trees), dict(self.orders)
+        own.trees, own.orders, own.exact = dict(self.trees), dict(self.orders), dict(self.exact)
         for column, hierarchy in schema.hierarchies.items():
             if column not in schema.quasi_identifiers:
                 continue
@@ -106,6 +105,50 @@ class Population:
                     f"are masked by {hierarchy.character!r}"
                 )
         return own
+
+    def hold(self, microdata: Microdata) -> None:
+        """Refuse a population that lacks people of the table; keep which texts it has exactly."""
+        attributes = microdata.attributes
+        points = self._points([attribute.name for attribute in attributes])
+        columns, sizes = [], []
+        for attribute, codes, falling in zip(attributes, *points[:2], strict=True):
+            of_value = np.full(len(falling.texts), len(attribute.domain), dtype=np.int64)
+            for code, value in enumerate(attribute.domain):
+                of_value[falling.same(value)] = code
+            columns.append(np.concatenate((attribute.codes.astype(np.int64), of_value[codes])))
+            sizes.append(len(attribute.domain) + 1)
+        of, first = combine(columns, sizes)
+        n_entries = len(attributes[0].codes)
+        own = np.bincount(of[:n_entries], microdata.times, len(first))
+        others = np.bincount(of[n_entries:], minlength=len(first))
+        lacking = np.flatnonzero(own > others)
+        if len(lacking):
+            at = first[lacking[0]]
+            who = " and ".join(
+                f"{attribute.name} {exact_labels(attribute)[column[at]]!r}"
+                for attribute, column in zip(attributes, columns, strict=True)
+            )
+            raise self._lacking(f"with {who}", int(others[lacking[0]]), int(own[lacking[0]]))
+        self.exact = {
+            attribute.name: frozenset(v for v in attribute.domain if isinstance(v, str))
+            for attribute in attributes
+        }
+        self._packed.clear()
+
+    def keep_exact(self, labels: GroupLabels) -> None:
+        """Keep, of the texts that the table has exactly, the labels that look like other ones."""
+        points = self._points(labels.columns)
+        for place, (column, falling) in enumerate(zip(labels.columns, points.falling, strict=True)):
+            written = {label[place] for label in labels} & self.exact.get(column, frozenset())
+            self.exact[column] = frozenset(filter(falling.misread, written))
+        self.exact = {column: texts for column, texts in self.exact.items() if texts}
+
+    def _lacking(self, who: str, own: int, there: int) -> DataError:
+        return DataError(
+            f"the population {self.name} is no population of this table: {who} it has "
+            f"{people_text(own)}, and the table {there:,}; it must hold everybody of the table, "
+            "with values as exact, and written alike"
+        )
 
     def written(self) -> Any:
         """What a verifier can read: the file as it is, or the columns as texts."""
@@ -150,19 +193,61 @@ class Population:
             at = {label: i for i, label in enumerate(dict.fromkeys(labels))}
             if len(self._packed) * points.people > 8 * _KEPT:
                 self._packed.clear()
-            kept = [(groups.columns[place], label) for label in at]
+            kept = [(groups.columns[place], label, groups.exact) for label in at]
             for key in kept:
                 if key not in self._packed:
-                    self._packed[key] = np.packbits(falling.within(key[1])[codes])
+                    inside = self._within(falling, *key)
+                    self._packed[key] = np.packbits(inside[codes])
             bits = np.stack([self._packed[key] for key in kept])
             found.append(bits[np.array([at[label] for label in labels], dtype=np.int64)])
         return found
 
-    def match(self, counts: GroupCounts) -> tuple[IntArray, NDArray[np.uint8]]:
-        """How many people each group covers, and one bit each for those that any does."""
-        return self.match_each(counts, np.zeros(counts.n_groups, dtype=np.int64), 1)
+    def _within(self, falling: Falling, column: str, label: Any, exact: bool) -> Mask:
+        """Whose value a label covers, or, of an exact one, equals."""
+        if exact:
+            return falling.equal(label)
+        return falling.within(label, label in self.exact.get(column, ()))
 
-    def _by_label(self, groups: GroupLabels) -> tuple[IntArray, NDArray[np.uint8]] | None:
+    def placed(self, counts: GroupCounts) -> tuple[IntArray, int]:
+        """How many people each group covers, and any; refuse where they cannot be its people."""
+        many, inside = self.match(counts)
+        short = np.flatnonzero(many < counts.sizes)
+        for group in short[:1].tolist():
+            label = f"in group {counts.group_label(group)}"
+            raise self._lacking(label, int(many[group]), int(counts.sizes[group]))
+        if int(many.sum()) > inside:  # groups overlap
+            self._refuse_crowds(counts, many)
+        return many, inside
+
+    def _refuse_crowds(self, counts: GroupCounts, many: IntArray) -> None:
+        """Refuse groups that lie within another and have more people than it covers."""
+        groups = labels_of(counts)
+        points = self._points(groups.columns)
+        keys, labels = [], []
+        for place, (codes, falling) in enumerate(zip(points.columns, points.falling, strict=True)):
+            distinct = {label: i for i, label in enumerate({label[place] for label in groups})}
+            name = groups.columns[place]
+            covers = [self._within(falling, name, label, groups.exact) for label in distinct]
+            labels.append(np.stack(covers, 1))
+            keys.append((codes, np.array([distinct[label[place]] for label in groups])))
+        _, first = combine(
+            [codes for codes, _ in keys], [len(falling.texts) for falling in points.falling]
+        )
+        # By group, one bit for each group that covers all whom it covers.
+        above = np.full((len(groups), -(-len(groups) // 8)), 255, dtype=np.uint8)
+        for person in first.tolist():
+            covers = np.logical_and.reduce(
+                [of[codes[person]][at] for of, (codes, at) in zip(labels, keys, strict=True)]
+            )
+            above[covers] &= np.packbits(covers)
+        for group in range(len(groups)):
+            within = (above[:, group // 8] >> (7 - group % 8) & 1).astype(bool)
+            own = int(counts.sizes[within].sum())
+            if own > many[group]:
+                label = f"in group {counts.group_label(group)} and those within it,"
+                raise self._lacking(label, int(many[group]), own)
+
+    def _by_label(self, groups: GroupLabels) -> tuple[IntArray, int] | None:
         """The same by the one label that each value falls in; None where some fall in several."""
         points = self._points(groups.columns)
         of_group = np.zeros(len(groups), dtype=np.int64)
@@ -173,7 +258,7 @@ class Population:
             at = {label: i for i, label in enumerate(dict.fromkeys(labels))}
             of_value = np.full(len(falling.texts), len(at), dtype=np.int64)
             for label, i in at.items():
-                inside = falling.within(label)
+                inside = self._within(falling, groups.columns[place], label, groups.exact)
                 if (of_value[inside] < len(at)).any():
                     return None
                 of_value[inside] = i
@@ -193,29 +278,23 @@ class Population:
             near = np.searchsorted(of_group[order], of_person).clip(max=len(groups) - 1)
             found = np.where(of_group[order][near] == of_person, order[near], -1)
         inside = found >= 0
-        return np.bincount(found[inside], minlength=len(groups)), np.packbits(inside)[None]
+        return np.bincount(found[inside], minlength=len(groups)), int(inside.sum())
 
-    def match_each(
-        self, counts: GroupCounts, owner: NDArray[Any], n_owners: int
-    ) -> tuple[IntArray, NDArray[np.uint8]]:
-        """The same for many releases; `owner` says which each group is of, in order."""
+    def match(self, counts: GroupCounts) -> tuple[IntArray, int]:
+        """How many people each group covers, and how many any does."""
         groups = labels_of(counts)
-        found = self._by_label(groups) if n_owners == 1 else None
-        if found is not None:
+        if (found := self._by_label(groups)) is not None:
             return found
-        points = self._points(groups.columns)
-        wide = -(-points.people // 8)
+        wide = -(-self._points(groups.columns).people // 8)
         many = np.zeros(len(groups), dtype=np.int64)
-        union = np.zeros((n_owners, wide), dtype=np.uint8)
+        union = np.zeros(wide, dtype=np.uint8)
         step = max(1, _AT_ONCE // max(1, wide))
         for start in range(0, len(groups), step):
-            part = GroupLabels.of(groups[start : start + step], groups.columns)
+            part = GroupLabels.of(groups[start : start + step], groups.columns, groups.exact)
             bits = np.bitwise_and.reduce(self.covered(part))
             many[start : start + step] = np.bitwise_count(bits).sum(axis=1)
-            own = owner[start : start + step]
-            first = np.flatnonzero(np.append(True, own[1:] != own[:-1]))
-            union[own[first]] |= np.bitwise_or.reduceat(bits, first, axis=0)
-        return many, union
+            union |= np.bitwise_or.reduce(bits)
+        return many, int(np.bitwise_count(union).sum())
 
     def _points(self, columns: Sequence[str]) -> _Points:
         key = tuple(columns)
@@ -236,9 +315,8 @@ def labels_of(counts: GroupCounts) -> GroupLabels:
     """What the groups have in common, by column."""
     if not isinstance(counts.groups, GroupLabels):
         raise InputError(
-            "a population is compared with groups by their published quasi-identifiers; this "
-            "release has none, but ids of groups: publish it generalized, or open it by "
-            "Release.from_generalized"
+            "a population is compared with people by their published quasi-identifiers, and this "
+            "release has ids of groups alone: open it with its table of people"
         )
     return counts.groups
 
@@ -247,8 +325,9 @@ class _OfPopulation(OfGroups):
     """What both criteria share."""
 
     population: Any
-    by_labels: ClassVar[bool] = True
+    searched: ClassVar[bool] = False
     of_people: ClassVar[bool] = True
+    of_groups: ClassVar[Any] = GroupSize(1)
 
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Any:
@@ -260,6 +339,13 @@ class _OfPopulation(OfGroups):
         """The same with the hierarchies of a schema."""
         own: Any = self
         return replace(own, population=self.population.under(schema))
+
+    def ledger(self, semantics: Semantics = "single") -> Ledger:
+        """Refused: no search asks it."""
+        raise UnsupportedError(
+            f"{self.key} is judged on labels as they are written, so no search asks it: publish "  # type: ignore[attr-defined]
+            "judges it; to group alone, give policy.searched"
+        )
 
     def _own(self) -> dict[str, Any]:
         raise NotImplementedError
@@ -275,6 +361,8 @@ class _OfPopulation(OfGroups):
         own["digest"] = population.digest()
         if population.trees:
             own["trees"] = {c: [list(row) for row in rows] for c, rows in population.trees.items()}
+        if population.exact:
+            own["exact"] = {c: sorted(texts) for c, texts in sorted(population.exact.items())}
         if population.orders:
             own["orders"] = {c: list(order) for c, order in population.orders.items()}
         return {self.key: own}  # type: ignore[attr-defined]
@@ -292,16 +380,18 @@ def _stated(read: Any, folder: Path) -> Population:
     made.expected = read.digest
     made.trees = {c: tuple(map(tuple, rows)) for c, rows in (read.trees or {}).items()}
     made.orders = {c: tuple(order) for c, order in (read.orders or {}).items()}
+    made.exact = {c: frozenset(texts) for c, texts in (read.exact or {}).items()}
     return made
 
 
 class PopulationSettings(Settings):
-    """A population in a policy file; the last three are a certificate's."""
+    """A population in a policy file; the last four are a certificate's."""
 
     population: str
     digest: str | None = None
     trees: dict[str, list[list[str]]] | None = None
     orders: dict[str, list[str]] | None = None
+    exact: dict[str, list[str]] | None = None
 
 
 class KMapSettings(PopulationSettings):
@@ -349,8 +439,8 @@ class KMap(_OfPopulation):
 
     def attained(self, release: HasCounts) -> Attained:
         """The group that looks like the fewest people of the population."""
-        counts = groups_of(release)
-        many, _ = self.population.match(counts)
+        counts = classes_of(release)
+        many, _ = self.population.placed(counts)
         group, least = int(np.argmin(many)), int(many.min())
         words = (
             f"the group that fewest of the population could be in has {least} of them, the least "
@@ -358,9 +448,25 @@ class KMap(_OfPopulation):
         )
         return Attained(least, least >= self.k, words, counts.group_label(group))
 
-    def ledger(self, semantics: Semantics = "single") -> EachGroup:
-        """Start a ledger for a search."""
-        return EachGroup(lambda counts: self.population.match(counts)[0] < self.k)
+    def fails(self, counts: GroupCounts) -> Mask:
+        """Which groups look like too few."""
+        few: Mask = self.population.match(counts)[0] < self.k
+        return few
+
+    def ways_out(self, release: HasCounts) -> list[str]:
+        """A k-anonymity that implies it, where there are people enough."""
+        people = classes_of(release).n_people
+        if self.k > people:
+            return [
+                f"The table has fewer people, {people:,}: require k_anonymity, for coarser groups, "
+                "or a smaller k"
+            ]
+        return [
+            f"Whoever looks like {self.k:,} people of the table looks like {self.k:,} of the "
+            "population, so this would do:",
+            "  [[require]]",
+            f"  k_anonymity = {self.k}",
+        ]
 
     def _own(self) -> dict[str, Any]:
         return {"k": self.k}
@@ -432,11 +538,11 @@ class DeltaPresence(_OfPopulation):
         DataError
             If fewer of the population fall in a group than it has people.
         """
-        return self._found(groups_of(release))[:2]
+        return self._found(classes_of(release))[:2]
 
     def attained(self, release: HasCounts) -> Attained:
         """The group whose people are most surely in the table."""
-        counts = groups_of(release)
+        counts = classes_of(release)
         lowest, highest, group, words = self._found(counts)
         holds = as_fraction(self.lowest) <= lowest and highest <= as_fraction(self.highest)
         words = (
@@ -446,16 +552,7 @@ class DeltaPresence(_OfPopulation):
         return Attained(highest, holds, words, counts.group_label(group))
 
     def _found(self, counts: GroupCounts) -> tuple[Fraction, Fraction, int, str]:
-        many, union = self.population.match(counts)
-        short = np.flatnonzero(many < counts.sizes)
-        if len(short):
-            group = int(short[0])
-            raise DataError(
-                f"the population {self.population.name} has {people_text(int(many[group]))} "
-                f"in group {counts.group_label(group)}, which has {int(counts.sizes[group])}; it "
-                "must hold everybody of the table"
-            )
-        inside = int(np.bitwise_count(union).sum())
+        many, inside = self.population.placed(counts)
         if int(many.sum()) > inside:
             return Fraction(0), Fraction(1), 0, "; groups overlap, so nothing more can be said"
         rates = counts.sizes / many
@@ -474,17 +571,32 @@ class DeltaPresence(_OfPopulation):
 
     def beyond_groups(self, release: HasCounts) -> bool:
         """Whether it fails by more than groups: they overlap, or leave out who must be present."""
-        many, union = self.population.match(counts_of(release))
-        inside = int(np.bitwise_count(union).sum())
+        many, inside = self.population.match(classes_of(release))
         if int(many.sum()) > inside:
             return as_fraction(self.lowest) > 0 or as_fraction(self.highest) < 1
         return as_fraction(self.lowest) > 0 and inside < len(self.population)
 
-    def ledger(self, semantics: Semantics = "single") -> PresenceLedger:
-        """Start a ledger for a search."""
-        return PresenceLedger(self._fails, population=self.population, lowest=self.lowest)
+    def ways_out(self, release: HasCounts) -> list[str]:
+        """Coarser groups, or the interval that these groups hold."""
+        many, inside = self.population.match(counts := classes_of(release))
+        if int(many.sum()) > inside:
+            return [
+                "Counting settles nothing where labels of groups overlap: publish by method = "
+                '"fulldomain" without suppression, whose groups do not'
+            ]
+        found = self._found(counts)
+        lowest = min(as_fraction(self.lowest), found[0])
+        highest = max(as_fraction(self.highest), found[1])
+        said = f"Coarser groups may do: require k_anonymity above {int(counts.sizes.min()):,}"
+        if highest - lowest == 1:
+            return [said]
+        return [
+            f"{said}; or allow what these groups have, in place of lowest and highest:",
+            f'  lowest = "{lowest}", highest = "{highest}"',
+        ]
 
-    def _fails(self, counts: GroupCounts) -> Mask:
+    def fails(self, counts: GroupCounts) -> Mask:
+        """Which groups have too few or too many of those whom they cover."""
         many, _ = self.population.match(counts)
         low, high = as_fraction(self.lowest), as_fraction(self.highest)
         return failing_groups(
@@ -494,33 +606,3 @@ class DeltaPresence(_OfPopulation):
     def _own(self) -> dict[str, Any]:
         low, high = as_fraction(self.lowest), as_fraction(self.highest)
         return {"lowest": plain(low), "highest": plain(high)}
-
-
-@dataclass(eq=False)
-class PresenceLedger(EachGroup):
-    """Safe while no group fails, none overlap and, where required, nobody is left out."""
-
-    population: Any = field(kw_only=True)
-    lowest: Any = field(kw_only=True)
-
-    def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
-        """Whether the release stays safe when `added` replaces `removed`."""
-        owner = np.zeros(added.n_groups, dtype=np.int64)
-        return bool(self.evaluate(removed, added, owner).safe_each()[0])
-
-    def evaluate(
-        self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
-    ) -> EachGroupEvaluation:
-        """Measure many proposals; see `Ledger.evaluate`."""
-        found = super().evaluate(removed, added, owner)
-        n_proposals = len(found.entering)
-        many, union = self.population.match_each(added, owner, n_proposals)
-        several = np.bincount(owner, many, n_proposals).astype(np.int64)
-        covered = np.bitwise_count(union).sum(axis=1, dtype=np.int64)
-        broken = several != covered
-        if self.lowest > 0:
-            before = np.full(n_proposals, len(self.population))
-            if removed is not None:
-                before = self.population.match(removed)[0]
-            broken |= covered < before
-        return replace(found, entering=found.entering + broken)

@@ -20,8 +20,15 @@ import numpy as np
 from foreknow import numbers
 from foreknow.adversaries.protocol import HasCounts, counts_of, whole_amount
 from foreknow.criteria.diversity import LDiversity, at_least
-from foreknow.criteria.protocol import Attained, EachGroup, OfGroups, groups_of
-from foreknow.data.counts import Semantics
+from foreknow.criteria.protocol import (
+    Attained,
+    EachGroup,
+    OfGroups,
+    classes_of,
+    groups_of,
+    smallest,
+)
+from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.errors import InputError, hints
 from foreknow.settings import FromOne
 
@@ -256,8 +263,11 @@ class Recursive(_Symmetric):
 
 @hints()
 @dataclass(frozen=True)
-class KAnonymity(OfGroups):
-    """Everybody's group has at least k people; the same for a set of tables and its subsets.
+class GroupSize(OfGroups):
+    """Every group has at least k people; the same for a set of tables and its subsets.
+
+    So many share one bag of values. How many look alike is another question where exact columns are
+    published beside the group: see `KAnonymity`.
 
     Parameters
     ----------
@@ -268,19 +278,24 @@ class KAnonymity(OfGroups):
     --------
     >>> from foreknow.data.counts import GroupCounts
     >>> counts = GroupCounts.from_bags([["Flu", "Cold"], ["Flu", "Flu", "AIDS"]])
-    >>> KAnonymity(3).measure(counts), KAnonymity(3).holds(counts)
+    >>> GroupSize(3).measure(counts), GroupSize(3).holds(counts)
     (2, False)
     """
 
     k: int
-    key: ClassVar[str] = "k_anonymity"
+    key: ClassVar[str] = "group_size"
     settings: ClassVar[Any] = FromOne
     of_people: ClassVar[bool] = True
     convex: ClassVar[bool] = True
     complete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        numbers.whole_number(self.k, "KAnonymity", 1)
+        numbers.whole_number(self.k, type(self).__name__, 1)
+
+    @property
+    def least(self) -> int:
+        """How many people a group has at least."""
+        return self.k
 
     def colour(self, value: Hashable) -> Hashable:
         """Values do not matter."""
@@ -295,17 +310,19 @@ class KAnonymity(OfGroups):
         return size >= self.k
 
     @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> KAnonymity:
-        """Make it of ``k_anonymity = 5`` in a policy file."""
+    def from_settings(cls, read: Any, folder: Path) -> GroupSize:
+        """Make it of ``group_size = 5`` in a policy file."""
         return cls(read)
 
     def attained(self, release: HasCounts) -> Attained:
         """The smallest group of a release."""
-        counts = groups_of(release)
+        return self._least(groups_of(release))
+
+    def _least(self, counts: GroupCounts) -> Attained:
         group = int(np.argmin(counts.sizes))
         size = int(counts.sizes[group])
         people = "person" if size == 1 else "people"
-        words = f"the smallest group has {size} {people}, the least is {self.k}"
+        words = f"{smallest(counts)} has {size} {people}, the least is {self.k}"
         return Attained(size, size >= self.k, words, counts.group_label(group))
 
     def ledger(self, semantics: Semantics = "single") -> EachGroup:
@@ -316,8 +333,41 @@ class KAnonymity(OfGroups):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """``{"k_anonymity": ...}``, as in a policy file."""
-        return {"k_anonymity": self.k}
+        """What stands for it in a policy file, such as ``{"group_size": 5}``."""
+        return {self.key: self.k}
+
+
+@hints()
+@dataclass(frozen=True)
+class KAnonymity(GroupSize):
+    """Everybody looks like at least k people, by the columns that others may know of them.
+
+    Who looks alike is judged by what is seen. In the generalized form it is everybody in a group;
+    in the bucketized form, everybody with the same exact values, whatever their groups. A release
+    of groups alone, without such columns, is judged by these.
+
+    Parameters
+    ----------
+    k : int
+        From 1.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.data.release import Release
+    >>> people = pa.table({"group": [1, 1, 1, 1], "age": [30, 30, 41, 41]})
+    >>> tally = pa.table({"group": [1, 1], "disease": ["Flu", "AIDS"], "count": [3, 1]})
+    >>> release = Release.from_bucketized(tally, sensitive="disease", people=people)
+    >>> KAnonymity(3).measure(release), GroupSize(3).measure(release)
+    (2, 4)
+    """
+
+    key: ClassVar[str] = "k_anonymity"
+    of_groups: ClassVar[GroupSize] = GroupSize(1)
+
+    def attained(self, release: HasCounts) -> Attained:
+        """The smallest group of a release, or the fewest people whose exact columns are equal."""
+        return self._least(classes_of(release))
 
 
 @dataclass(frozen=True)
@@ -480,7 +530,7 @@ def as_property(given: Any) -> Property:
 
     A class that inherits from one of these and judges otherwise would have its limits and traits.
     """
-    own = (MaxRatio, Distinct, Entropy, Recursive, KAnonymity, RuledOut, Each, All)
+    own = (MaxRatio, Distinct, Entropy, Recursive, GroupSize, KAnonymity, RuledOut, Each, All)
     if isinstance(given, own) and type(given) not in own:
         raise InputError(
             f"{type(given).__name__} inherits what may not be true of it: write a property that "
@@ -513,7 +563,7 @@ def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -
                 survives(part, [(_each(c)[i], n) for c, n in row], total, size, loss)
                 for i, part in enumerate(given.parts)
             )
-        case KAnonymity():
+        case GroupSize():
             return size >= given.k
         case MaxRatio() | RuledOut():
             most = max((Fraction(n, total) for c, n in row if not c), default=Fraction(0))
@@ -533,7 +583,7 @@ def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -
 
 
 def k_anonymity(release: HasCounts) -> int:
-    """Return the largest k for which every group has at least k people; 0 without groups.
+    """Return the largest k for which everybody looks like at least k people; 0 without groups.
 
     Notes
     -----
@@ -551,8 +601,8 @@ def k_anonymity(release: HasCounts) -> int:
             f"k_anonymity(release) says which k a release has; Requirement(KAnonymity({release})) "
             "requires it"
         )
-    sizes = counts_of(release).sizes
-    return int(sizes.min()) if len(sizes) else 0
+    counts = counts_of(release)
+    return int(classes_of(release).sizes.min()) if counts.n_groups else 0
 
 
 def is_recursively_diverse(release: HasCounts, c: numbers.Number, l: int) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import FloatArray, HasCounts, Ledger, Mask, counts_of
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Label
+from foreknow.data.labels import GroupLabels, Label
 from foreknow.errors import DataError
 
 
@@ -36,12 +36,16 @@ class Criterion(Protocol):
 
     One that the verifier does not know (`GAUGES`) also brings a function `gauge`. One that needs
     something of the schema has a method ``under(schema, column)``, which gives the same criterion
-    with it. One that reads the labels of groups declares ``by_labels = True``: searches then give
-    its ledger groups with their labels. One that can fail by more than single groups has a method
-    ``beyond_groups(release)``, which says whether it does. One that a certificate states otherwise
+    with it. One that can fail by more than single groups has a method ``beyond_groups(release)``,
+    which says whether it does. One that a certificate states otherwise
     has a method ``published()``. One that asks how many people have which value, whatever the
     values are, may say ``counts_values = True``: it is then asked of releases in which a set is one
-    value, too.
+    value, too. One of how many people there are, whatever their values, says ``of_people = True``.
+    One that asks who looks alike (see `classes_of`) has ``of_groups``: what is left of it to ask of
+    groups where exact columns are published, by which they change nothing of that. One that is
+    judged on what is written alone says ``searched = False``, too: of it a search asks `of_groups`
+    in either form, ``fails(counts)`` says which groups fail, and ``ways_out(release)`` gives lines
+    on what may help.
     """
 
     key: ClassVar[str]
@@ -107,6 +111,20 @@ def groups_of(release: HasCounts) -> GroupCounts:
     if not counts.n_groups:
         raise DataError("the release has no groups")
     return counts
+
+
+def classes_of(release: HasCounts) -> GroupCounts:
+    """Those who look alike: groups, or people of equal exact columns where these are published."""
+    own = getattr(release, "release", release)  # of what was published
+    alike = getattr(own, "alike", None)
+    return groups_of(own if alike is None else alike())
+
+
+def smallest(counts: GroupCounts) -> str:
+    """What the smallest of those who look alike is called."""
+    if isinstance(counts.groups, GroupLabels) and counts.groups.exact:
+        return f"the smallest set of people with equal {', '.join(counts.groups.columns)}"
+    return "the smallest group"
 
 
 def failing_groups(fails: Callable[..., bool], *columns: NDArray[Any]) -> Mask:

@@ -7,10 +7,11 @@ from typing import Any
 from foreknow.criteria.diversity import AlphaK, LDiversity
 from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
 from foreknow.criteria.population import DeltaPresence, KMap
-from foreknow.criteria.properties import KAnonymity
+from foreknow.criteria.properties import GroupSize, KAnonymity
 
 CRITERIA: tuple[Any, ...] = (
     KAnonymity,
+    GroupSize,
     LDiversity,
     AlphaK,
     TCloseness,

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -84,6 +84,8 @@ class GroupCounts:
     groups: Sequence[Label] | None = None
     semantics: Semantics = "single"
     origin: IntArray | None = None
+    # the same with all values apart, where some count as one
+    apart: ClassVar[GroupCounts | None] = None
 
     def __post_init__(self) -> None:
         if self.semantics not in get_args(Semantics):
@@ -374,7 +376,9 @@ class GroupCounts:
             sizes=self.sizes,
             semantics=self.semantics,
         )
-        return made if self.origin is None else replace(made, origin=self.origin)
+        made = made if self.origin is None else replace(made, origin=self.origin)
+        object.__setattr__(made, "apart", self)
+        return made
 
     # ---- looking --------------------------------------------------------------------------
 

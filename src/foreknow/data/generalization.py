@@ -3,7 +3,7 @@
 | style | labels | for |
 | --- | --- | --- |
 | range | `20 to 37`, `20 to 37 or missing`, `20 or missing` | numbers and dates; whole cells |
-| set | `Divorced | Widowed`, `missing | Widowed` | categories |
+| set | `Divorced | Widowed`, `missing | Widowed`, `Widowed | other` | categories |
 | hierarchy | the name of the lowest node that holds all members: `1234*` | hierarchies |
 | any | a value as it is, a null as a null, `*` for everything | |
 
@@ -16,8 +16,8 @@ gets a level (`* (level 1)`) or plus signs.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
@@ -25,8 +25,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.labels import GroupLabels, text_of
-from foreknow.data.microdata import Attribute
+from foreknow.data.labels import text_of
+from foreknow.data.microdata import Attribute, merged
 from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.errors import InternalError, PolicyError, did_you_mean
 
@@ -49,7 +49,9 @@ def style_of(attribute: Attribute, wanted: str | None) -> Style:
         )
     if wanted == "hierarchy" and not attribute.ancestors:
         raise PolicyError(f"publish.labels: {attribute.name!r} has no hierarchy with levels")
-    if wanted in ("range", "exact") and attribute.order == "nominal":
+    if wanted == "exact" and attribute.order == "nominal":  # all values, however rare
+        return "set"
+    if wanted == "range" and attribute.order == "nominal":
         raise PolicyError(
             f"publish.labels: {attribute.name!r} is text without an order; a range of it means "
             "nothing; use set, or give it a hierarchy = { order = [...] }"
@@ -107,14 +109,16 @@ class Coarsened:
     def widths(self) -> NDArray[np.float64]:
         """The NCP of each group along the attribute: how much of its domain the label covers."""
         attribute, places = self.attribute, self.places
-        size = len(attribute.domain)
         if self.style == "range":
             long = attribute.ends[places[:, 1]] - attribute.positions[places[:, 0]]
             return np.asarray(long / attribute.span)
+        many = attribute.many
+        size = int(many.sum())
         if self.style == "hierarchy":
             members = np.diff(places)[:, 0] + 1
         else:
-            members = np.array([len(m) or size for m in self.meanings])[self.of_group]
+            covered = [int(many[list(m)].sum()) or size for m in self.meanings]
+            members = np.array(covered)[self.of_group]
         shares: NDArray[np.float64] = (members - 1.0) / max(size - 1, 1)
         return shares
 
@@ -125,8 +129,10 @@ class Coarsened:
     @property
     def known(self) -> KnownLabels:
         """What the labels mean."""
-        pairs = zip(self._texts, self.meanings, strict=True)
-        return KnownLabels(self.attribute.domain, dict(pairs))
+        attribute, meanings = self.attribute, self.meanings
+        if self.style == "set" and attribute.cells is not None:
+            attribute, meanings = attribute.cells.values, list(map(attribute.values_in, meanings))
+        return KnownLabels(attribute.domain, dict(zip(self._texts, meanings, strict=True)))
 
 
 def coarsened(
@@ -180,26 +186,23 @@ def _levels(attribute: Attribute) -> list[IntArray]:
     return [np.arange(len(attribute.domain)), *attribute.ancestors]
 
 
-def labels_of_groups(
-    attributes: Sequence[Attribute],
-    codes: Sequence[NDArray[Any]],
-    groups: IntArray,
-    n_groups: int,
-    styles: Mapping[str, str],
-) -> GroupLabels:
-    """The labels of groups of points, by `codes` along each attribute; group -1 is left out."""
-    inside = groups >= 0
-    columns = [
-        coarsened(
-            replace(attribute, codes=own[inside]),
-            groups[inside],
-            n_groups,
-            style_of(attribute, styles.get(attribute.name)),
-        ).labels
-        for attribute, own in zip(attributes, codes, strict=True)
-    ]
-    names = [attribute.name for attribute in attributes]
-    return GroupLabels.of(zip(*columns, strict=True), names)
+def meant_by_sets(
+    attribute: Attribute, texts: Iterable[Any], times: IntArray | None = None
+) -> dict[str | None, Meaning] | None:
+    """The values that labels list, where some may say `other`; None where they cannot be read.
+
+    What is listed is not among the others, and so is nothing that more people have: the others are
+    all values of fewer people than the least that anybody lists.
+    """
+    known = [None if text is None else str(text) for text in dict.fromkeys(texts)]
+    people = np.bincount(attribute.codes, times, len(attribute.domain))
+    for least in (0, *sorted(set(people.tolist()), reverse=True)):
+        own = merged(attribute, people < least) if least else attribute
+        wording = Wording(own, "set")
+        found = {text: wording.read(text) for text in known}
+        if all(meaning is not None for meaning in found.values()):
+            return {text: own.values_in(meaning or ()) for text, meaning in found.items()}
+    return None
 
 
 def exact_labels(attribute: Attribute) -> list[str | None]:
@@ -283,7 +286,7 @@ class Wording:
     @cached_property
     def _quoted(self) -> bool:
         """Whether values are quoted, since one of them holds what joins them."""
-        if self._attribute.cells is not None:
+        if self._attribute.cells is not None and self._style == "range":
             return False
         if self._style == "set":
             return any(t is not None and ("|" in t or t == "missing") for t in self._taken)

@@ -242,7 +242,9 @@ class Mask(_Kind):
                 refuse(i, "a mask needs text or whole numbers")
             if len(str(value)) != self.length:
                 characters = f"{self.length} character{'s' * (self.length > 1)}"
-                refuse(i, f"a mask of {self.length} needs {characters}")
+                lost = isinstance(value, int) and len(str(value)) < self.length
+                why = "; a number has no zeros before it: read the column as texts" if lost else ""
+                refuse(i, f"a mask of {self.length} needs {characters}{why}")
         texts = list(map(str, values))
         order = sorted(range(len(texts)), key=texts.__getitem__)
 

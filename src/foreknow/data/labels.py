@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -115,8 +116,11 @@ class GroupLabel(tuple[Any, ...]):
 class GroupLabels(Sequence[Any]):
     """Labels of groups by their quasi-identifiers, whose columns are named once.
 
-    They are made when they are first looked at: of many groups, few are ever named.
+    They are made when they are first looked at: of many groups, few are ever named. They are
+    `exact` where they are no labels, but values that people have.
     """
+
+    exact = False
 
     def __init__(
         self, parts: Callable[[], Iterable[Any]], size: int, columns: Iterable[str]
@@ -124,11 +128,11 @@ class GroupLabels(Sequence[Any]):
         self._parts, self._size, self.columns = parts, size, tuple(columns)
 
     @classmethod
-    def of(cls, labels: Iterable[Any], columns: Iterable[str]) -> GroupLabels:
+    def of(cls, labels: Iterable[Any], columns: Iterable[str], exact: bool = False) -> GroupLabels:
         """Take labels as they are."""
         known = list(labels)
         made = cls(lambda: known, len(known), columns)
-        made.__dict__["_labels"] = known
+        made.__dict__.update(_labels=known, exact=exact)
         return made
 
     @cached_property
@@ -147,7 +151,7 @@ class GroupLabels(Sequence[Any]):
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return GroupLabels.of, (self._labels, self.columns)
+        return GroupLabels.of, (self._labels, self.columns, self.exact)
 
     def __repr__(self) -> str:
         return repr(self._labels)
@@ -223,6 +227,62 @@ def in_order(labels: Iterable[Label]) -> list[Label]:
         return (2, type(label).__name__, str(label))
 
     return sorted(labels, key=key)
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a text in a policy stands for every value that begins like it."""
+    return text.endswith("*")
+
+
+def matching(text: str, printed: Iterable[str]) -> list[str]:
+    """Those of some values that a text in a policy names: itself, or all that begin so.
+
+    A value that itself ends with an asterisk is named by its text, with all that begin like it.
+
+    >>> matching("B20*", ["B20", "B20.1", "B2", "B20*"]), matching("B2", ["B20", "B2"])
+    (['B20', 'B20.1', 'B20*'], ['B2'])
+    """
+    if is_pattern(text):
+        return [value for value in printed if value.startswith(text[:-1])]
+    return [value for value in printed if value == text]
+
+
+def spelt_otherwise(text: str, printed: Iterable[str]) -> str | None:
+    """The value that is the same number as a text, and is written in another way; codes are none.
+
+    >>> spelt_otherwise("1", ["0.5", "1.0"]), spelt_otherwise("1", ["01", "B1"])
+    ('1.0', None)
+    """
+    if _NUMBER.fullmatch(text) is None:
+        return None
+    number = Decimal(text)
+    return next((v for v in printed if _NUMBER.fullmatch(v) and Decimal(v) == number), None)
+
+
+_NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]{0,40})([.][0-9]{1,40})?([eE][-+]?[0-9]{1,3})?")
+
+
+def chosen(
+    values: Iterable[Label], named: Iterable[Label] | None, excluded: Iterable[Label] = ()
+) -> NDArray[np.bool_]:
+    """Which of some values are named, or all, but those that are excluded; by how they print.
+
+    Where a value is spelt like a pattern that is excluded, it alone is: in doubt, more is hidden.
+
+    >>> chosen(["Z*", "Z1", "B20", "B20.1"], None, ["Z*", "B20*"]).tolist()
+    [False, True, False, False]
+    """
+    codes: dict[str, list[int]] = {}
+    for code, value in enumerate(values):
+        codes.setdefault(str(value), []).append(code)
+    mask = np.full(sum(map(len, codes.values())), named is None)
+    for text in map(str, named or ()):
+        for value in matching(text, codes) if is_pattern(text) else [text]:
+            mask[codes.get(value, [])] = True
+    for text in map(str, excluded):
+        for value in matching(text, codes) if is_pattern(text) and text not in codes else [text]:
+            mask[codes.get(value, [])] = False
+    return mask
 
 
 def name_of_set(members: Iterable[Any], others: Iterable[str]) -> str:

@@ -39,6 +39,8 @@ class Layout:
     apart: tuple[str, ...] = ()  # those that are shuffled, or in tables of their own
     # whether each row is a person, of whom any column may be said to be known
     of_people: bool = False
+    # where people are recognized by exact columns: what is published of them beside these
+    people: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if len(self.linked) < 2:  # nothing stands beside it

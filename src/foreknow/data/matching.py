@@ -1,13 +1,15 @@
 """Which values fall in a published label: a range, a set, a masked code, a period, a node.
 
-Labels are read as anybody reads them who has the release and the hierarchies, and nothing else.
+Labels are read as anybody reads them who has the release and the hierarchies, and nothing else. A
+text that may be one value, or a label that others fall in, is read in each way; where these differ
+it is refused, unless it is known to be that value.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -23,8 +25,11 @@ Mask: TypeAlias = NDArray[np.bool_]
 Rows: TypeAlias = Sequence[Sequence[str]]
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,3})?", re.ASCII)
-_EVERYTHING = re.compile(r"\*+( \(level \d+\))?\+*")
-_MASKED = re.compile(r"(.*[^*])\*+", re.DOTALL)
+_EVERYTHING = re.compile(r"\*+( \(level \d+\))?")
+_MASKED = re.compile(r".*?(\*+)", re.DOTALL)
+_LEVELLED = re.compile(r"(.+) \(level (\d{1,3})\)", re.DOTALL)
+# What a plus may be added to, where a value is called so.
+_PLUS = re.compile(r"(.*(?:[*)\"]| or missing))\++", re.DOTALL)
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _PERIOD = re.compile(
     r"(?P<year>\d{4})(?P<decade>s)?(-Q(?P<quarter>[1-4])|-(?P<month>\d\d)(-(?P<day>\d\d)"
@@ -63,77 +68,169 @@ class Falling:
     ) -> None:
         self.texts = [None if value is None else text_of(value) for value in values]
         self._column, self._tree = column, tree
-        self._leaves = {row[0] for row in tree or ()}
         self._order = None if order is None else {text: i for i, text in enumerate(order)}
-        self._known: dict[str | None, Mask] = {}
+        self._listed = {row[0] for row in tree or ()} | {*(order or ())}
+        self._known: dict[tuple[str | None, bool], Mask] = {}
 
-    def within(self, label: Any) -> Mask:
-        """Which values fall in a label."""
+    def within(self, label: Any, exactly: bool = False) -> Mask:
+        """Which values fall in a label; `exactly`: it is known to be a value as it is."""
         text = None if label is None else text_of(label)
-        if text not in self._known:
-            self._known[text] = self._read(text)
-        return self._known[text]
+        if (text, exactly) not in self._known:
+            self._known[text, exactly] = self._alone(text) if exactly else self._read(text)
+        return self._known[text, exactly]
+
+    def misread(self, text: str) -> bool:
+        """Whether a value would be taken for a label that others fall in, or none of it does."""
+        try:
+            return bool((self._read(text) != self._alone(text)).any())
+        except DataError:
+            return True
+
+    def same(self, value: Any) -> list[int]:
+        """The places of what a table's exact value is: a number or a moment however written."""
+        text = None if value is None else text_of(value)
+        found = set(self._places.get(text, ()))
+        if text is not None and not isinstance(value, str):
+            if (number := _number(text)) is not None:
+                near = self._from_to(self._numbers, number, number)
+                found.update(i for i in near if not _is_code(self.texts[i] or ""))
+            elif period := _period(text):
+                found.update(self._from_to(self._moments, *period, open_=True))
+        return sorted(found)
+
+    def equal(self, value: Any) -> Mask:
+        """Which values are this one: as it is written, or as a number."""
+        text = None if value is None else text_of(value)
+        return self._alone(text) if text is None else self._alone(text) | self._numbered(text)
 
     def _read(self, text: str | None) -> Mask:
-        alone = self._equal(text)
-        if text is None or text in self._leaves:
-            return alone
-        if _EVERYTHING.fullmatch(text):
-            return np.ones(len(self.texts), dtype=bool)
+        if text is None or text in self._listed:
+            return self._alone(text)
         if self._tree is not None and text in self._nodes:
             return self._nodes[text]
-        found = alone | self._in_several(text)
-        if not found.any() and text.endswith("+"):  # a label that a value has gets a plus
-            return self._read(text[:-1])
-        return found
+        return self._only([self._alone(text), *self._meant(text)], text)
 
-    def _equal(self, text: str | None) -> Mask:
+    def _only(self, ways: Sequence[Mask], text: str) -> Mask:
+        """What a text means, if it cannot mean two things to this table."""
+        found = [way for way in ways if way.any()]
+        if any((way != found[0]).any() for way in found):
+            raise self._unclear(text)
+        return found[0] if found else np.zeros(len(self.texts), dtype=bool)
+
+    def _unclear(self, text: str) -> DataError:
+        return DataError(
+            f"column {self._column!r}: {text!r} may be one value, or a label that others fall in, "
+            "and the population has both, so groups cannot be compared with it; write such values "
+            "otherwise, in the table and in the population"
+        )
+
+    def _meant(self, text: str) -> Iterator[Mask]:
+        """What falls in a label, in each way to read it."""
+        if text == "missing":
+            yield self._alone(None)
+        if _EVERYTHING.fullmatch(text):
+            yield np.ones(len(self.texts), dtype=bool)
+        yield self._numbered(text)
+        if levelled := _LEVELLED.fullmatch(text):
+            if _MASKED.fullmatch(levelled[1]):
+                yield self._masked(levelled[1], int(levelled[2]))
+            else:
+                yield from self._meant(levelled[1])
+        elif masked := _MASKED.fullmatch(text):
+            yield from (self._masked(text, many) for many in range(1, len(masked[1]) + 1))
+        if plus := _PLUS.fullmatch(text):
+            if self._tree is not None and plus[1] in self._nodes:
+                yield self._nodes[plus[1]]
+            yield from self._meant(plus[1])
+        if text.endswith(" or missing"):
+            known = text.removesuffix(" or missing")
+            missing = self._missing(quoted=text.startswith('"'))
+            yield self._only([self._alone(known), *self._meant(known)], text) | missing
+        if quoted := _quoted(text, " | "):
+            yield self._union(quoted, quoted=True)
+        yield from self._in_several(text, bool(quoted))
+        if (ends := _quoted(text, " to ")) and len(ends) == 2:
+            yield from self._in_range(*ends)
+        if len(ends := text.split(" to ")) == 2:
+            yield from self._in_range(*ends)
+        if period := _period(text):
+            yield self._between(self._moments, *period, open_=True)
+
+    def _alone(self, text: str | None) -> Mask:
         same = np.zeros(len(self.texts), dtype=bool)
         same[self._places.get(text, [])] = True
-        number = None if text is None else _number(text)
-        if number is not None and not _is_code(text or ""):
-            same |= self._between(self._numbers, number, number) & ~self._codes
         return same
 
-    def _in_several(self, text: str) -> Mask:
-        if text.endswith(" or missing"):
-            return self._read(text.removesuffix(" or missing")) | self._equal(None)
-        parts = _parts(text, " | ")
-        if len(parts) > 1:
-            several = [self._equal(p) | self._equal(None if p == "missing" else p) for p in parts]
-            return np.asarray(np.logical_or.reduce(several))
-        ends = _parts(text, " to ")
-        if len(ends) == 2:
-            return self._in_range(*ends)
-        if period := _period(text):
-            return self._between(self._moments, period[0], period[1], open_=True)
-        if masked := _MASKED.fullmatch(text):
-            start, length = masked[1], len(text)
-            own = [t is not None and len(t) == length and t.startswith(start) for t in self.texts]
-            return np.array(own, dtype=bool)
-        if text == "missing":
-            return self._equal(None)
-        return np.zeros(len(self.texts), dtype=bool)
+    def _numbered(self, text: str) -> Mask:
+        """Values that are the same number; digits after a 0 are a code."""
+        number = _number(text)
+        if number is None or _is_code(text):
+            return np.zeros(len(self.texts), dtype=bool)
+        return self._between(self._numbers, number, number) & ~self._codes
 
-    def _in_range(self, low: str, high: str) -> Mask:
-        first, last = _number(low), _number(high.removeprefix("<"))
+    def _masked(self, text: str, many: int) -> Mask:
+        """Values of the same length that begin alike, up to so many characters."""
+        start, length = text[:-many], len(text)
+        own = [bool(start and t and len(t) == length and t.startswith(start)) for t in self.texts]
+        return np.array(own, dtype=bool)
+
+    def _missing(self, quoted: bool) -> Mask:
+        """What is missing; where values are in quotes, none of them is."""
+        own = self._alone(None)
+        return own if quoted else self._only([own, self._alone("missing")], "missing")
+
+    def _in_several(self, text: str, quoted: bool) -> Iterator[Mask]:
+        """A set whose values stand as they are; and the missing one before others."""
+        rest = text.removeprefix("missing | ")
+        own = _quoted(rest, " | ")
+        if rest != text and own:
+            ways, bare = [self._union(own, quoted=True)], rest.split(" | ")
+            if len(bare) == len(own):  # the quotes may be those of the values
+                ways.append(self._union(bare, quoted=True))
+            null = self._alone(None)
+            yield from [null | way for way in ways if way.any()] or [null]
+            return
+        parts = text.split(" | ")
+        if len(parts) < 2:
+            return
+        joined = (t for t in self.texts if t is not None and " | " in t and t != text)
+        if not quoted and any(t in text for t in joined):
+            raise self._unclear(text)
+        yield self._union(parts)
+
+    def _union(self, parts: Sequence[str], quoted: bool = False) -> Mask:
+        found = np.zeros(len(self.texts), dtype=bool)
+        for part in parts:
+            if not quoted and part == "missing":
+                found |= self._missing(quoted)
+            elif quoted:
+                found |= self._alone(part)
+            else:
+                found |= self._only([self._alone(part), self._numbered(part)], part)
+        return found
+
+    def _in_range(self, low: str, high: str) -> Iterator[Mask]:
         if self._order is not None and low in self._order and high in self._order:
             places = [self._order.get(text or "", -1) for text in self.texts]
-            return np.array([self._order[low] <= p <= self._order[high] for p in places])
-        found = np.zeros(len(self.texts), dtype=bool)
+            yield np.array([self._order[low] <= p <= self._order[high] for p in places])
+            return
+        first, last = _number(low), _number(high.removeprefix("<"))
         if first is not None and last is not None:
-            found |= self._between(self._numbers, first, last, open_=high.startswith("<"))
+            yield self._between(self._numbers, first, last, open_=high.startswith("<"))
         start, end = _period(low), _period(high)
         if start is not None and end is not None:
-            found |= self._between(self._moments, start[0], end[1], open_=True)
-        return found
+            yield self._between(self._moments, start[0], end[1], open_=True)
 
     def _between(self, known: Any, low: Any, high: Any, open_: bool = False) -> Mask:
-        keys, places = known
         found = np.zeros(len(self.texts), dtype=bool)
-        end = bisect_left(keys, high) if open_ else bisect_right(keys, high)
-        found[places[bisect_left(keys, low) : end]] = True
+        found[self._from_to(known, low, high, open_)] = True
         return found
+
+    def _from_to(self, known: Any, low: Any, high: Any, open_: bool = False) -> list[int]:
+        keys, places = known
+        end = bisect_left(keys, high) if open_ else bisect_right(keys, high)
+        own: list[int] = places[bisect_left(keys, low) : end]
+        return own
 
     @cached_property
     def _places(self) -> dict[str | None, list[int]]:
@@ -178,12 +275,12 @@ class Falling:
         return found
 
 
-def _parts(text: str, joint: str) -> list[str]:
-    """What a text joins; parts may be in quotes, as where one of them holds the joint."""
-    quoted = _QUOTED.findall(text)
-    if quoted and joint.join(quoted) == text:
-        return [part[1:-1].replace('""', '"') for part in quoted]
-    return text.split(joint)
+def _quoted(text: str, joint: str) -> list[str]:
+    """What a text joins in quotes, as where one of the parts holds the joint."""
+    quoted = _QUOTED.findall(text) if text.startswith('"') else []
+    if not quoted or joint.join(quoted) != text:
+        return []
+    return [part[1:-1].replace('""', '"') for part in quoted]
 
 
 def _number(text: str) -> Decimal | None:

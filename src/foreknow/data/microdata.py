@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts, Semantics, bags_of
 from foreknow.data.engines import Column, Holdings, Table, encode, open_table
-from foreknow.data.engines.advice import described, doubts
+from foreknow.data.engines.advice import described, doubts, refuse_dates, refuse_misread
 from foreknow.data.engines.columns import (
     Codes,
     Kind,
@@ -33,10 +34,12 @@ from foreknow.data.engines.group_counts import (
     refuse_repeats,
     require_person,
 )
+from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Snapshot, require, settled
+from foreknow.data.engines.units import look_beside, refuse_repeated, shared
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
-from foreknow.data.labels import Bags, JointLabels, Labels
+from foreknow.data.labels import Bags, JointLabels, Labels, text_of
 from foreknow.data.layout import Layout
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
@@ -45,6 +48,9 @@ from foreknow.errors import DataError, InternalError, SchemaError, UnsupportedEr
 from foreknow.result import card_of
 
 Order: TypeAlias = Literal["ordered", "nominal"]
+
+# What stands for values that few people have, in labels that list values.
+OTHER = "other"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +73,20 @@ class Attribute:
         return self.positions if self.cells is None else self.cells.ends
 
     @property
+    def many(self) -> IntArray:
+        """How many values of the table each value of the domain stands for."""
+        if self.cells is None:
+            return np.ones(len(self.domain), dtype=np.int64)
+        return np.bincount(self.cells.values.ancestors[0], minlength=len(self.domain))
+
+    def values_in(self, codes: tuple[int, ...]) -> tuple[int, ...]:
+        """The codes of the table's values that some values of the domain stand for."""
+        if self.cells is None:
+            return codes
+        inside = np.isin(self.cells.values.ancestors[0], codes)
+        return tuple(np.flatnonzero(inside).tolist())
+
+    @property
     def span(self) -> float:
         """How wide the whole domain is, for shares of it; 1 where it is not wide at all."""
         return float(self.ends[-1] - self.positions[0]) or 1.0
@@ -74,9 +94,9 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of a grid that values of an attribute are in."""
+    """The cells of a grid that values of an attribute are in; or its rarer values as one."""
 
-    grid: Grid
+    grid: Grid | None  # None where rarer values are one
     values: Attribute  # the same with the values as they are; cells are its first level
     texts: tuple[tuple[str, str], ...]  # how each cell begins and ends in labels
     ends: NDArray[np.float64]  # where each cell ends, as `Attribute.positions` are where it begins
@@ -176,14 +196,24 @@ class Microdata:
         return self._table
 
     @cached_property
+    def shared(self) -> tuple[str, ...]:
+        """Columns of which a few rows each share a value, such as a household's number."""
+        return shared(self._table, self.schema)
+
+    @cached_property
     def _read(self) -> _Read:
-        return self._read_several() if self.schema.several else self._read_single()
+        if not self.schema.several:
+            return self._read_single()
+        refuse_repeated(self._table, self.schema)
+        return self._read_several()
 
     def _read_single(self) -> _Read:
         schema = self.schema
         people = [] if schema.person is None else [schema.person]
         names = [*schema.quasi_identifiers, *schema.sensitives, *schema.other, *people]
+        look_beside(self._table, schema)
         fetched = fetch(self._table, list(dict.fromkeys(names)))
+        refuse_repeated(self._table, schema)
         if schema.person is not None:
             refuse_repeats(self._table, schema.person, fetched)
             if schema.person not in (*schema.quasi_identifiers, *schema.other):
@@ -207,7 +237,7 @@ class Microdata:
         sensitive, *more = (encode(name, rows.column(name)) for name in schema.sensitives)
         columns = []
         for name in schema.quasi_identifiers:
-            columns.append(self._encode(name, rows.column(name), kept))
+            columns.append(self._encode(name, rows.column(name), kept, times))
             rows = rows.drop_columns([name])  # frees its memory
         other = rows.select(schema.other)
         return _Read(
@@ -223,6 +253,7 @@ class Microdata:
         What belongs to people is then of such entries: the codes, `kept`, groups. An error that
         would name a row is raised here, and is about an entry: the table itself is to be read then.
         """
+        refuse_repeated(self._table, self.schema)
         other = copy(self)
         other.__dict__["_read"] = other._read_rows(rows, times)
         other.__dict__.pop("attributes", None)
@@ -314,21 +345,33 @@ class Microdata:
         n_rows = len(people.of_row)
         return _Read(columns, sensitive, n_rows, people.first, other, people, holdings, tuple(more))
 
-    def _encode(self, name: str, rows: pa.ChunkedArray, kept: IntArray | None) -> Column:
-        return encode(
+    def _encode(
+        self,
+        name: str,
+        rows: pa.ChunkedArray,
+        kept: IntArray | None,
+        times: IntArray | None = None,
+    ) -> Column:
+        column = encode(
             name,
             rows,
-            untyped=self._table.untyped,
+            untyped=is_untyped(self._table, name),
             declared=self._declared(name),
             positions=kept,
             reading=self.reading,
         )
+        given = name in self.schema.types or name in self.schema.hierarchies
+        if column.kind == "text" and not given and not column.categories:
+            people = np.bincount(column.codes, times, len(column.domain))
+            codes = column.codes if times is None else None  # an entry is no row of the table
+            refuse_misread(name, column.domain, people.tolist(), codes, kept)
+        return column
 
     def _declared(self, name: str) -> Kind | None:
         """Type that the schema gives a column, or that its hierarchy needs."""
         given = self.schema.types.get(name)
         hierarchy = self.schema.hierarchies.get(name)
-        if given is None and self._table.untyped:
+        if given is None and is_untyped(self._table, name):
             if isinstance(hierarchy, Intervals):
                 return "number"
             if isinstance(hierarchy, DateLevels):
@@ -430,7 +473,10 @@ class Microdata:
         return [self._attribute(column) for column in self._read.columns]
 
     def rounded(
-        self, styles: Mapping[str, str] | None = None, exact: Collection[str] = ()
+        self,
+        styles: Mapping[str, str] | None = None,
+        exact: Collection[str] = (),
+        least: int | None = None,
     ) -> Microdata:
         """The same people, with numbers and dates in the cells in which ranges of them are written.
 
@@ -444,6 +490,15 @@ class Microdata:
             How columns are written where a policy's ``[publish.labels]`` says so.
         exact : collection of str
             Columns that stay as they are.
+        least : int, optional
+            Where columns are written as sets of values, those that fewer people have become one
+            value, `other`; see `without_rare`. Left out, they stay as they are.
+
+        Raises
+        ------
+        InputError
+            If most values of such a column are that rare, or all read as dates; or if some are rare
+            in a column that stays as it is, or has a hierarchy.
 
         Examples
         --------
@@ -453,10 +508,21 @@ class Microdata:
         (['20 to 24', '25 to 29'], {'age': 'in steps of 5'})
         """
         other = copy(self)
-        other.__dict__["attributes"] = [
+        kept = [
             attribute if attribute.name in exact else self._in_cells(attribute, column, styles)
             for attribute, column in zip(self.attributes, self._read.columns, strict=True)
         ]
+        if least is not None:
+            for attribute in kept:
+                if attribute.order == "nominal" and attribute.name not in self.schema.types:
+                    refuse_dates(attribute.name, attribute.domain)
+            kept = [
+                without_rare(attribute, least, self.times, attribute.name not in exact)
+                if lists_values(attribute, (styles or {}).get(attribute.name))
+                else attribute
+                for attribute in kept
+            ]
+        other.__dict__["attributes"] = kept
         return other
 
     @property
@@ -687,7 +753,68 @@ class Microdata:
 
 def grids_of(attributes: Iterable[Attribute]) -> dict[str, str]:
     """The grid of each attribute that is in cells, in words."""
-    return {a.name: words_of(a.cells.grid) for a in attributes if a.cells is not None}
+    return {a.name: words_of(a.cells.grid) for a in attributes if a.cells and a.cells.grid}
+
+
+def lists_values(attribute: Attribute, wanted: str | None) -> bool:
+    """Whether labels of an attribute list its values, and nobody insists on all of them."""
+    return wanted == "set" or (wanted is None and attribute.order == "nominal")
+
+
+def without_rare(
+    attribute: Attribute, least: int, times: IntArray | None = None, merging: bool = True
+) -> Attribute:
+    """The same with the values that fewer than `least` people have as one value, `other`.
+
+    >>> jobs = ["Cook"] * 5 + ["Nurse"] * 5 + ["Pope"]
+    >>> rows = pa.table({"job": jobs, "disease": ["Flu"] * 11})
+    >>> own = Microdata(rows, Schema(quasi_identifiers=["job"], sensitive="disease"))
+    >>> without_rare(own.attributes[0], 5).domain
+    ['Cook', 'Nurse', 'other']
+    """
+    name, domain = attribute.name, attribute.domain
+    rare = np.bincount(attribute.codes, times, len(domain)) < least
+    first = int(domain[0] is None)  # that a value is missing is none of them
+    many, n_values = int(np.count_nonzero(rare[first:])), len(domain) - first
+    if not many:
+        return attribute
+    if not merging or attribute.ancestors or 2 * many > n_values:
+        insist = f'labels = {{ {json.dumps(name)} = "exact" }} in [publish] to list them all'
+        ways = f"a hierarchy, its type, make it one of the identifiers, or say {insist}"
+        if attribute.ancestors:
+            ways = 'labels by its hierarchy: leave out labels = "set"'
+        elif attribute.order == "ordered":
+            ways = 'ranges: leave out labels = "set"'
+        elif not merging:
+            ways = f'a coarser column, publish with form = "bucketized", or say {insist}'
+        looks = doubts(name, domain)
+        raise SchemaError(
+            f"column {name!r}: {many:,} of its {n_values:,} values are had by fewer than "
+            f"{least} people each, and labels would list them; give it {ways}"
+            f"{'' if looks is None else f'. It {looks}'}"
+        )
+    return merged(attribute, rare)
+
+
+def merged(attribute: Attribute, rare: NDArray[np.bool_]) -> Attribute:
+    """The same with some values, but not with a missing one, as one value, `other`; the last."""
+    domain = attribute.domain
+    kept = np.flatnonzero(~rare | np.array([value is None for value in domain]))
+    of_value = np.full(len(domain), len(kept), dtype=np.int64)
+    of_value[kept] = np.arange(len(kept))
+    label, taken = OTHER, set(map(text_of, domain))
+    while label in taken:
+        label += "+"
+    places = np.arange(len(kept) + 1, dtype=np.float64)
+    values = replace(attribute, ancestors=(of_value, np.zeros_like(of_value)))
+    return replace(
+        attribute,
+        codes=of_value.astype(narrowest(len(kept) + 1))[attribute.codes],
+        domain=[*(domain[code] for code in kept.tolist()), label],
+        order="nominal",
+        positions=places,
+        cells=Cells(None, values, (), places),
+    )
 
 
 def _in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = None) -> Attribute:

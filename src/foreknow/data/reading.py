@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, datetime
 from functools import cached_property
@@ -16,6 +16,7 @@ from foreknow.errors import SchemaError, did_you_mean
 
 UTF8 = "utf-8"
 STDIN = "-"
+BLANKS = " \t\n\r\v\f\u00a0"  # around a spelling of what is missing, these do not count
 _PART = re.compile(r"(?P<file>.+)\?(?P<key>table|sheet)=(?P<name>.+)", re.DOTALL)
 _ADDRESS = re.compile(r"postgres(ql)?:/")  # as a Path, it has one slash only
 _WORDS = {"yyyy": "%Y", "yy": "%y", "mm": "%m", "dd": "%d", "m": "%m", "d": "%d"}
@@ -38,6 +39,9 @@ class Reading:
         thousands: 1.234,5.
     date_format : str, optional
         How dates of quasi-identifiers are written, such as "dd.mm.yyyy" or "%d.%m.%Y".
+    missing : sequence of str
+        Texts that stand for a missing value, such as "NA" and "k. A.", in every column of a raw
+        table. Upper and lower case differ; blanks around a text do not count.
 
     Examples
     --------
@@ -49,9 +53,13 @@ class Reading:
     delimiter: str | None = None
     decimal: str | None = None
     date_format: str | None = None
+    missing: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", _spellings(self.missing))
         for each in fields(self):
+            if each.name == "missing":
+                continue
             given = getattr(self, each.name)
             if given is not None and not isinstance(given, str):
                 raise SchemaError(f"{each.name} must be a text, not {given!r}")
@@ -84,9 +92,10 @@ class Reading:
         """What this one says, and where it says nothing, the other."""
         return replace(other, **self.to_dict())
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, Any]:
         """What it says."""
-        return {name: given for name, given in asdict(self).items() if given is not None}
+        said = {**asdict(self), "missing": list(self.missing) or None}
+        return {name: given for name, given in said.items() if given is not None}
 
     @property
     def converts(self) -> bool:
@@ -116,6 +125,18 @@ def date_reader(given: str) -> Callable[[str], date]:
         return found if timed else found.date()
 
     return read
+
+
+def _spellings(given: Any) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise SchemaError(f'missing of reading is a list of texts, such as ["NA"], not {given!r}')
+    for each in given:
+        if not isinstance(each, str):
+            raise SchemaError(
+                f"missing of reading lists texts as the file has them, and {each!r} is none; "
+                'write it in quotes, such as "99"'
+            )
+    return tuple(dict.fromkeys(each.strip(BLANKS) for each in given))
 
 
 def _encoding(given: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -16,6 +16,7 @@ from foreknow.data.engines.advice import described
 from foreknow.data.engines.columns import Missing, as_missing, refuse_missing
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import (
+    Ahead,
     PeopleTable,
     TallyTable,
     ValuesTable,
@@ -25,8 +26,9 @@ from foreknow.data.engines.group_counts import (
 from foreknow.data.engines.person_rows import PersonRows
 from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.tally import Tally
+from foreknow.data.engines.units import refuse_repeated, shared
 from foreknow.data.engines.write import disarm_name, rearmed
-from foreknow.data.labels import Label, Labels, in_order
+from foreknow.data.labels import GroupLabels, Label, Labels, in_order
 from foreknow.data.layout import Layout, several_of
 from foreknow.data.people import Members, Signatures
 from foreknow.data.reading import Reading
@@ -35,6 +37,8 @@ from foreknow.errors import SchemaError, UnsupportedError, did_you_mean, hinted
 from foreknow.plain import Plain
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized
+# What the name of a column ends with that was shuffled within each group: a reader must know.
+SHUFFLED = "_shuffled"
 
 
 class Release(Plain):
@@ -54,9 +58,15 @@ class Release(Plain):
         Sensitive and other columns that stand in one row, so that an adversary who knows some of
         somebody sees more of the rest; see `seen`.
     unlinked : tuple of str
-        Columns of the table that are said to be shuffled within each group.
+        Columns of the table that are said to be shuffled within each group; a table may call
+        ``income`` then ``income_shuffled``.
     knows : tuple of str
         Columns that divide its groups, since somebody knows them of everybody; see `seen`.
+    recognized : tuple of str
+        Where a group is called by an id: the columns that are published of everybody as they are,
+        and by which they can be recognized; see `alike`.
+    cases : bool
+        Whether rows are cases, as a schema says, and not people.
     linked : bool
         Whether the table shows which of several values are of one person. It is judged by the
         counts of its groups alone; published as it is, it would tell more.
@@ -83,6 +93,8 @@ class Release(Plain):
         beside: Sequence[str] = (),
         unlinked: Sequence[str] = (),
         apart: Mapping[str, ValuesTable | TallyTable] | None = None,
+        recognized: Sequence[str] = (),
+        shuffled: Collection[str] = (),
     ) -> None:
         if not isinstance(tables, (ValuesTable, TallyTable)):
             raise SchemaError(
@@ -90,14 +102,18 @@ class Release(Plain):
                 "sensitive=...), or Release.from_groups(table, group=..., sensitive=...)"
             )
         self._tables = tables
-        self._escaped = escaped
+        self._escaped, self._shuffled = escaped, frozenset(shuffled)
         self._apart = {self._bare(name): of for name, of in (apart or {}).items()}
         self._seen: dict[tuple[str, ...], Release] = {}
         self._owner: Members | None = None
+        self._whole: Release | None = None  # of which it is a sight
+        self._raw: tuple[Table, Schema] | None = None
+        self.cases = False
         self.knows: tuple[str, ...] = ()
         self.sensitives = tuple(map(self._bare, sensitives or [tables.sensitive]))
         self.beside = tuple(map(self._bare, beside))
         self.unlinked = tuple(map(self._bare, unlinked))
+        self.recognized = tuple(map(self._bare, recognized))
         self.group_columns = tuple(tables.groups)
         self.semantics: Any = tables.semantics
         if self._apart:
@@ -147,7 +163,8 @@ class Release(Plain):
             Columns that are published beside the sensitive ones, and that an adversary may know.
         unlinked : sequence of str
             Those of the sensitive and other columns that are shuffled within each group, so that
-            they tell nothing of what stands beside them.
+            they tell nothing of what stands beside them. The table may call ``income`` then
+            ``income_shuffled``, as `publish` does.
 
         Examples
         --------
@@ -161,7 +178,7 @@ class Release(Plain):
         """
         if not isinstance(group, str):
             raise SchemaError(f"group must be the name of one column, not {group!r}")
-        table = open_table(frame, reading)
+        table = open_table(frame, reading, (*_sensitives(sensitive), person))
         how = person, semantics, missing
         return cls._of(table, [group], sensitive, *how, other, unlinked, null_groups=False)
 
@@ -193,7 +210,8 @@ class Release(Plain):
         """
         if isinstance(quasi_identifiers, str) or not quasi_identifiers:
             raise SchemaError("quasi_identifiers must be a list of at least one column")
-        table, groups = open_table(frame, reading), list(quasi_identifiers)
+        table = open_table(frame, reading, (*_sensitives(sensitive), person))
+        groups = list(quasi_identifiers)
         how = person, semantics, missing
         return cls._of(table, groups, sensitive, *how, other, unlinked, null_groups=True)
 
@@ -210,6 +228,7 @@ class Release(Plain):
         people: Any = None,
         person: str | None = None,
         reading: Reading | None = None,
+        quasi_identifiers: Sequence[str] | None = None,
     ) -> Release:
         """Take the table of (group, value, count) of a bucketized release.
 
@@ -231,6 +250,9 @@ class Release(Plain):
             The column of `people` that names them; needed for `members`.
         reading : Reading, optional
             As in `from_groups`.
+        quasi_identifiers : sequence of str, optional
+            Where a group has an id: the columns of `people` by which somebody can be recognized.
+            When left out, all of them.
 
         Examples
         --------
@@ -256,12 +278,17 @@ class Release(Plain):
             )
         if people is None and person is not None:
             raise SchemaError(f"person = {person!r} needs people = the table that has this column")
-        table, as_tuples = open_table(tally, reading), not isinstance(group, str)
+        table, as_tuples = open_table(tally, reading, sensitives), not isinstance(group, str)
         require(table, [*groups, *sensitives, count])
         members: PeopleTable | None = None
+        recognized: list[str] = []
         if people is not None:
-            opened = open_table(people, reading)
+            opened = open_table(people, reading, (person,))
             require(opened, groups)
+            if isinstance(group, str):
+                known = opened.columns if quasi_identifiers is None else quasi_identifiers
+                require(opened, known)
+                recognized = [name for name in known if name not in (group, person)]
             if person is not None:
                 _check_roles([*groups, person])
                 opened = settled(opened, [*groups, person])
@@ -269,7 +296,7 @@ class Release(Plain):
             members = PeopleTable(opened, groups, as_tuples, person)
         tables = TallyTable(table, groups, as_tuples, sensitives[0], count, semantics, members)
         beside = sensitives if len(sensitives) > 1 else ()
-        return cls(tables, sensitives=sensitives, beside=beside)
+        return cls(tables, sensitives=sensitives, beside=beside, recognized=recognized)
 
     @classmethod
     @hinted
@@ -325,7 +352,8 @@ class Release(Plain):
         >>> release.counts, release.seen().counts.sizes
         (GroupCounts(1 groups, 22 people, 2 values, single), array([15,  7]))
         """
-        table, columns = open_table(frame, reading), [group] if isinstance(group, str) else group
+        table = open_table(frame, reading, _sensitives(sensitive))
+        columns = [group] if isinstance(group, str) else group
         if not columns:
             raise SchemaError("group must be a column, or a list of at least one")
         if isinstance(other, str):
@@ -355,23 +383,35 @@ class Release(Plain):
         group : str, optional
             The column with the group of each row; the schema's when left out.
         unlinked : sequence of str
-            As in `from_groups`.
+            Columns that are said to be shuffled; only those are taken for it that the table calls
+            so, such as ``income_shuffled``.
         """
-        table = open_table(frame, cast("Reading", schema.reading))
+        read = (*schema.sensitives, schema.person)
+        table = open_table(frame, cast("Reading", schema.reading), read)
+        found = {*table.columns}
+        unlinked = [n for n in unlinked if n not in found and f"{n}{SHUFFLED}" in found]
         person, group = schema.person, group or schema.group
         if not schema.several and person not in table.columns:
             person = None  # a release need not have it any more
         names = list(schema.quasi_identifiers) if group is None else [group]
-        other = [name for name in schema.other if name in table.columns]
+        other = [name for name in schema.other if name in found or name in unlinked]
         roles = {*names, *schema.sensitives, *other}
-        if COUNT not in roles and {*roles, COUNT} == {*table.columns}:
+        if COUNT not in roles and {*roles, COUNT} == found:
             raise SchemaError(
                 f"{table.name!r} says in {COUNT!r} how often each value occurs, so its rows are "
                 "not people; name the folder with its certificate.json, or say --counts, in Python "
                 f"Release.from_tally; if {COUNT!r} means something else, rename it"
             )
         how = schema.sensitives, person, schema.semantics, schema.missing
-        return cls._of(table, names, *how, other, unlinked, null_groups=group is None)
+        made = cls._of(table, names, *how, other, unlinked, null_groups=group is None)
+        refuse_repeated(table, schema, table.columns)
+        made._raw, made.cases = (table, schema), schema.unit == "row"
+        return made.recognizing(schema.quasi_identifiers)
+
+    @cached_property
+    def shared(self) -> tuple[str, ...]:
+        """Columns of a table, read by a schema, in which a few rows each share a value."""
+        return () if self._raw is None else shared(*self._raw)
 
     @classmethod
     def _of(
@@ -391,6 +431,18 @@ class Release(Plain):
         if isinstance(other, str):
             raise SchemaError(f"other must be a list of columns, such as [{other!r}]")
         sensitives, other = _sensitives(sensitive), list(other)
+        as_written = {
+            name: f"{name}{SHUFFLED}"
+            for name in unlinked
+            if name not in table.columns and f"{name}{SHUFFLED}" in table.columns
+        }
+        if as_written:
+            sensitives, other, unlinked = (
+                [as_written.get(name, name) for name in names]
+                for names in (sensitives, other, unlinked)
+            )
+            if isinstance(semantics, Mapping):
+                semantics = {as_written.get(name, name): own for name, own in semantics.items()}
         semantics = semantics_of_each(semantics, sensitives)
         require(table, [*groups, *sensitives, *people, *other])
         for name in sensitives:
@@ -429,6 +481,7 @@ class Release(Plain):
             beside=beside if len(beside) > 1 else (),
             unlinked=unlinked,
             apart=apart if several else None,
+            shuffled=as_written.values(),
         )
 
     def joined(self, others: Sequence[Release], names: Sequence[str]) -> Release:
@@ -438,7 +491,72 @@ class Release(Plain):
         """
         apart = {name: each._tables for each in others for name in each.sensitives}
         beside = next((each.beside for each in (self, *others) if each.beside), ())
-        return Release(self._tables, sensitives=names, beside=beside, apart=apart)
+        known = self.recognized
+        return Release(self._tables, sensitives=names, beside=beside, apart=apart, recognized=known)
+
+    def recognizing(self, columns: Sequence[str]) -> Release:
+        """The same where people are recognized by those of some columns that it publishes of them.
+
+        Only where groups have ids: else everybody is recognized by what makes the groups.
+        """
+        published = [name for name in self.people_columns if name not in self.group_columns]
+        known = tuple(name for name in columns if name in published)
+        if self.by_values or not known or known == self.recognized:
+            return self
+        own = copy(self)
+        own.recognized, own._seen = known, {}
+        return own
+
+    def alike(self, knowing: Sequence[str] = ()) -> Release:
+        """The release by those who look alike to somebody who recognizes people by their columns.
+
+        Itself, where these columns make its groups, or are not published. Else each combination of
+        `recognized` is a group, whoever has it: in the bucketized form they are exact.
+
+        Parameters
+        ----------
+        knowing : sequence of str
+            Further columns of people that are known of everybody.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> people = pa.table({"group": [1, 1, 2, 2], "age": [30, 41, 30, 41]})
+        >>> tally = pa.table({"group": [1, 2], "disease": ["Flu", "AIDS"], "count": [2, 2]})
+        >>> release = Release.from_bucketized(tally, sensitive="disease", people=people)
+        >>> release.alike().counts.sizes, release.alike().counts.groups
+        (array([2, 2]), [(30,), (41,)])
+        """
+        if not self.recognized:
+            return self
+        if self._whole is not None:
+            return self._whole.alike(knowing)
+        for name in knowing:
+            self._refuse_unknown(name, None)
+            if name not in (self.layout.people or ()):
+                raise UnsupportedError(
+                    f"{self.name}: exact columns of people do not say who has which {name}, so who "
+                    "look alike by it cannot be counted: leave it out of knowing, or publish with "
+                    'form = "generalized"'
+                )
+        key = ("", *knowing)
+        if key not in self._seen:
+            tables, columns = self._tables, [*map(self._written, (*self.recognized, *knowing))]
+            if isinstance(tables, TallyTable):
+                people = tables.people
+                assert people is not None
+                ids = people.groups[0]
+                own = ValuesTable(people.table, columns, True, None, ids, "single", "error")
+            else:
+                own = replace(tables, groups=columns, null_groups=True, ahead=Ahead())
+            made = Release(own, escaped=self._escaped)
+            groups: Any = made._counted.groups
+            if self._escaped:
+                groups = [tuple(x and rearmed(x) for x in label) for label in groups]
+            named = GroupLabels.of(groups, (*self.recognized, *knowing), exact=True)
+            made.__dict__["_counted"] = replace(made._counted, groups=named)
+            self._seen[key] = made
+        return self._seen[key]
 
     def seen(
         self,
@@ -501,8 +619,14 @@ class Release(Plain):
             if known or of != tables.sensitive:
                 tables = tables.seen_as(of, beside)
             others = [self._written(column) for column in self.unlinked if column != name]
-            own = Release(tables, escaped=self._escaped, unlinked=others)
-            own.knows = known
+            own = Release(
+                tables,
+                escaped=self._escaped,
+                unlinked=others,
+                recognized=self.recognized,
+                shuffled=self._shuffled,
+            )
+            own.knows, own._whole = known, self
             if self._owner is not None:
                 if known:
                     raise UnsupportedError(
@@ -531,11 +655,15 @@ class Release(Plain):
     @property
     def layout(self) -> Layout:
         """Which columns stand beside each other."""
-        of_people = isinstance(self._tables, ValuesTable)
-        return Layout(self.sensitive, self.beside, self.unlinked, of_people)
+        of_people, people = isinstance(self._tables, ValuesTable), None
+        if self.recognized:
+            own = (*map(self._bare, self.group_columns), *self.recognized, *self.sensitives)
+            people = tuple(name for name in self.people_columns if name not in own)
+        return Layout(self.sensitive, self.beside, self.unlinked, of_people, people)
 
     def _written(self, name: str) -> str:
-        return disarm_name(name) if self._escaped else name
+        name = disarm_name(name) if self._escaped else name
+        return f"{name}{SHUFFLED}" if f"{name}{SHUFFLED}" in self._shuffled else name
 
     def _refuse_unknown(self, column: str, sensitive: str | None) -> None:
         if column == sensitive:
@@ -578,6 +706,8 @@ class Release(Plain):
             beside=self.beside,
             unlinked=self.unlinked,
             apart=self._apart,
+            recognized=self.recognized,
+            shuffled=self._shuffled,
         )
         bare.__dict__["_counted"] = self._counted
         return bare
@@ -639,8 +769,8 @@ class Release(Plain):
         return replace(found, labels=labels)
 
     def combinations(self) -> Combinations:
-        """How many people share each combination of `group_columns`; one GROUP BY."""
-        found = self._tables.combinations()
+        """How many people share each combination by which they look `alike`; one GROUP BY."""
+        found = (self.alike() if self.recognized else self)._tables.combinations()
         return found.rearmed() if self._escaped else found
 
     @property
@@ -711,6 +841,7 @@ class Release(Plain):
         )
 
     def _bare(self, name: str) -> str:
+        name = name.removesuffix(SHUFFLED) if name in self._shuffled else name
         return rearmed(name) if self._escaped else name
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.columns import Kind, Missing, Relabel, as_missing, refuse_missing
@@ -28,7 +28,8 @@ class Schema:
     sensitive : str or sequence of str
         The column whose values must stay hidden; several are `sensitives`, this is the first.
     identifiers : sequence of str
-        Columns that name people; never published.
+        Columns that name people; never published. None may repeat, unless `unit` says that rows
+        are no people; a missing value is no repeat.
     other : sequence of str
         Columns published as they are, beside the sensitive value. A column without any role is
         not published.
@@ -39,6 +40,9 @@ class Schema:
     person : str, optional
         The column that tells people apart; needed under ``set`` and ``multiset`` unless the
         sensitive column holds lists.
+    unit : {"person", "row"}
+        What a row is about, where a person has one sensitive value: a person, so that no identifier
+        may repeat; or a case, and what is said is about cases: a person may have several.
     group : str, optional
         In a release: the column with the group of each row. Without it, rows with equal
         quasi-identifiers are a group.
@@ -80,9 +84,10 @@ class Schema:
     hierarchies: Mapping[str, Hierarchy | Mapping[str, Any]] = field(default_factory=dict)
     types: Mapping[str, Kind] = field(default_factory=dict)
     missing: Missing | Mapping[str, str] = "error"
-    reading: Reading | Mapping[str, str] = field(default_factory=Reading)
+    reading: Reading | Mapping[str, Any] = field(default_factory=Reading)
     folder: Path = field(default=Path(), repr=False)
     sensitives: Sequence[str] = ()
+    unit: Literal["person", "row"] = "person"
 
     def __post_init__(self) -> None:
         for name in ("quasi_identifiers", "identifiers", "other"):
@@ -113,6 +118,16 @@ class Schema:
         if self.person is not None and self.person in (*self.sensitives, self.group):
             raise SchemaError(
                 f"column {self.person!r} cannot be person and {self.role(self.person)}"
+            )
+        if self.unit not in ("person", "row"):
+            hint = did_you_mean(str(self.unit), ("person", "row"))
+            raise SchemaError(f"unit is {self.unit!r}, and not person or row{hint}")
+        if self.unit == "row" and self.person is not None:
+            raise SchemaError(
+                f'unit = "row" beside person = {self.person!r} is not supported yet: people are '
+                "not counted where rows are cases. Leave person out, and all that is said is about "
+                "cases; or leave unit out, and give one row for each person, or semantics "
+                '"set" or "multiset"'
             )
         self._check_hierarchies()
 
@@ -172,8 +187,10 @@ class Schema:
             raise SchemaError(
                 "the policy does not say which column names people; add --person COLUMN"
             )
-        identifiers = [column for column in self.identifiers if column != found]
-        return replace(self, person=found, identifiers=identifiers)
+        # Where rows are cases, each is called by the column; the others may repeat.
+        others = () if self.unit == "row" else self.identifiers
+        identifiers = [column for column in others if column != found]
+        return replace(self, person=found, identifiers=identifiers, unit="person")
 
     def _repr_html_(self) -> str:
         return card_of(self)
@@ -191,6 +208,8 @@ class Schema:
         for name in ("person", "group"):
             if getattr(self, name) is not None:
                 table[name] = getattr(self, name)
+        if self.unit != "person":
+            table["unit"] = self.unit
         if self.types:
             table["types"] = dict(self.types)
         if self.missing != "error":

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import open_table
-from foreknow.data.generalization import Wording, style_of
+from foreknow.data.generalization import Wording, meant_by_sets, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, Signatures, printed
 from foreknow.data.release import Release
@@ -128,6 +128,33 @@ class Sight:
         found = count_pairs(self._groups, codes, n_groups, len(labels), times)
         return Signatures(tuple(attributes), labels, *found)
 
+    def held(self, attributes: Sequence[str]) -> Signatures | None:
+        """The same with everybody's sensitive value as a last column; None where that is unknown.
+
+        It is for the owner, who counts what an attacker guesses right.
+        """
+        codes, values = self._microdata.column(self.sensitive)
+        texts, (groups, times) = printed(values), (self._groups, self._microdata.times)
+        of_row = codes[self._rows]
+        own = {str(value): code for code, value in enumerate(self.counts.values)}
+        if not {*texts} <= own.keys():
+            return None
+        place = np.array([own[str(text)] for text in texts])
+        weights = None if times is None else times[self._rows]
+        counts = self.counts
+        bags = count_pairs(groups, place[of_row], counts.n_groups, counts.n_values, weights)
+        if not all(
+            np.array_equal(one, other)
+            for one, other in zip(bags, (counts.offsets, counts.codes, counts.counts), strict=True)
+        ):
+            return None
+        known = [self._column(name) for name in attributes]
+        columns = [(of[self._rows], labels) for of, labels in (*known, (codes, texts))]
+        joined, first = combine([of for of, _ in columns], [len(labels) for _, labels in columns])
+        labels = [tuple(names[int(of[row])] for of, names in columns) for row in first.tolist()]
+        found = count_pairs(groups, joined, counts.n_groups, len(labels), weights)
+        return Signatures((*attributes, self.sensitive), labels, *found)
+
     def _column(self, name: str) -> tuple[NDArray[Any], Signature]:
         """The code of everybody in one column, and what each code prints as."""
         others = (own for own in self._microdata.schema.sensitives if own != self.sensitive)
@@ -222,6 +249,13 @@ def covered(
 ) -> tuple[Attribute, dict[Any, NDArray[np.bool_]]]:
     """The attribute in which labels can be read, and which codes each of them covers."""
     unread: list[Any] = []
+    (exact,) = (one for one in people.attributes if one.name == name)
+    if style_of(exact, None) == "set" and (sets := meant_by_sets(exact, labels, people.times)):
+        every = range(len(exact.domain))
+        return exact, {
+            label: np.isin(every, sets[None if label is None else str(label)] or every)
+            for label in labels
+        }
     for table in (people, people.rounded()):
         (attribute,) = (one for one in table.attributes if one.name == name)
         style = style_of(attribute, None)
@@ -233,9 +267,7 @@ def covered(
         found = {}
         for label, meaning in meant.items():
             inside = np.zeros(len(attribute.domain), dtype=bool)
-            if style == "set" and meaning:
-                inside[list(meaning)] = True
-            elif style == "range" and meaning:
+            if style == "range" and meaning:
                 null_too, first, last = meaning
                 inside[first : last + 1] = True
                 inside[0] |= bool(null_too)
@@ -246,5 +278,5 @@ def covered(
         return attribute, found
     raise UnsupportedError(
         f"{people.name}: which values of {name!r} the label {unread[0]!r} stands for is not known; "
-        "give people as fk.Microdata(table, schema), with the hierarchies of the policy"
+        "give the policy that says so (--policy), or in Python fk.Microdata(table, schema)"
     )

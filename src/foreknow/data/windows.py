@@ -8,7 +8,7 @@ why only these matter.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -21,7 +21,7 @@ import numpy as np
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.hierarchy import integers
-from foreknow.data.labels import Label, Labels
+from foreknow.data.labels import Label, Labels, text_of
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.numbers import (
@@ -133,6 +133,114 @@ class Width:
         if kind in ("day", "moment") and self.unit == "number":
             return f"{self} {'day' if self.given == 1 else 'days'}"
         return str(self)
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers or dates from one to another; both ends belong to it.
+
+    Parameters
+    ----------
+    low, high : number, date or str, optional
+        15000, "0.5", "2024-01-31"; without one of them it has no end there. A day that is an end
+        belongs to it from its first moment to its last.
+
+    Raises
+    ------
+    InputError
+        If an end cannot be read, or `low` is above `high`.
+
+    Examples
+    --------
+    >>> below = Range.of({"to": 15000})
+    >>> below.holds("15000.0"), below.holds("15000.01"), below.holds("unknown"), str(below)
+    (True, False, False, 'up to 15000')
+    """
+
+    low: int | str | None = None
+    high: int | str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            object.__setattr__(self, name, _end_of_range(getattr(self, name)))
+        if self.low is None and self.high is None:
+            raise InputError("a range has from, to or both, such as { from = 70000 }")
+        if self.low is not None and self.high is not None:
+            self._comparable(_read_text(str(self.high)), "its ends")
+            if not self.holds(str(self.high)):
+                raise InputError(f"a range goes from the lower end up, not {self}")
+
+    @classmethod
+    def of(cls, given: Any) -> Range:
+        """Read what stands for one: a mapping with `from`, `to` or both."""
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, Mapping) or not given or set(given) - {"from", "to"}:
+            raise InputError(
+                f"a range is a table with from, to or both, such as {{ to = 15000 }}, not "
+                f"{shown(repr(given))}"
+            )
+        return cls(given.get("from"), given.get("to"))
+
+    def to_dict(self) -> dict[str, int | str]:
+        """As it stands in a policy file."""
+        ends = {"from": self.low, "to": self.high}
+        return {key: end for key, end in ends.items() if end is not None}
+
+    def __str__(self) -> str:
+        if self.low is None:
+            return f"up to {self.high}"
+        return f"{self.low} and more" if self.high is None else f"{self.low} to {self.high}"
+
+    def holds(self, text: str) -> bool:
+        """Whether it holds a value, by its text; what has no digits is no number, and in none.
+
+        Raises
+        ------
+        UnsupportedError
+            If a text with digits cannot be compared: it may be a number that others can read.
+        """
+        read = _read_text(text)
+        if read is None and not any(map(str.isnumeric, text)):
+            return False
+        self._comparable(read, repr(text))
+        assert read is not None
+        low, high = (None if end is None else _read_text(str(end)) for end in (self.low, self.high))
+        return (low is None or _above(read, low) >= 0) and (high is None or _above(read, high) <= 0)
+
+    def _comparable(self, read: tuple[Kind, Any] | None, what: str) -> None:
+        own = _read_text(str(self.high if self.low is None else self.low))
+        if read is None or own is None or (read[0] == "number") != (own[0] == "number"):
+            kind = "numbers" if own is not None and own[0] == "number" else "dates"
+            raise UnsupportedError(
+                f"the range {self} is of {kind}, such as "
+                f"{'15000' if kind == 'numbers' else '2024-01-31'}, and {what} cannot be compared "
+                "with it; write the sensitive values so, or name those that are meant in a list"
+            )
+
+
+def _end_of_range(given: Any) -> int | str | None:
+    """An end of a range as a policy file has it; refuse what is no number or date."""
+    read = None if given is None else _read(given)
+    if read is None and given is not None:
+        raise InputError(
+            f"an end of a range is a number or a date such as 2024-01-31, not {shown(repr(given))}"
+        )
+    if given is None or isinstance(given, int):
+        return given
+    if isinstance(given, float) and given.is_integer():
+        return int(given)
+    return text_of(given)
+
+
+def _above(one: tuple[Kind, Any], end: tuple[Kind, Any]) -> int:
+    """Whether a number or date lies above an end (1), at it (0) or below (-1)."""
+    (kind, value), (of_end, limit) = one, end
+    if of_end == "day" and kind == "moment":
+        value = value.date()
+    elif of_end == "moment" and kind == "day":
+        value = datetime.combine(value, time.min)
+    return int(value > limit) - int(value < limit)
 
 
 @dataclass(frozen=True, eq=False)

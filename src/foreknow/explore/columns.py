@@ -29,15 +29,13 @@ _EXAMPLES, _ROWS, _MOST_VALUES, _MOST_NAMED = 3, 8, 5000, 5
 def overview(session: Session, asked: Any) -> dict[str, Any]:
     """Every column of a table, with its role in the policy and a reason where it was suggested."""
     name = session.name_of(asked)
-    if session.kind_of(name) != "table":
-        raise InputError(f"{name!r} is published already: open the table to say what columns are")
     draft = _draft(session, name)
     reasons, mistake = _reasons(session, name), ""
     try:
         schema = _schema_of(draft)
     except InputError as error:
         schema, mistake = {}, str(error)
-    found = session.profiles(name, lambda: _profiled(session, name))
+    found = _found(session, name)
     return {
         "name": visible(name),
         "rows": max((each.rows for each in found), default=0),
@@ -48,8 +46,9 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
 
 
 def _draft(session: Session, name: str) -> Draft:
-    draft = session.draft(name)
-    assert draft is not None  # of a table there is always one
+    draft = session.draft(name) if session.kind_of(name) == "table" else None
+    if draft is None:
+        raise InputError(f"{name!r} is published already: open the table to say what columns are")
     return draft
 
 
@@ -75,10 +74,25 @@ def _reasons(session: Session, name: str) -> dict[str, dict[str, str]]:
 
 
 def _profiled(session: Session, name: str) -> list[Profile]:
-    table = open_table(session.path_of(name), Reading())
-    found = profiles(table, Reading())
-    known = reading_of(found, Reading())
-    return profiles(table, known) if known != Reading() else found
+    given = _reading(session, name)
+    table = open_table(session.path_of(name), given)
+    found = profiles(table, given)
+    known = reading_of(found, given)
+    return profiles(table, known) if known != given else found
+
+
+def _found(session: Session, name: str) -> list[Profile]:
+    """What the columns hold, read as the policy says."""
+    key = f"{name}: {_reading(session, name)}"
+    return session.profiles(key, lambda: _profiled(session, name))
+
+
+def _reading(session: Session, name: str) -> Reading:
+    draft = session.draft(name)
+    try:
+        return Reading.of({} if draft is None else _schema_of(draft).get("reading", {}))
+    except InputError:  # said elsewhere
+        return Reading()
 
 
 def _column(found: Profile, schema: Mapping[str, Any], reason: Mapping[str, str]) -> dict[str, Any]:
@@ -127,11 +141,11 @@ def settled(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     name, column, role = session.name_of(given.get("of")), given.get("column"), given.get("role")
     if role not in ROLES:
         raise InputError(f"a role is one of {', '.join(filter(None, ROLES))}")
-    found = session.profiles(name, lambda: _profiled(session, name))
+    draft = _draft(session, name)
+    found = _found(session, name)
     order = [each.name for each in found]
     if column not in order:
         raise InputError(f"there is no column {column!r}")
-    draft = _draft(session, name)
     table = from_toml(draft.text) if not draft.is_broken else {}
     schema = dict(table.get("schema", {}))
     roles = {own: _role(own, schema) for own in order} | {column: role}
@@ -165,7 +179,7 @@ def preview(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     draft = _draft(session, name)
     draft.check_paths(table)
     made = hierarchy_from(table, column, draft.beside)
-    found = session.profiles(name, lambda: _profiled(session, name))
+    found = _found(session, name)
     own = next((each for each in found if each.name == column), None)
     if own is None or not len(own.domain):
         raise InputError(f"there is no column {column!r} with values")

@@ -11,6 +11,7 @@ from typing import Any
 
 from foreknow.documents import from_toml, toml_key, toml_value
 from foreknow.errors import InputError, OutputError
+from foreknow.explore.security import is_device
 from foreknow.explore.session import Draft, Session
 from foreknow.explore.shown import grid_values
 from foreknow.methods.registry import METHODS
@@ -174,6 +175,8 @@ def saved(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     else:
         if not isinstance(file, str) or not _FILE.fullmatch(file):
             raise OutputError("name a file of this folder, such as policy.toml")
+        if is_device(file):
+            raise OutputError(f"{file!r} is a device on Windows; choose another name")
         if draft.beside.resolve() != session.folder and draft.has_paths:
             raise OutputError("the policy names files that lie beside its own; write it there")
         write_new(session.folder / file, draft.text)

@@ -17,12 +17,13 @@ from foreknow.auditing.audit import Audit
 from foreknow.data.microdata import Microdata
 from foreknow.documents import from_toml
 from foreknow.errors import InputError, NoSafeRelease, OutputError, did_you_mean
+from foreknow.explore.security import is_device
 from foreknow.explore.session import Session
 from foreknow.explore.shown import chart_values, grid_values
-from foreknow.methods.proof import AS_REQUIRED, AS_SETTLED, FREQUENCIES
+from foreknow.methods.proof import AS_REQUIRED, FREQUENCIES
 from foreknow.methods.registry import METHODS, key_of, kind_of
 from foreknow.numbers import percentage
-from foreknow.output import write_whole
+from foreknow.output import name_both, write_whole
 from foreknow.policy.policy import Policy
 from foreknow.publishing import owners_folder
 from foreknow.publishing.publish import publish
@@ -32,7 +33,7 @@ from foreknow.report.page import Cell, Grid
 from foreknow.report.pages.audit import titled_exposed
 from foreknow.report.words import average_text, number, visible
 from foreknow.result import page_of
-from foreknow.scratch import CONTENT, scratch_folder
+from foreknow.scratch import CONTENT, make_private, scratch_folder
 from foreknow.utility.query_error import query_error
 from foreknow.workers import Failure, side_by_side
 
@@ -107,7 +108,6 @@ def _publish(order: _Order, job: str) -> Made:
 
 _OF_METHOD = {
     AS_REQUIRED: "holds, by a proof",
-    AS_SETTLED: "holds, by a proof, but for estimates",
     FREQUENCIES: "holds if they know nothing else",
 }
 
@@ -257,7 +257,7 @@ class Press:
             raise OutputError(
                 f"{str(self._session.folder)!r} cannot be written: {error.strerror}"
             ) from None
-        (folder / CONTENT).mkdir(mode=0o700)
+        make_private(folder / CONTENT)
         return folder, lock
 
     def _run(self, trial: Trial, order: _Order) -> None:
@@ -297,6 +297,8 @@ class Press:
         trial, folder = self._trial(given.get("trial")), given.get("folder")
         if not isinstance(folder, str) or not _FOLDER.fullmatch(folder) or folder.endswith("."):
             raise OutputError("name a new folder of this folder, such as release")
+        if is_device(folder):
+            raise OutputError(f"{folder!r} is a device on Windows; choose another name")
         target = self._session.folder / folder
         with self._lock:
             if trial.written is not None:
@@ -305,8 +307,9 @@ class Press:
             for each in (target, owner):
                 if each.exists() or each.is_symlink():
                     raise OutputError(f"{each.name!r} exists already; name another folder")
-            owners_folder(trial.kept).rename(owner)
-            trial.kept.rename(target)
+            assert self._aside is not None  # it lies there
+            kept = trial.kept, owners_folder(trial.kept)
+            name_both(self._aside[0], (kept[0], target), (kept[1], owner))
             trial.written, trial.kept = folder, target
             self._session.drop(trial.name)
             trial.name = folder

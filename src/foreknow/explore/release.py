@@ -295,7 +295,7 @@ def _named_release(looked: Looked, *, look: bool = True) -> Release:
         return own.named() if look else own.published.release
     schema = looked.policy.needed_schema
     named_schema = schema.naming()
-    return Release.from_schema(looked.path, named_schema)
+    return Release.from_schema(looked.path, named_schema, None, looked.policy.options.unlinked)
 
 
 def asked(looked: Looked, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,22 +1,32 @@
 """Security: who may ask the page, which shows raw personal data, and what a browser may do with it.
 
 As Jupyter does it. The server listens to this machine only. A one-time token in the address that is
-opened is exchanged for a cookie, which scripts cannot read and other sites cannot send. A foreign
-`Host` is refused (a name that was made to point here), and a foreign `Origin` of a change.
+opened is exchanged for a cookie, which scripts cannot read and other sites cannot send, and for a
+secret, which only pages of this very address can read: browsers send cookies to every port. Whoever
+asks for data sends both. A foreign `Host` is refused (a name that was made to point here), and a
+foreign `Origin` of a change. Who has no cookie may hold few connections, and each not for long.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from hmac import compare_digest
+from html import escape
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, quote, urlencode
 
 from foreknow.errors import InputError
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -27,8 +37,12 @@ _log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
 _SAFE = ("GET", "HEAD")
-_MOST_BYTES = 4 << 20
-_MOST_BROWSERS = 20
+MOST_BYTES = 4 << 20
+_MOST_BROWSERS = 100
+_MOST_STRANGERS, _STRANGER = 512, 10.0  # connections without a cookie, and seconds each may take
+SECRET = "x-foreknow-secret"
+_DATA = "/api/"
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)[0-9¹²³])\s*(?:\..*)?", re.IGNORECASE)
 
 # Figures are drawn on canvases, which may be read as images; nothing else comes from elsewhere.
 _POLICY = (
@@ -48,34 +62,61 @@ _HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 class Keys:
-    """The one-time token, and the cookies it was exchanged for.
+    """The one-time token, and the cookies and secrets that it was exchanged for.
 
     Examples
     --------
     >>> keys = Keys()
-    >>> cookie = keys.exchange(keys.token)
+    >>> token = keys.token
+    >>> cookie, secret = keys.exchange(token)
     >>> keys.knows(cookie), keys.knows("guessed"), keys.exchange("guessed")
     (True, False, None)
+    >>> keys.agree(cookie, secret), keys.agree(cookie, "guessed")
+    (True, False)
+
+    A token that comes again was seen by two, which is said to the owner.
+
+    >>> warned = Keys(warn=lambda: print("Somebody else was first!"))
+    >>> token = warned.token
+    >>> one, other = warned.exchange(token), warned.exchange(token)
+    Somebody else was first!
+    >>> other is None
+    True
     """
 
-    def __init__(self, announce: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        announce: Callable[[str], None] | None = None,
+        warn: Callable[[], None] | None = None,
+    ) -> None:
         self.token = secrets.token_urlsafe(32)
-        self._cookies: list[str] = []
-        self._announce = announce
+        self._secrets: dict[str, str] = {}  # by cookie
+        self._spent: list[str] = []
+        self._announce, self._warn = announce, warn
 
-    def exchange(self, token: str) -> str | None:
-        """A cookie for the token, which is spent; another browser needs the next one."""
-        if not _same(token, self.token) or len(self._cookies) >= _MOST_BROWSERS:
+    def exchange(self, token: str) -> tuple[str, str] | None:
+        """A cookie and a secret for the token, which is spent; another browser needs the next."""
+        if any([_same(token, own) for own in self._spent]):  # noqa: C419 - all of them
+            if self._warn is not None:
+                self._warn()
             return None
+        if not _same(token, self.token) or len(self._spent) >= _MOST_BROWSERS:
+            return None
+        cookie, secret = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        self._spent.append(token)
+        self._secrets[cookie] = secret
         self.token = secrets.token_urlsafe(32)
-        self._cookies.append(secrets.token_urlsafe(32))
         if self._announce is not None:
             self._announce(self.token)
-        return self._cookies[-1]
+        return cookie, secret
 
     def knows(self, cookie: str) -> bool:
         """Whether it is the cookie of a browser that had a token."""
-        return any([_same(cookie, own) for own in self._cookies])  # noqa: C419 - all of them
+        return any([_same(cookie, own) for own in self._secrets])  # noqa: C419 - all of them
+
+    def agree(self, cookie: str, secret: str) -> bool:
+        """Whether a secret was given together with a cookie."""
+        return self.knows(cookie) and _same(secret, self._secrets[cookie])
 
 
 def _same(one: str, other: str) -> bool:
@@ -87,6 +128,7 @@ class Guard:
 
     def __init__(self, app: App, keys: Keys, port: int) -> None:
         self._app, self._keys = app, keys
+        self.strangers = Strangers()
         self._hosts = {f"{HOST}:{port}", f"localhost:{port}"}
         self._cookie = f"foreknow-{port}"  # browsers tell hosts apart by their cookies, not ports
 
@@ -102,12 +144,18 @@ class Guard:
         if why is not None:
             await _say(send, *why)
             return
+        cookie = self._cookie_of(scope)
         token = dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("token")
         if token is not None and scope["method"] == "GET":
             await self._enter(scope, send, token)
-        elif not self._keys.knows(self._cookie_of(scope)):
+        elif not self._keys.knows(cookie):
             await _say(send, 403, _NO_COOKIE)
+        elif scope["path"].startswith(_DATA) and not self._keys.agree(
+            cookie, "".join(_all(scope, SECRET.encode()))
+        ):
+            await _say(send, 403, _NO_SECRET, kind="application/json")
         else:
+            self.strangers.known(scope["client"])
             await self._pass(scope, receive, send)
 
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
@@ -125,26 +173,30 @@ class Guard:
         if _all(scope, b"origin") != [f"http://{hosts[0]}"] or site not in ([], ["same-origin"]):
             return 403, "Other sites cannot change anything here."
         length = _all(scope, b"content-length")
-        if len(length) != 1 or not length[0].isdigit() or int(length[0]) > _MOST_BYTES:
-            return 413, "That is too much to send at once."
+        if _all(scope, b"transfer-encoding"):  # which would count, whatever the length says
+            return 413, "Say how much is sent, by a Content-Length alone."
+        if len(length) != 1 or not length[0].isdigit() or int(length[0]) > MOST_BYTES:
+            return 413, _TOO_MUCH
         return None
 
     async def _enter(self, scope: Scope, send: Send, token: str) -> None:
-        """Exchange a token for a cookie, and go to the address without it."""
-        cookie = self._keys.exchange(token)
-        known = self._keys.knows(self._cookie_of(scope))
-        if cookie is None and not known:
-            await _say(send, 403, _NO_TOKEN)
-            return
+        """Exchange a token for a cookie and a secret, and go to the address without it."""
         kept = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         query = urlencode([(name, value) for name, value in kept if name != "token"])
         path = "/" + scope["path"].lstrip("/").partition("?")[0]  # "//host" would lead elsewhere
         target = quote(path, safe="/") + (f"?{query}" if query else "")
-        headers = [(b"location", target.encode("latin-1"))]
-        if cookie is not None:
-            made = f"{self._cookie}={cookie}; Path=/; HttpOnly; SameSite=Strict"
-            headers.append((b"set-cookie", made.encode()))
-        await _say(send, 303, "", headers)
+        if self._keys.knows(self._cookie_of(scope)) and not _same(token, self._keys.token):
+            await _say(send, 303, "", [(b"location", target.encode("latin-1"))])
+            return
+        given = self._keys.exchange(token)
+        if given is None:
+            await _say(send, 403, _NO_TOKEN)
+            return
+        cookie, secret = given
+        made = f"{self._cookie}={cookie}; Path=/; HttpOnly; SameSite=Strict"
+        # The page itself goes on: a redirect of what another program opened comes without cookies.
+        page = _ENTRY.format(secret=escape(secret), target=escape(target))
+        await _say(send, 200, page, [(b"set-cookie", made.encode())], kind="text/html")
 
     def _cookie_of(self, scope: Scope) -> str:
         read: SimpleCookie = SimpleCookie()
@@ -156,10 +208,23 @@ class Guard:
         return read[self._cookie].value if self._cookie in read else ""
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
+        begun, read = False, 0
+
+        async def counted() -> MutableMapping[str, Any]:
+            nonlocal begun, read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > MOST_BYTES and not begun:
+                begun = True
+                await _say(send, 413, _TOO_MUCH)
+            if read > MOST_BYTES:
+                raise _TooMuch
+            return message
 
         async def guarded(message: MutableMapping[str, Any]) -> None:
             nonlocal begun
+            if read > MOST_BYTES:
+                return  # it was answered
             if message["type"] == "http.response.start":
                 begun = True
                 own = [pair for pair in message.get("headers", ()) if not _is_ours(pair[0])]
@@ -167,12 +232,53 @@ class Guard:
             await send(message)
 
         try:
-            await self._app(scope, receive, guarded)
+            await self._app(scope, counted, guarded)
+        except _TooMuch:
+            return
         except Exception as error:
             # Neither its text nor the address: both may hold what the table holds.
             _log.error("%s while answering a request", type(error).__name__)
             if not begun:
                 await _say(send, 500, "That went wrong: a bug in Foreknow.")
+
+
+class _TooMuch(Exception):
+    """More was sent than is read."""
+
+
+class Strangers:
+    """Connections on which no cookie was sent yet: few, and none for long.
+
+    Of too many the oldest is ended, so that a browser, which asks at once, is answered meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[Any, tuple[asyncio.Transport, asyncio.TimerHandle]] = {}
+        self._most = _MOST_STRANGERS
+        if resource is not None:  # connections are files, and others are needed, too
+            files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+            self._most = min(self._most, files // 4) if files > 0 else self._most
+
+    def came(self, transport: asyncio.Transport) -> None:
+        """A connection was opened."""
+        client = transport.get_extra_info("peername")
+        if client is None:  # gone already
+            return
+        late = asyncio.get_running_loop().call_later(_STRANGER, self._end, client)
+        self._open[client] = transport, late
+        if len(self._open) > self._most:
+            self._end(next(iter(self._open)))
+
+    def known(self, client: Any) -> None:
+        """A request with a cookie came, or the connection ended."""
+        found = self._open.pop(tuple(client or ()), None)
+        if found is not None:
+            found[1].cancel()
+
+    def _end(self, client: Any) -> None:
+        transport, late = self._open.pop(client)
+        late.cancel()
+        transport.abort()
 
 
 def _is_ours(name: bytes) -> bool:
@@ -186,9 +292,20 @@ _NO_COOKIE = (
     "printed in its terminal."
 )
 _NO_TOKEN = (
-    "This address was used before, or is not complete: it opens the page once. In its terminal "
-    "foreknow explore prints another one."
+    "This address was used before, or is not complete: it opens the page once. If it was not you "
+    "who opened it, another user or program of this machine sees the data: end foreknow explore by "
+    "Ctrl-C in its terminal. Else open the address that it printed last."
 )
+_NO_SECRET = (
+    '{"error": "This tab does not belong to an open page. Open the address that foreknow explore '
+    'printed last in its terminal, or this one while a tab of the page is open."}'
+)
+_TOO_MUCH = "That is too much to send at once."
+_ENTRY = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Foreknow</title>
+<script src="/static/enter.js" type="module"></script></head>
+<body data-secret="{secret}" data-target="{target}"><noscript>This page needs JavaScript.</noscript>
+</body></html>"""
 
 
 def _all(scope: Scope, name: bytes) -> list[str]:
@@ -196,12 +313,17 @@ def _all(scope: Scope, name: bytes) -> list[str]:
 
 
 async def _say(
-    send: Send, status: int, text: str, headers: Iterable[tuple[bytes, bytes]] = ()
+    send: Send,
+    status: int,
+    text: str,
+    headers: Iterable[tuple[bytes, bytes]] = (),
+    kind: str = "text/plain",
 ) -> None:
     body = f"{text}\n".encode() if text else b""
-    plain = (b"content-type", b"text/plain; charset=utf-8")
+    plain = (b"content-type", f"{kind}; charset=utf-8".encode())
     length = (b"content-length", str(len(body)).encode())
-    head = [plain, length, *headers, *_HEADERS]
+    end = [(b"connection", b"close")] if status == 413 else []  # the rest is not waited for
+    head = [plain, length, *end, *headers, *_HEADERS]
     await send({"type": "http.response.start", "status": status, "headers": head})
     await send({"type": "http.response.body", "body": body})
 
@@ -219,3 +341,12 @@ def inside(folder: Path, name: str) -> Path:
     if any(part.startswith(".") for part in parts):
         raise InputError(said)
     return path
+
+
+def is_device(name: str) -> bool:
+    """Whether Windows takes a name for a device, whatever its ending.
+
+    >>> is_device("CON.toml"), is_device("lpt1"), is_device("console.toml")
+    (True, True, False)
+    """
+    return _DEVICE.fullmatch(name) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import re
 import signal
@@ -13,8 +14,8 @@ from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -24,10 +25,11 @@ from starlette.routing import Route
 
 from foreknow._version import __version__
 from foreknow.documents import from_json
+from foreknow.engine import new_file
 from foreknow.errors import ForeknowError, InputError, OutputError
 from foreknow.explore import columns, policy, release
 from foreknow.explore.publish import Press
-from foreknow.explore.security import HOST, Guard, Keys
+from foreknow.explore.security import HOST, MOST_BYTES, Guard, Keys
 from foreknow.explore.session import Session
 from foreknow.report.page import plotly, templates
 from foreknow.text import one_line, visible
@@ -44,7 +46,14 @@ VIEWS = (
 )
 _TYPES = {".css": "text/css", ".js": "text/javascript"}
 _STATIC = re.compile(r"[a-z]+\.(?:css|js)")
+_STYLED = re.compile(r'document\.getElementById\("[0-9a-f]{64}"\)')
 _WATCH = 1.0  # seconds between looks whether the terminal is still there
+_WAITING = 32  # connections that are accepted at once, so that files are left for them
+_FORWARD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Foreknow</title>
+<meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url={address}">
+</head><body><a href="{address}">Foreknow</a></body></html>
+"""
+_log = logging.getLogger(__name__)
 
 
 def application(session: Session, press: Press | None = None) -> Starlette:
@@ -53,7 +62,7 @@ def application(session: Session, press: Press | None = None) -> Starlette:
     routes = [
         Route("/", _start(session)),
         Route("/static/{name}", _static),
-        *(Route(f"/{key}", _view(session, key)) for key, _, _ in VIEWS),
+        *(Route(f"/{key}", _view(key)) for key, _, _ in VIEWS),
         _answers("/api/choices", lambda given: _choices(session)),
         _answers("/api/columns", lambda given: columns.overview(session, given.get("of"))),
         _changes("/api/columns/settled", lambda given: columns.settled(session, given)),
@@ -86,7 +95,7 @@ def _looked(session: Session, given: Mapping[str, Any]) -> Any:
 
 def _choices(session: Session) -> dict[str, Any]:
     return {
-        "folder": session.folder.name,
+        "folder": visible(session.folder.name),
         "first": session.first,
         "choices": [vars(each) for each in session.choices()],
     }
@@ -109,7 +118,8 @@ def _changes(path: str, change: Callable[[Mapping[str, Any]], Any]) -> Route:
 
     async def endpoint(request: Request) -> Response:
         try:
-            given = from_json((await request.body()).decode("utf-8"))
+            # A policy is one text; how long it may be, its view says.
+            given = from_json((await request.body()).decode("utf-8"), MOST_BYTES)
         except ValueError:
             given = None
         if not isinstance(given, dict):
@@ -133,26 +143,25 @@ async def _answered(answer: Callable[[Any], Any], given: Any) -> Response:
 def _start(session: Session) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:
         if session.first is None or "all" in request.query_params:
-            return _page("start", "Open", session)
-        return RedirectResponse(f"/release?{urlencode({'of': session.first})}", 303)
+            return _page("start", "Open")
+        return RedirectResponse("/release", 303)
 
     return endpoint
 
 
-def _view(session: Session, key: str) -> Callable[[Request], Response]:
+def _view(key: str) -> Callable[[Request], Response]:
     ((title, draws),) = [(title, draws) for own, title, draws in VIEWS if own == key]
 
     def endpoint(request: Request) -> Response:
-        return _page(key, title, session, draws)
+        return _page(key, title, draws)
 
     return endpoint
 
 
-def _page(key: str, title: str, session: Session, draws: bool = False) -> Response:
+def _page(key: str, title: str, draws: bool = False) -> Response:
     shown = {"view": key, "title": title, "draws": draws, "views": VIEWS, "version": __version__}
-    folder = visible(session.folder.name)
     template = templates("foreknow.explore").get_template(f"{key}.html.j2")
-    return HTMLResponse(template.render(**shown, folder=folder))
+    return HTMLResponse(template.render(**shown))
 
 
 def _static(request: Request) -> Response:
@@ -169,7 +178,8 @@ def _static(request: Request) -> Response:
 def _file(name: str) -> str | None:
     """A script or style, of the report where it has it."""
     if name == "library.js":
-        return plotly()
+        # It would bring styles for maps, which are not drawn, and which the page's policy forbids.
+        return _STYLED.sub("true", plotly())
     places = [files("foreknow.explore") / "static" / name]
     places += [files("foreknow.report") / "templates" / name] if name == "style.css" else []
     return next((each.read_text("utf-8") for each in places if each.is_file()), None)
@@ -179,7 +189,11 @@ def _file(name: str) -> str | None:
 
 
 def serve(
-    session: Session, port: int | None, browser: bool, announce: Callable[[str], None]
+    session: Session,
+    port: int | None,
+    browser: bool,
+    announce: Callable[[str], None],
+    warn: Callable[[str], None],
 ) -> None:
     """Serve a session until it is ended by Ctrl-C, or its terminal is closed."""
     import uvicorn
@@ -193,28 +207,66 @@ def serve(
         def again(token: str) -> None:
             announce(f"For another browser: {address(token)}")
 
-        keys, press = Keys(again), Press(session)
+        def twice() -> None:
+            warn(
+                "WARNING: an address was opened again by a browser that did not open it first. If "
+                "that was not you, both times, another user or program of this machine has seen "
+                "it, and may be reading the data: end this by Ctrl-C, and start again. Else open "
+                f"{address(keys.token)}"
+            )
+
+        keys, press = Keys(again, twice), Press(session)
         guard = Guard(application(session, press), keys, own)
-        # Addresses have names and values in them, so no request is logged.
-        settings = uvicorn.Config(
-            guard,
-            access_log=False,
-            log_level="critical",
-            server_header=False,
-            date_header=False,
-            lifespan="off",
-            ws="none",
-            timeout_graceful_shutdown=2,
-        )
         announce(f"Foreknow explores {visible(session.folder)}. Open, once:")
         announce(f"  {address(keys.token)}")
         announce("Ctrl-C ends it.")
-        if browser:
-            webbrowser.open(address(keys.token))
+        forward = _forward(address(keys.token)) if browser else None
         try:
-            asyncio.run(_until_the_terminal_ends(uvicorn.Server(settings), place))
+            if forward is not None:
+                webbrowser.open(forward.as_uri())
+            server = uvicorn.Server(settings_of(guard))
+            asyncio.run(_until_the_terminal_ends(server, place))
         finally:
             press.close()
+            if forward is not None:
+                forward.unlink(missing_ok=True)
+
+
+def _forward(address: str) -> Path:
+    """A file that leads to an address, which all users would see in the list of processes."""
+    path = new_file(".html")
+    path.write_text(_FORWARD.format(address=address), "utf-8")
+    return path
+
+
+def settings_of(guard: Guard) -> uvicorn.Config:
+    """How the server is run: it logs no address, since names and values are in them."""
+    import uvicorn
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class Watched(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+        """A connection that is told of."""
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            guard.strangers.came(transport)
+
+        def connection_lost(self, error: Exception | None) -> None:
+            guard.strangers.known(self.client)
+            super().connection_lost(error)
+
+    return uvicorn.Config(
+        guard,
+        http=Watched,
+        access_log=False,
+        log_level="critical",
+        server_header=False,
+        date_header=False,
+        lifespan="off",
+        ws="none",
+        backlog=_WAITING,
+        timeout_graceful_shutdown=2,
+    )
 
 
 def _listen(port: int | None) -> socket.socket:
@@ -237,6 +289,13 @@ def _listen(port: int | None) -> socket.socket:
 async def _until_the_terminal_ends(server: uvicorn.Server, place: socket.socket) -> None:
     """Serve, and end where who started us has ended."""
     parent = os.getppid()
+    said: set[str] = set()
+
+    def trouble(loop: asyncio.AbstractEventLoop, about: dict[str, Any]) -> None:
+        what = type(about.get("exception")).__name__
+        if what not in said:  # once, without a traceback: it may come thousands of times
+            said.add(what)
+            _log.error("%s while serving", what)
 
     def end() -> None:
         server.should_exit = server.force_exit = True
@@ -246,6 +305,7 @@ async def _until_the_terminal_ends(server: uvicorn.Server, place: socket.socket)
             await asyncio.sleep(_WATCH)
         end()
 
+    asyncio.get_running_loop().set_exception_handler(trouble)
     with suppress(AttributeError, NotImplementedError):  # Windows has no such signal
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, end)
     watching = asyncio.create_task(watch())

@@ -17,6 +17,7 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.opening import release_of
 from foreknow.data.counts import GroupCounts
+from foreknow.data.reading import named_part
 from foreknow.data.windows import Windows
 from foreknow.documents import from_toml, read_text
 from foreknow.errors import InputError, PolicyError
@@ -27,7 +28,7 @@ from foreknow.policy.file import policy_from
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.policy.suggestion import PolicySuggestion, suggest_policy
-from foreknow.publishing import CERTIFICATE
+from foreknow.publishing import CERTIFICATE, owners_folder
 from foreknow.publishing.certificate import Certificate
 
 _TABLES = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx", ".sqlite", ".duckdb", ".sav", ".dta")
@@ -239,7 +240,7 @@ class Session:
         place = path.resolve()
         try:
             name = place.relative_to(self.folder).as_posix()
-            inside(self.folder, name)
+            self._inside(name)
         except (ValueError, InputError):
             name = place.name
             self._given[name] = place
@@ -247,7 +248,17 @@ class Session:
 
     def path_of(self, name: str) -> Path:
         """The path of a name: in the folder, or as it was given at the start."""
-        return self._given[name] if name in self._given else inside(self.folder, name)
+        own = self._given.get(name)
+        path = self._inside(name) if own is None else own
+        if path.is_dir():
+            _refuse_links(path, self.folder if own is None else own.parent)
+        return path
+
+    def _inside(self, name: str) -> Path:
+        """The path of a name in the folder; a table of a database is named as `FILE?table=NAME`."""
+        file, key, part = named_part(self.folder / name)
+        path = inside(self.folder, name if key is None else os.path.relpath(file, self.folder))
+        return path if key is None else path.with_name(f"{path.name}?{key}={part}")
 
     def adopt(self, name: str, path: Path) -> str:
         """Let something be opened by a name that nothing in the folder has."""
@@ -364,6 +375,17 @@ class Session:
         return made
 
 
+def _refuse_links(release: Path, folder: Path) -> None:
+    """Refuse a release, or what its owner has of it, in which a link leads out of a folder."""
+    owner = owners_folder(release)
+    for path in (*release.rglob("*"), owner, *owner.rglob("*")):
+        if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+            raise InputError(
+                f"{path.name!r} of {release.name!r} is a link to a place outside of the folder; "
+                "such files are not opened"
+            )
+
+
 def _quietly(work: Any) -> Any:
     """Work that is done ahead: if it fails, it is done, and said, when it is asked for."""
 
@@ -379,7 +401,7 @@ def _quietly(work: Any) -> Any:
 def _kind(path: Path) -> str | None:
     if path.is_dir():
         return "release" if (path / CERTIFICATE).is_file() else None
-    if path.name.lower().endswith(_TABLES):
+    if named_part(path)[0].name.lower().endswith(_TABLES):
         return "table"
     return "policy" if path.suffix.lower() == ".toml" else None
 

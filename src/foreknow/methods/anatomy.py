@@ -31,9 +31,9 @@ from foreknow.methods.protocol import (
     note_of_boxes,
     notes_of_seed,
 )
-from foreknow.methods.random import generator
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
+from foreknow.randomness import generator
 from foreknow.settings import Settings
 
 # How many people are planned at once.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # What came of an adversary who knows the method; the last is followed by a fraction.
 NOT_JUDGED, AS_REQUIRED, FREQUENCIES = "not judged", "as required", "frequencies"
-AS_SETTLED, AT_MOST = "as required but for estimates", "at most "
+AT_MOST = "at most "
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Proof:
     page : str
         Where it is written out, in the documentation.
     keeps : callable
-        ``keeps(policy)``: whether what the method makes holds all that the policy settles against
+        ``keeps(policy)``: whether what the method makes holds what the policy requires against
         this adversary, too, in the form that the policy says.
     frequencies : bool
         Of groups that can be told apart, everybody's posterior is the frequency in their group.
@@ -60,9 +60,8 @@ class Proof:
         """What came of an adversary who knows the method, in the words of `Scope`."""
         if len(policy.looked_at) > 1:  # what is proved is about one column, with nothing beside
             return NOT_JUDGED
-        settled = policy.settled
-        if settled is not None and self.keeps(settled):
-            return AS_REQUIRED if settled is policy else AS_SETTLED
+        if self.keeps(policy):
+            return AS_REQUIRED
         if self.frequencies and policy.options.form == "bucketized":
             return FREQUENCIES
         return NOT_JUDGED if self.highest is None else f"{AT_MOST}{self.highest}"

@@ -154,15 +154,6 @@ def share_of_people(name: str, given: Any) -> Fraction:
     return share
 
 
-def refuse_suppression(policy: Policy) -> None:
-    """Refuse to suppress people under criteria that go by the labels of groups."""
-    if policy.by_labels:
-        raise UnsupportedError(
-            "k_map and delta_presence are compared with the labels of groups, and those of "
-            "suppressed people would cover everybody: set suppression = 0"
-        )
-
-
 def refuse_columns(method: Any, policy: Policy) -> None:
     """Refuse what a method does not look at: further sensitive columns, and what is beside."""
     traits = traits_of(method)
@@ -181,6 +172,13 @@ def refuse_columns(method: Any, policy: Policy) -> None:
             "if nobody knows that of anybody, unlinked = [...] to publish it apart, or publish "
             'by method = "mondrian" or "fulldomain"'
         )
+
+
+# The note of a method, by its name, that judged by a property which the policy does not name.
+OF_ITS_OWN = (
+    "{} judged by a property of its own, {}: the policy was held against the release alone, not "
+    "against an adversary who knows the method"
+)
 
 
 def note_of_boxes(l: int) -> str:
@@ -307,6 +305,7 @@ def grouping_of(
     method: Any, microdata: Microdata, policy: Policy, seed: int | None, *, explain: bool = False
 ) -> Grouping:
     """Let a method group a table; `explain` asks a search for what it looked at, too."""
+    policy = policy and policy.searched
     grouping = traits_of(method).grouping
     if grouping is not None:
         return grouping(microdata, policy, seed, explain=explain)
@@ -316,9 +315,21 @@ def grouping_of(
 def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
     """A table in the cells in which it is written; columns of priors stay exact."""
     exact = traits_of(method).exact
-    if policy.options.written != "generalized" or exact is None:
+    if policy.options.written != "generalized":
         return microdata
-    return microdata.rounded(policy.options.labels, {*exact, *policy.attributes})
+    if exact is None:
+        exact = microdata.schema.quasi_identifiers
+    kept = {*exact, *policy.attributes}
+    found = microdata.rounded(policy.options.labels, kept, policy.least_listed)
+    merged = [a.name for a in found.attributes if a.cells and a.cells.grid is None]
+    if merged and policy.compared:
+        raise UnsupportedError(
+            f"column {merged[0]!r}: k_map and delta_presence are compared with the labels of "
+            f"groups, and who of a population has one of the values that fewer than "
+            f"{policy.least_listed} people of the table have is not in them: give it a hierarchy, "
+            f'or say labels = {{ "{merged[0]}" = "exact" }} in [publish] to list them all'
+        )
+    return found
 
 
 def settings_of(method: Any) -> dict[str, Any]:

@@ -14,15 +14,18 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Field, ValidationError, create_model
 
 from foreknow.adversaries import registry as adversaries
+from foreknow.attacks.learned import Learned, LearnedSettings
 from foreknow.criteria import registry as criteria
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.columns import Kind
 from foreknow.data.schema import Schema
-from foreknow.documents import from_toml, read_text
+from foreknow.documents import from_toml, read_text, toml_key, toml_value
 from foreknow.errors import ForeknowError, InputError, PolicyError, did_you_mean
 from foreknow.methods import registry as methods
+from foreknow.output import write_new
 from foreknow.policy.policy import FileFormat, Form, Policy, PublishOptions
 from foreknow.policy.requirement import Requirement
+from foreknow.policy.tries import Try
 from foreknow.settings import Settings, explain, one_or_several
 
 _MOST_BYTES = 16 << 20
@@ -35,7 +38,7 @@ class RequireSettings(Settings):
     name: str | None = None
     values: list[Any] | None = None
     excluded: list[Any] = Field(default=[], alias="except")
-    any_of: list[Any] | dict[str, list[Any]] | str | None = None
+    any_of: list[Any] | dict[str, list[Any] | dict[str, Any]] | str | None = None  # read by Range
     at_level: int | None = None
     within: Any = None  # read by Width
     sensitive: str | None = None
@@ -62,21 +65,26 @@ def _missing(given: Any) -> Any:
     raise ValueError('missing must be "error", "drop" or { label = "..." }')
 
 
-class _SchemaSettings(Settings):
+class SchemaTable(Settings):
+    """The ``[schema]`` table: what columns are, and how they are read."""
+
     identifiers: list[str] = Field(default=[])
     quasi_identifiers: list[str] = Field(default=[])
     sensitive: str | list[str]
     other: list[str] = Field(default=[])
     semantics: Annotated[Any, BeforeValidator(_semantics)] = "single"
     person: str | None = None
+    unit: Literal["person", "row"] = "person"
     group: str | None = None
     hierarchies: dict[str, dict[str, Any]] = Field(default={})
     types: dict[str, Kind] = Field(default={})
     missing: Annotated[Any, BeforeValidator(_missing)] = "error"
-    reading: dict[str, str] = Field(default={})
+    reading: dict[str, str | list[str]] = Field(default={})
 
 
-class _PublishSettings(Settings):
+class PublishTable(Settings):
+    """The ``[publish]`` table, without what methods take."""
+
     method: str = "mondrian"
     form: Form | None = None
     format: FileFormat = "csv"
@@ -85,6 +93,13 @@ class _PublishSettings(Settings):
     unlinked: list[str] = Field(default=[])
     weights: Any = Field(default={})  # read by PublishOptions
     rows_per_part: int | None = None
+
+
+class TryTable(Settings):
+    """A ``[[try]]`` table."""
+
+    learned: LearnedSettings
+    stop: _Limit = None
 
 
 @cache
@@ -100,15 +115,16 @@ def _tables(
         key: (methods.kind_of(key).settings | None if key in used else None, None) for key in makers
     }
     method: Any = Literal[tuple(of_methods)]
-    require: Any = create_model("_Require", __base__=RequireSettings, **{**of_kinds, **of_criteria})
+    require: Any = create_model("Require", __base__=RequireSettings, **{**of_kinds, **of_criteria})
     publish: Any = create_model(
-        "_Publish", __base__=_PublishSettings, method=(method, "mondrian"), **of_methods
+        "Publish", __base__=PublishTable, method=(method, "mondrian"), **of_methods
     )
     return create_model(
-        "_Policy",
+        "Policy",
         __base__=Settings,
-        schema_=(_SchemaSettings | None, Field(default=None, alias="schema")),
+        schema_=(SchemaTable | None, Field(default=None, alias="schema")),
         require=(list[require], ...),
+        try_=(list[TryTable], Field(default=[], alias="try")),
         publish=(publish, publish()),
     )
 
@@ -118,6 +134,39 @@ def policy_settings(used: Iterable[str] | None = None) -> type[Settings]:
     makers = tuple(key for key, _ in methods.METHODS)
     of = frozenset(makers if used is None else used)
     return _tables(adversaries.ADVERSARIES, criteria.CRITERIA, makers, of.intersection(makers))
+
+
+def policy_schema() -> dict[str, Any]:
+    """The JSON Schema of a policy file, for editors and for programs that write one.
+
+    >>> sorted(policy_schema()["properties"])
+    ['publish', 'require', 'schema', 'try']
+    """
+    made = policy_settings().model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+
+
+def save_policy(policy: Policy, path: Path) -> None:
+    """Write a policy as a file; see `Policy.save`."""
+    table = policy.to_dict()
+    lines = []
+    for name in ("schema", "require", "try", "publish"):
+        several = table.get(name, [])
+        for own in several if isinstance(several, list) else [several]:
+            lines.append(f"[[{name}]]" if isinstance(several, list) else f"[{name}]")
+            lines += [f"{toml_key(key)} = {toml_value(given)}" for key, given in own.items()]
+            lines.append("")
+    text = "\n".join(lines)
+    try:
+        same = policy_from(from_toml(text), path.parent, path.name).to_dict() == table
+    except ForeknowError as error:
+        raise PolicyError(
+            f"{str(path)!r} would not be read as the same policy: {error}; files that it names, "
+            "such as hierarchies, are looked for beside it"
+        ) from None
+    if not same:
+        raise PolicyError(f"{str(path)!r} would not be read as the same policy")
+    write_new(path, text)
 
 
 def load_policy(path: Path) -> Policy:
@@ -134,11 +183,13 @@ def policy_from(table: Mapping[str, Any], folder: Path, name: str) -> Policy:
     """Check the tables of a policy file and make the policy; `name` begins each message."""
     if not isinstance(table, Mapping):
         raise PolicyError(f"{name}: expected the tables of a policy, not {type(table).__name__}")
-    if isinstance(table.get("require"), Mapping):
-        raise PolicyError(
-            f"{name}: write [[require]], in two brackets, above each requirement (a list of "
-            "tables), not [require]"
-        )
+    for key, what in (("require", "requirement"), ("try", "attack")):
+        if isinstance(table.get(key), Mapping):
+            raise PolicyError(
+                f"{name}: write [[{key}]], in two brackets, above each {what} (a list of tables), "
+                f"not [{key}]"
+            )
+    _refuse_estimates(table, name)
     given = table.get("publish")
     tables = policy_settings(given if isinstance(given, Mapping) else ())
     try:
@@ -157,10 +208,23 @@ def policy_from(table: Mapping[str, Any], folder: Path, name: str) -> Policy:
                     f"publish.labels: {column!r} is no quasi-identifier"
                     f"{did_you_mean(column, schema.quasi_identifiers)}"
                 )
-        return Policy(requirements, schema, _options(read.publish))
+        tries = [Try(Learned(each.learned.by), each.stop) for each in read.try_]
+        return Policy(requirements, schema, _options(read.publish), tries)
     except ForeknowError as error:
         kind = type(error) if isinstance(error, InputError) else PolicyError
         raise kind(f"{name}: {error}") from None
+
+
+def _refuse_estimates(table: Mapping[str, Any], name: str) -> None:
+    """A limit of what an attacker learns was once a requirement; nothing can prove one."""
+    required = table.get("require")
+    for place, each in enumerate(required if isinstance(required, list) else []):
+        if isinstance(each, Mapping) and Learned.key in each:
+            raise PolicyError(
+                f"{name}: require[{place}]: what is learned from a release is an estimate, and no "
+                'limit can be proved of it; write [[try]] with learned = { by = ["job"] } and '
+                "stop = 0.85, which may stop a publication"
+            )
 
 
 def _options(read: Any) -> PublishOptions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import is_
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -14,14 +15,17 @@ from numpy.typing import NDArray
 from foreknow.adversaries.protocol import Gaining, HasCounts
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.generalization import STYLES
+from foreknow.data.grids import SHARED
 from foreknow.data.labels import Labels
 from foreknow.data.layout import Layout
 from foreknow.data.microdata import Microdata
+from foreknow.data.release import SHUFFLED
 from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
 from foreknow.numbers import as_fraction, whole_number
 from foreknow.policy.ledger import Part, PolicyLedger
 from foreknow.policy.requirement import Point, Requirement, check_agreement
+from foreknow.policy.tries import Try
 from foreknow.result import card_of
 
 Form: TypeAlias = Literal["generalized", "bucketized"]
@@ -44,7 +48,8 @@ class PublishOptions:
     labels : mapping of column to "range", "exact", "hierarchy" or "set"
         How a quasi-identifier is written in a generalized release; by its kind when left out.
         Ranges of numbers and dates go from a step of a grid to another; "exact" ones from a
-        member's own value to another's.
+        member's own value to another's. Sets list values that enough people of the table have,
+        and the others as one, `other`; "exact" ones of texts list all.
     escape_formulas : bool
         Whether texts that a spreadsheet would run are disarmed in CSV; it changes values.
     settings : mapping of method to mapping
@@ -102,7 +107,18 @@ class PublishOptions:
                     f"publish.unlinked: {name!r} is neither sensitive nor among other"
                     f"{did_you_mean(name, [*schema.sensitives, *schema.other])}"
                 )
-
+            others = (*schema.quasi_identifiers, *schema.sensitives, *schema.other)
+            if f"{name}{SHUFFLED}" in others:
+                raise PolicyError(
+                    f"publish.unlinked: {name!r} is published as {name + SHUFFLED!r}, and another "
+                    "column is called so; rename that column"
+                )
+            if name in schema.other and self.form == "bucketized":
+                raise PolicyError(
+                    f"publish.unlinked: {name!r} is among other, which the bucketized form "
+                    "publishes beside the exact columns of each person; make it sensitive, leave "
+                    'it out, or publish with form = "generalized"'
+                )
         for name in self.weights:
             if name not in schema.quasi_identifiers:
                 raise PolicyError(
@@ -181,6 +197,8 @@ class Policy:
     schema : Schema, optional
         Needed to read a table by the policy alone, as the command line does.
     options : PublishOptions
+    tries : sequence of Try
+        Attacks that are carried out before a release is published, and may stop it.
 
     Raises
     ------
@@ -198,16 +216,18 @@ class Policy:
     requirements: Sequence[Requirement]
     schema: Schema | None
     options: PublishOptions
+    tries: Sequence[Try]
 
     def __init__(
         self,
         requirements: Sequence[Requirement] | Mapping[str, Any] | str | Path,
         schema: Schema | None = None,
         options: PublishOptions | None = None,
+        tries: Sequence[Try] = (),
     ) -> None:
         if isinstance(requirements, (str, Path, Mapping)):
             read = Policy.of(requirements)
-            requirements = read.requirements
+            requirements, tries = read.requirements, (*read.tries, *tries)
             schema, options = schema or read.schema, options or read.options
         if isinstance(requirements, Requirement) or not isinstance(requirements, Iterable):
             raise PolicyError("requirements must be a list, such as [Requirement(...)]")
@@ -216,6 +236,7 @@ class Policy:
         )
         object.__setattr__(self, "schema", schema)
         object.__setattr__(self, "options", options or PublishOptions())
+        object.__setattr__(self, "tries", tuple(tries))
         for requirement in self.requirements:
             if not isinstance(requirement, Requirement):
                 raise PolicyError(
@@ -231,9 +252,25 @@ class Policy:
             for requirement in self.requirements:
                 requirement.check_columns(self.schema.sensitives, self.schema)
             self.options.check_columns(self.schema)
+            for each in self.tries:
+                self._check_try(each, self.schema)
         for i, later in enumerate(self.requirements):
             for earlier in self.requirements[:i]:
                 check_agreement(earlier, later)
+
+    def _check_try(self, given: Try, schema: Schema) -> None:
+        if schema.semantics != "single":
+            raise PolicyError(
+                f"try: learning takes one value per person, and semantics is {schema.semantics!r}; "
+                "leave [[try]] out"
+            )
+        known = (*schema.quasi_identifiers, *schema.other)
+        for name in given.attack.by:
+            if name not in known:
+                raise PolicyError(
+                    f"try: {name!r} is not known of people; name quasi-identifiers, or columns "
+                    f"among other{did_you_mean(name, known)}"
+                )
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -247,6 +284,20 @@ class Policy:
         from foreknow.policy.file import load_policy
 
         return load_policy(Path(path))
+
+    def save(self, path: str | Path) -> None:
+        """Write the policy as a new file (TOML), which `load` reads as the same policy.
+
+        Raises
+        ------
+        PolicyError
+            If it would not be read as the same, such as where it names files that lie elsewhere.
+        OutputError
+            If the file exists already, or cannot be written.
+        """
+        from foreknow.policy.file import save_policy
+
+        save_policy(self, Path(path))
 
     @classmethod
     def of(cls, given: Policy | Mapping[str, Any] | str | Path) -> Policy:
@@ -314,10 +365,11 @@ class Policy:
         schema, in_rows = self.schema, self.options.written == "generalized"
         if schema is None:
             return Layout()
+        people = None if in_rows else tuple(schema.other)
         in_rows &= not schema.several  # who may have several values has them in another table
         apart = (*self.options.unlinked, *schema.several)
         layout = Layout.of(schema.sensitives, schema.other if in_rows else (), apart)
-        return replace(layout, of_people=in_rows)
+        return replace(layout, of_people=in_rows, people=people)
 
     @property
     def looked_at(self) -> tuple[str, ...]:
@@ -348,17 +400,24 @@ class Policy:
         return [point for requirement in self.requirements for point in requirement.points]
 
     @property
-    def by_labels(self) -> bool:
-        """Whether a requirement asks how groups are written."""
-        return any(requirement.by_labels for requirement in self.requirements)
+    def least_listed(self) -> int:
+        """How many people of the table must have a value that a label lists.
+
+        As many as a group must have, and `SHARED` where nothing says how many these are.
+        """
+        least = [getattr(required.criterion, "least", 0) for required in self.requirements]
+        return max(least) or SHARED
 
     @property
     def populations(self) -> dict[str, Any]:
         """By its digest, each population that groups are compared with, for the verifier."""
-        found = [
-            getattr(requirement.criterion, "population", None) for requirement in self.requirements
-        ]
-        return {own.digest(): own.written() for own in found if own is not None}
+        return {own.digest(): own.written() for own in self.compared}
+
+    @property
+    def compared(self) -> list[Any]:
+        """Each population that groups are compared with."""
+        found = (getattr(r.criterion, "population", None) for r in self.requirements)
+        return [own for own in found if own is not None]
 
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words which requirements a release fails, and by how much."""
@@ -371,12 +430,13 @@ class Policy:
         return [table for a in known if isinstance(a, Gaining) for table in a.tables]
 
     @property
-    def settled(self) -> Policy | None:
-        """The policy without requirements that are estimated; None where no other is left."""
-        left = [r for r in self.requirements if not any(point.estimated for point in r.points)]
-        if len(left) == len(self.requirements):
+    def searched(self) -> Policy:
+        """What a search has to ask of groups; the rest is judged on what is written."""
+        exact = self.options.written != "generalized"
+        asked = [each.searched(exact) for each in self.requirements]
+        if all(map(is_, asked, self.requirements)):
             return self
-        return replace(self, requirements=left) if left else None
+        return replace(self, requirements=asked)
 
     @property
     def attributes(self) -> set[str]:
@@ -407,6 +467,7 @@ class Policy:
                 # Nobody need guess what was left out.
                 required["knowing"] = list(requirement.sight(self.layout).known)
         table.get("schema", {}).pop("reading", None)
+        table.pop("try", None)  # what it found is the publisher's note
         hierarchies = table.get("schema", {}).get("hierarchies", {})
         for column, hierarchy in hierarchies.items():
             if "file" in hierarchy:
@@ -420,6 +481,8 @@ class Policy:
         if self.schema is not None:
             table["schema"] = self.schema.to_dict()
         table["require"] = [requirement.to_dict(values) for requirement in self.requirements]
+        if self.tries:
+            table["try"] = [each.to_dict() for each in self.tries]
         table["publish"] = self.options.to_dict()
         return table
 

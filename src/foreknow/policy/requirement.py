@@ -29,12 +29,12 @@ from foreknow.adversaries.protocol import (
 from foreknow.criteria.protocol import Criterion
 from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
 from foreknow.data.hierarchy import Hierarchy
-from foreknow.data.labels import JointLabels, Label, Labels
+from foreknow.data.labels import JointLabels, Label, Labels, chosen, is_pattern
 from foreknow.data.layout import Layout, Seen
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
-from foreknow.data.windows import Width, Window, Windows
+from foreknow.data.windows import Range, Width, Window, Windows
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
 from foreknow.numbers import CLOSE, Number, as_fraction, as_threshold, shown
 from foreknow.policy.sets import Of, Recoding, recoding, written
@@ -55,11 +55,6 @@ class Point(NamedTuple):
         if self.relative:
             return "at_most_times"
         return "at_most" if self.inclusive else "below"
-
-    @property
-    def estimated(self) -> bool:
-        """Whether what comes of it is an estimate, and no verdict."""
-        return bool(getattr(self.adversary, "estimates", False))
 
     def disclosures(self, counted: HasCounts) -> list[Disclosure]:
         """What the adversary finds out at worst, for each secret that is counted."""
@@ -87,11 +82,8 @@ class Point(NamedTuple):
         return Fraction(1) if found.prior is None else min(Fraction(1), self.below * found.prior)
 
     def holds(self, found: Disclosure) -> bool:
-        """Whether a disclosure keeps the limit; an estimate, as far as floats tell."""
+        """Whether a disclosure keeps the limit."""
         limit = self.limit(found)
-        if self.estimated:
-            height = Fraction(found.probability)
-            return height <= limit if self.inclusive else height < limit
         return found.at_most(limit) if self.inclusive else found.below(limit)
 
     def said(self, found: Disclosure) -> tuple[str, str]:
@@ -113,6 +105,13 @@ class Point(NamedTuple):
         return f"{self.below} times the prior" if self.relative else str(self.below)
 
 
+class _Merged(NamedTuple):
+    """What is counted with a set of values as one, and who looks alike in the release."""
+
+    counts: GroupCounts
+    alike: Any
+
+
 @hints()
 @dataclass(frozen=True, repr=False)
 class Requirement:
@@ -125,15 +124,18 @@ class Requirement:
     below : number
         The limit in (0, 1] of a single adversary; safe means strictly below.
     values : sequence of labels, optional
-        The sensitive values it is about; default: every value.
+        The sensitive values it is about; default: every value. Here, in `excluded` and in
+        `any_of`, ``"B20*"`` stands for every value that begins with B20. What nobody has is no
+        error: an audit notes it.
     excluded : sequence of labels
         Values it is not about (``except`` in a policy file).
     name : str
         What messages and reports call it.
     any_of : sequence of labels, mapping or str, optional
         One secret, in place of `values`: that a person has one of these, whichever. A mapping
-        names sets, each a secret of its own: ``{"HIV": ["B20", "Z21"]}``. A text is a label in the
-        hierarchy of the sensitive column, at any level: all values below it.
+        names sets, each a secret of its own: ``{"HIV": ["B20", "Z21"]}``, or ranges of numbers or
+        dates, ends included: ``{"low": {"to": 15000}, "high": {"from": 70000}}``. A text is a
+        label in the hierarchy of the sensitive column, at any level: all values below it.
     at_level : int, optional
         In place of `any_of`: every label at this level of that hierarchy, from 1, is a secret of
         its own, but those in `excluded`.
@@ -181,9 +183,7 @@ class Requirement:
     values: Sequence[Label] | None = None
     excluded: Sequence[Label] = ()
     name: str = field(default="requirement", compare=False)
-    any_of: Sequence[Label] | Mapping[str, Sequence[Label]] | str | None = field(
-        default=None, kw_only=True
-    )
+    any_of: Sequence[Label] | Mapping[str, Any] | str | None = field(default=None, kw_only=True)
     at_level: int | None = field(default=None, kw_only=True)
     within: Any = field(default=None, kw_only=True)
     at_most: Number | None = field(default=None, compare=False, kw_only=True)
@@ -207,11 +207,6 @@ class Requirement:
                         f"{self.name}: {point.adversary} has two thresholds, {point.below} and "
                         f"{other.below}; keep one"
                     )
-        if len({point.estimated for point in self.points}) > 1:
-            raise PolicyError(
-                f"{self.name}: what is learned is estimated, and other limits are settled; make "
-                "each a requirement of its own"
-            )
         object.__setattr__(self, "_known", {})
         for name, key in (("values", "values"), ("excluded", "except")):
             object.__setattr__(self, name, self._labels(key, getattr(self, name)))
@@ -248,11 +243,22 @@ class Requirement:
         return bool(getattr(self.criterion, "of_people", False))
 
     @property
+    def of_classes(self) -> bool:
+        """Whether it is such a criterion, and about who looks alike, not about groups."""
+        return self.of_people and hasattr(self.criterion, "of_groups")
+
+    def searched(self, exact: bool) -> Requirement:
+        """What a search has to ask of groups, where `exact` columns are published or labels."""
+        asked = getattr(self.criterion, "of_groups", None)
+        if asked is None or (not exact and getattr(self.criterion, "searched", True)):
+            return self
+        return replace(self, adversary=asked, knowing=() if self.of_people else self.knowing)
+
+    @property
     def attributes(self) -> set[str]:
         """Columns that each of its adversaries knows of everybody, to have priors by them."""
         named = [
             {name for table in getattr(of, "tables", ()) for name in table.attributes}
-            | {*getattr(of, "by", ())}
             for of in (point.adversary for point in self.points)
         ]
         return set.intersection(*named) if named else set()
@@ -283,7 +289,7 @@ class Requirement:
 
     def _members(self, given: Any) -> Any:
         """What is given of `any_of`: a label, names with their values, or values."""
-        if isinstance(given, str):
+        if isinstance(given, (str, Of)):  # one of its `secrets` may have no members
             return given
         if not isinstance(given, Mapping):
             members = self._labels("any_of", given)
@@ -292,11 +298,20 @@ class Requirement:
             return members
         if not given:
             raise PolicyError(f"{self.name}: any_of is empty; name a set and its values")
-        sets = {str(n): self._labels(f"any_of.{n}", own) or () for n, own in given.items()}
+        sets = {str(name): self._set(f"any_of.{name}", own) for name, own in given.items()}
         for name, own in sets.items():
             if not own or not name:
                 raise PolicyError(f"{self.name}: any_of.{name} is empty; name the set, its values")
         return Of(sets)
+
+    def _set(self, key: str, given: Any) -> tuple[str, ...] | Range:
+        """A list of values, or a range of numbers."""
+        if not isinstance(given, (Mapping, Range)):
+            return self._labels(key, given) or ()
+        try:
+            return Range.of(given)
+        except (InputError, UnsupportedError) as error:
+            raise PolicyError(f"{self.name}: {key}: {error}") from None
 
     def _check_within(self) -> None:
         keys = {"values": self.values, "except": self.excluded or None, "any_of": self.any_of}
@@ -350,6 +365,12 @@ class Requirement:
         twice = [v for i, v in enumerate(labels) if v in labels[:i]]
         if twice:
             raise PolicyError(f"{self.name}: {key} names {twice[0]!r} twice")
+        for label in labels if key != "knowing" else ():
+            if is_pattern(label) and label[:-1] in ("", label[:-2] + "*"):
+                raise PolicyError(
+                    f'{self.name}: {key}: {label!r} says of no value how it begins; "B20*" stands '
+                    "for every value that begins with B20"
+                )
         return labels
 
     def __repr__(self) -> str:
@@ -398,7 +419,7 @@ class Requirement:
         sets = self.sets(values := self._own(values))
         if self._known["secrets"] is None:
             self._known["secrets"] = tuple(
-                replace(self, any_of={name: own}, at_level=None, excluded=())
+                replace(self, any_of=Of({name: own}), at_level=None, excluded=())
                 for name, own in sets.items()
             )
         found: tuple[Requirement, ...] = self._known["secrets"]
@@ -414,9 +435,16 @@ class Requirement:
         return replace(self, adversary=point.adversary, **limits)
 
     def under(self, schema: Any) -> Requirement:
-        """The same with what its criterion needs of a schema."""
+        """The same with what its criterion, or its adversaries, need of a schema."""
         bind = getattr(self.criterion, "under", None)
-        return self if bind is None else replace(self, adversary=bind(schema, self.sensitive))
+        if bind is not None:
+            return replace(self, adversary=bind(schema, self.sensitive))
+        known = [point.adversary for point in self.points]
+        own = [each.under(schema) if hasattr(each, "under") else each for each in known]
+        if all(one is each for one, each in zip(own, known, strict=True)):
+            return self
+        points = zip(self.points, own, strict=True)
+        return self.at(point._replace(adversary=one) for point, one in points)
 
     def counted(self, release: HasCounts) -> HasCounts:
         """What the adversary's posterior is computed from, for audit and search alike.
@@ -436,7 +464,9 @@ class Requirement:
             return seen
         counts = counts_of(seen)
         how = self._recoding(counts.values)
-        return counts.recoded(how.places, how.labels)
+        merged = counts.recoded(how.places, how.labels)
+        alike = getattr(seen, "alike", None)  # a criterion of values may ask who looks alike, too
+        return merged if self.criterion is None or alike is None else _Merged(merged, alike)
 
     def counted_each(self, release: HasCounts) -> tuple[tuple[Requirement, HasCounts], ...]:
         """Each of its secrets by itself, and what is counted for it."""
@@ -517,6 +547,8 @@ class Requirement:
             return release.seen(self.sensitive, self.knowing)
         if isinstance(release, Release):
             self.check_columns(release.sensitives)
+            if self.of_classes and release.recognized:
+                return release.alike(self.knowing or ())
             return release.seen(self.sensitive, self.knowing, of_people=self.of_people)
         release = counts_of(release)
         if not isinstance(release.values, JointLabels):
@@ -526,6 +558,9 @@ class Requirement:
 
     def sight(self, layout: Layout) -> Seen:
         """What the adversary sees beside the secret, of columns that are published so."""
+        if self.of_classes and layout.people is not None:
+            known = [name for name in layout.people if name in (self.knowing or ())]
+            return Seen(self.sensitive or layout.main, tuple(known))
         seen = layout.seen(self.sensitive, self.knowing, of_people=self.of_people)
         return seen.with_priors(self.attributes)
 
@@ -548,19 +583,7 @@ class Requirement:
         """Which values of a table it is about; labels go by how they print."""
         if self.about_sets:
             return self._recoding(values).about
-        codes: dict[str, list[int]] = {}
-        for i, value in enumerate(values):
-            codes.setdefault(str(value), []).append(i)
-        mask = np.full(len(values), self.values is None)
-        for key, labels in (("values", self.values), ("except", self.excluded)):
-            for label in labels or ():
-                if str(label) not in codes:
-                    raise PolicyError(
-                        f"{self.name}: {key}: nobody in the table has the sensitive value "
-                        f"{str(label)!r}{did_you_mean(str(label), codes)}"
-                    )
-                mask[codes[str(label)]] = key != "except"
-        return mask
+        return chosen(values, self.values, self.excluded)
 
     def disclosures(
         self, release: HasCounts, known: dict[Any, Any] | None = None
@@ -574,6 +597,10 @@ class Requirement:
         for own in self.secrets(counts_of(seen).values):
             counted: HasCounts | None = None
             for point, listed in zip(self.points, found, strict=True):
+                if own.about_sets and not own.about(counts_of(seen).values).any():
+                    name = own.name_in(counts_of(seen))  # of which nobody has a value
+                    listed.append(Disclosure(name, 0.0, lambda: Fraction(0)))
+                    continue
                 if own.about_sets and isinstance(point.adversary, Summing):
                     listed.append(own.of_set(point, seen))
                     continue
@@ -592,15 +619,10 @@ class Requirement:
         return found
 
     @property
-    def by_labels(self) -> bool:
-        """Whether it asks how groups are written."""
-        return bool(getattr(self.criterion, "by_labels", False))
-
-    @property
     def by_counts(self) -> bool:
         """Whether it asks nothing of groups but how many of each have each value."""
         gaining = any(isinstance(point.adversary, Gaining) for point in self.points)
-        return not self.knowing and not gaining and not self.by_labels
+        return not self.knowing and not gaining
 
     def ledgers(
         self, values: Labels, semantics: Semantics, everyone: GroupCounts | None = None
@@ -625,8 +647,6 @@ class Requirement:
             return [a.near_ledger(below, windows) for a, below in near if isinstance(a, Near)]
         mask, ledgers = self.mask(self.labels(values)), []
         for point in self.points:
-            if point.estimated:  # judged at last, of the whole release
-                continue
             if not isinstance(point.adversary, Searchable):
                 raise UnsupportedError(
                     f"{self.name}: no search by merging or dividing groups serves "
@@ -640,8 +660,7 @@ class Requirement:
         """Whether merging groups can never make a release fail it."""
         if self.criterion is not None:
             return self.criterion.monotone(semantics)
-        settled = [point for point in self.points if not point.estimated]
-        return all(point.adversary.monotone(semantics) for point in settled)
+        return all(point.adversary.monotone(semantics) for point in self.points)
 
     @property
     def searched_exactly(self) -> bool:
@@ -661,9 +680,8 @@ class Requirement:
             worst_one = point.worst(each)
             if not point.holds(worst_one):
                 chance, limit = point.said(worst_one)
-                about = "about " if point.estimated else ""
                 said.append(
-                    f"{name}: {point.adversary} reaches {about}{chance} for "
+                    f"{name}: {point.adversary} reaches {chance} for "
                     f"{str(worst_one.value)!r}, the limit is {limit}"
                 )
                 failing = worst_one.value
@@ -751,10 +769,20 @@ def point_of(
     if not given:
         raise PolicyError(f"{name}: the threshold is missing; give below = a number in (0, 1]")
     ((key, limit),) = given.items()
+    if getattr(adversary, "estimates", False):
+        raise PolicyError(
+            f"{name}: what is learned from a release is an estimate, and no limit can be proved of "
+            "it; carry it out as a trial: [[try]] in a policy file, tries= in Python"
+        )
     if getattr(adversary, "about_people", False):
         raise PolicyError(
             f"{name}: {type(adversary).__name__} cannot be required: they are about named "
             "people, and a search and its report see groups; ask their posteriors instead"
+        )
+    if any(getattr(table, "estimated", False) for table in getattr(adversary, "tables", ())):
+        raise PolicyError(
+            f"{name}: priors learned from a release are an estimate, and so is what comes of them: "
+            "no requirement takes it; try them: learned_report, or [[try]] in a policy file"
         )
     if isinstance(adversary, type) or not hasattr(adversary, "disclosures"):
         raise PolicyError(f"{name}: expected an adversary such as Facts(l=1), not {adversary!r}")

@@ -2,57 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from foreknow.adversaries.protocol import Mask
-from foreknow.data.labels import Labels, name_of_set
+from foreknow.data.hierarchy import Hierarchy
+from foreknow.data.labels import Labels, is_pattern, matching, name_of_set
 from foreknow.data.sparse import IntArray
-from foreknow.errors import HierarchyError, PolicyError, did_you_mean
+from foreknow.data.windows import Range
+from foreknow.errors import HierarchyError, PolicyError, UnsupportedError, did_you_mean
 
 if TYPE_CHECKING:
     from foreknow.policy.requirement import Requirement
 
 
-class Of(dict[str, tuple[str, ...]]):
-    """Sets of values by their names; what a requirement keeps, which is a frozen value."""
+class Of(dict[str, "tuple[str, ...] | Range"]):
+    """Sets of values, or ranges of numbers, by their names; a frozen value of a requirement."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
 
 
 def sets_of(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]:
-    """The sets of a requirement: by its name, those of a table's values that each stands for."""
+    """The sets of a requirement: by its name, those of a table's values that each stands for.
+
+    A set of which nobody has a value has no members.
+    """
     named, printed = required.name, list(dict.fromkeys(map(str, values)))
     of: Any = required.any_of
     sets: dict[str, tuple[str, ...]]
     if isinstance(of, tuple):
-        sets = {name_of_set(of, ()): of}
+        sets = {name_of_set(of, ()): _members(of, printed)}
     elif isinstance(of, Mapping):
-        sets = dict(of)
+        sets = {name: _own_members(required, name, own, printed) for name, own in of.items()}
     elif of is not None:
-        sets = {of: _below(required, of, values, printed)}
+        sets = {of: _members(_below(required, of, values, printed), printed)}
     else:
-        sets = _at_level(required, values, printed)
+        sets = _at_level(required, values)
+    if isinstance(of, (tuple, Mapping)):
+        _refuse_labels(required, of, values, printed)
     for name, members in sets.items():
-        for member in members:
-            if member not in printed:
-                key = f"any_of.{name}" if isinstance(of, Mapping) else "any_of"
-                hint = did_you_mean(member, printed)
-                if member in _labels(required, values):
-                    hint = f'; it is a label of the hierarchy: any_of = "{member}"'
-                raise PolicyError(
-                    f"{named}: {key}: nobody in the table has the sensitive value {member!r}{hint}"
-                )
         if set(members) == set(printed):
             if required.at_level is not None:
                 raise PolicyError(
                     f"{named}: at_level = {required.at_level}: every sensitive value of the table "
                     f"is {name!r} there; choose a lower level, or except = [{name!r}]"
                 )
-            what = f"any_of = {name!r} is" if isinstance(of, str) else "any_of names"
+            what = "any_of names"
+            if isinstance(of, str) or (isinstance(of, Mapping) and isinstance(of[name], Range)):
+                what = f"any_of = {name!r} is"
             raise PolicyError(
                 f"{named}: {what} every sensitive value of the table, so everybody has "
                 "one of these; leave out what need not stay hidden"
@@ -63,6 +63,43 @@ def sets_of(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]
         if twice is not None:
             raise PolicyError(f"{named}: {twice!r} is in two sets, and is counted only once")
     return sets
+
+
+def _members(texts: Iterable[str], printed: Sequence[str]) -> tuple[str, ...]:
+    """The values of a table that texts of a policy name, each once."""
+    known, found = set(printed), dict[str, None]()
+    for text in texts:
+        if is_pattern(text):
+            found.update(dict.fromkeys(matching(text, printed)))
+        elif text in known:
+            found[text] = None
+    return tuple(found)
+
+
+def _own_members(
+    required: Requirement, name: str, own: tuple[str, ...] | Range, printed: Sequence[str]
+) -> tuple[str, ...]:
+    if not isinstance(own, Range):
+        return _members(own, printed)
+    try:
+        return tuple(value for value in printed if own.holds(value))
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{required.name}: any_of.{name}: {error}") from None
+
+
+def _refuse_labels(required: Requirement, of: Any, values: Labels, printed: Sequence[str]) -> None:
+    """Refuse a label of the hierarchy among values: whoever wrote it means those below it."""
+    each, known = {"": of} if isinstance(of, tuple) else of, set(printed)
+    lists = [(name, own) for name, own in each.items() if not isinstance(own, Range)]
+    lacking = [(name, text) for name, own in lists for text in own if text not in known]
+    labels = _labels(required, values) if lacking else set()
+    for name, text in lacking:
+        if text in labels:
+            key = f"any_of.{name}" if name else "any_of"
+            raise PolicyError(
+                f"{required.name}: {key}: nobody in the table has the sensitive value "
+                f'{text!r}; it is a label of the hierarchy: any_of = "{text}"'
+            )
 
 
 class Recoding(NamedTuple):
@@ -97,8 +134,13 @@ def written(required: Requirement, values: Labels | None) -> dict[str, Any]:
         return {"any_of": list(of)}
     if values is None and not isinstance(of, Mapping):
         return {"any_of": of} if of is not None else {"at_level": required.at_level}
-    sets = of if isinstance(of, Mapping) else required.sets(values or Labels())
-    return {"any_of": {name: list(members) for name, members in sets.items()}}
+    sets: Mapping[str, Any] = of if isinstance(of, Mapping) else required.sets(values or Labels())
+    return {
+        "any_of": {
+            name: own.to_dict() if isinstance(own, Range) else list(own)
+            for name, own in sets.items()
+        }
+    }
 
 
 def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, list[str]]]:
@@ -112,10 +154,13 @@ def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, l
             "schema has none for it: add it to [schema.hierarchies]"
         )
     try:
-        laid = required.hierarchy.levels(values, "", None)
+        return _levels_of(required.hierarchy, values)
     except HierarchyError as error:
         raise PolicyError(f"{required.name}: {str(error).partition(': ')[2]}") from None
-    found = []
+
+
+def _levels_of(hierarchy: Hierarchy, values: Labels) -> list[dict[str, list[str]]]:
+    laid, found = hierarchy.levels(values, "", None), []
     for nodes, labels in zip(laid.ancestors[:-1], laid.labels[:-1], strict=True):
         level: dict[str, list[str]] = {}
         for leaf, node in zip(laid.order.tolist(), nodes.tolist(), strict=True):
@@ -142,6 +187,8 @@ def _below(
     """The values below a label; of one that is at several levels, those below any of them."""
     levels = _levels(required, values, f"any_of = {label!r}")
     found = [member for level in levels for member in level.get(label, ())]
+    if not found and label not in printed and label in _listed(required):
+        return ()  # nobody of this table has any of these
     if not found:
         known = list(dict.fromkeys(name for level in levels for name in level))
         hint = did_you_mean(label, known)
@@ -154,9 +201,29 @@ def _below(
     return tuple(dict.fromkeys(found))
 
 
-def _at_level(
-    required: Requirement, values: Labels, printed: Sequence[str]
-) -> dict[str, tuple[str, ...]]:
+def _listed(required: Requirement) -> set[str]:
+    """Every label above the values that a hierarchy lists, whoever has these."""
+    rows = getattr(required.hierarchy, "rows", ())
+    return {label for row in rows for label in row[1:]}
+
+
+def labelled(hierarchy: Hierarchy, values: Labels) -> dict[str, tuple[str, ...]]:
+    """What each label above the values of a table stands for, but those that are values, too.
+
+    >>> from foreknow.data.hierarchy import Tree
+    >>> tree = Tree([["B20", "HIV", "*"], ["Z21", "HIV", "*"], ["flu", "flu", "*"]])
+    >>> labelled(tree, Labels(["B20", "Z21", "flu"]))
+    {'HIV': ('B20', 'Z21')}
+    """
+    found: dict[str, dict[str, None]] = {}
+    for level in _levels_of(hierarchy, values):
+        for label, own in level.items():
+            found.setdefault(label, {}).update(dict.fromkeys(own))
+    printed = set(map(str, values))
+    return {label: tuple(own) for label, own in found.items() if label not in printed}
+
+
+def _at_level(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]:
     """Every label of a level, but those that are excepted."""
     levels, level = _levels(required, values, "at_level"), required.at_level
     if not levels:
@@ -172,7 +239,7 @@ def _at_level(
         )
     sets = levels[level - 1]
     for label in required.excluded:
-        if label not in sets:
+        if label not in sets and label not in _listed(required):
             raise PolicyError(
                 f"{required.name}: except: level {level} of the hierarchy has no label "
                 f"{label!r} above any value of the table{did_you_mean(str(label), sets)}"

@@ -22,12 +22,15 @@ from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.criteria.properties import KAnonymity
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines import open_table
-from foreknow.data.engines.profile import Profile, profiles, reading_of
-from foreknow.data.engines.table import require
+from foreknow.data.engines.advice import nearly_all_read
+from foreknow.data.engines.columns import codes_of, fetch
+from foreknow.data.engines.profile import Profile, looked_at
+from foreknow.data.engines.table import Table, require
+from foreknow.data.engines.units import is_household, shared
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
+from foreknow.data.sparse import combine
 from foreknow.documents import toml_key, toml_value
 from foreknow.errors import DataError, PolicyError, UnsupportedError, hinted, memory_for
 from foreknow.numbers import percentage
@@ -70,6 +73,13 @@ _OFTEN_NAMES = _vocabulary(
     employee mitarbeiter customer kunde client respondent participant teilnehmer proband
     """
 )
+_WHO = _vocabulary(
+    """
+    person patient pupil schüler employee mitarbeiter customer kunde client respondent participant
+    teilnehmer proband subject insured member
+    """
+)
+_NUMBERS = "nr", "number", "nummer", "key", "kennung", "identifier"
 _KNOWN = _vocabulary(
     """
     age alter birth birthday birthdate dob born geburt geburtsdatum geburtsjahr sex gender
@@ -138,15 +148,19 @@ class PolicySuggestion(Plain):
     policy : Policy
     notes : tuple of str
         What was found out about the limit, a sentence each.
+    repeated : tuple of str
+        Identifiers that repeat, so that a row is not a person: nothing is published until the
+        policy says what it is.
     """
 
-    _told = "table=name rows columns policy notes"
+    _told = "table=name rows columns policy notes repeated?"
 
     name: str
     rows: int
     columns: tuple[ColumnSuggestion, ...]
     policy: Policy
     notes: tuple[str, ...]
+    repeated: tuple[str, ...] = ()
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -214,20 +228,20 @@ def suggest_policy(
     ('diagnosis', ('age', 'sex', 'zip', 'admitted', 'marital'))
     """
     given = Reading() if reading is None else Reading.of(reading)
-    opened = open_table(table, given)
+    opened, found, known = looked_at(table, given)
     chosen = [quasi_identifiers] if isinstance(quasi_identifiers, str) else quasi_identifiers
     named = [] if sensitive is None else [sensitive]
     require(opened, [*named, *(chosen or ())])
-    found = profiles(opened, given)
-    known = reading_of(found, given)
-    if known != given:
-        found = profiles(opened, known)
     rows = max((each.rows for each in found), default=0)
     if not rows:
         raise DataError(f"{opened.name} has no rows")
     roles = _Roles(opened.name, found, sensitive, chosen)
+    _leave_out_names(opened, roles, found)
     schema, columns = _schema(found, roles, known)
-    microdata = Microdata(opened, schema)
+    repeated = tuple(
+        each.name for each in found if _repeats(each) and each.name in schema.identifiers
+    )
+    microdata = Microdata(opened, replace(schema, unit="row"))  # whoever these rows are about
     # Every value has its place in the hierarchies, or this says which has not.
     known_values = [attribute.domain for attribute in microdata.attributes]
     everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
@@ -241,7 +255,13 @@ def suggest_policy(
     empty = any("" in domain for domain in (*known_values, everyone.values))
     options = PublishOptions(format="parquet" if empty else "csv")
     policy = Policy(required, schema, options)
-    return PolicySuggestion(opened.name, rows, tuple(columns), policy, tuple(notes))
+    if together := shared(opened, schema):
+        notes.append(
+            f"Two to nine rows share most values of {', '.join(together)}: if these are "
+            "households, m = the size of the largest less one stands for “if one of them has it, "
+            "so has this person”"
+        )
+    return PolicySuggestion(opened.name, rows, tuple(columns), policy, tuple(notes), repeated)
 
 
 # ---- roles --------------------------------------------------------------------------------------
@@ -281,7 +301,10 @@ class _Roles:
             sensitive = hidden
         else:
             self.of[sensitive] = "sensitive", "you named it"
-        free = [each for each in free if each.name != sensitive]
+        for each in free:
+            if each.name != sensitive and (why := _unlistable(each)):
+                self.of[each.name] = "undecided", why
+        free = [each for each in free if each.name not in self.of]
         for each in free:
             if chosen is not None:
                 known = each.name in chosen
@@ -330,6 +353,26 @@ class _Roles:
         return None
 
 
+def _repeats(each: Profile) -> bool:
+    return each.distinct < each.known
+
+
+def _leave_out_names(table: Table, roles: _Roles, found: Sequence[Profile]) -> None:
+    """What names nobody by itself needs no role: a household, or one of several names."""
+    own = [e for e in found if roles.of[e.name][0] == "identifier" and _repeats(e)]
+    for each in [e for e in own if is_household(e.name)]:
+        roles.of[each.name] = "undecided", "by its name, people who live together share it"
+        own.remove(each)
+    if len(own) < 2 or not all(_NAMES_PEOPLE.keys() & _words(e.name) for e in own):
+        return
+    columns = [codes_of(column)[0] for column in fetch(table, [e.name for e in own]).columns]
+    _, first = combine(columns, [int(codes.max()) + 1 for codes in columns])
+    if len(first) == own[0].rows:
+        for each in own:
+            why = f"by its name, it names people, though not alone; {each.said}"
+            roles.of[each.name] = "undecided", why
+
+
 def _unusable(each: Profile) -> tuple[Role, str] | None:
     if each.problem:
         return "undecided", f"it cannot be used as it is: {each.problem}"
@@ -340,6 +383,20 @@ def _unusable(each: Profile) -> tuple[Role, str] | None:
     return None
 
 
+def _unlistable(each: Profile) -> str:
+    """Why labels must not list the values of a column of texts."""
+    if each.kind != "text" or each.people is None or _code_length(each) is not None:
+        return ""
+    if found := nearly_all_read(each.domain, each.people.tolist()):
+        return f"nearly all of its values read as {found[0]}: mend the others, or say its type"
+    if 2 * int(np.count_nonzero(each.people < min(_K, each.rows))) <= each.distinct:
+        return ""
+    return (
+        f"most of its values are had by fewer than {_K} people each, and labels would list them: "
+        "give it a hierarchy"
+    )
+
+
 def _identifier(each: Profile) -> tuple[Role, str] | None:
     words, share = _words(each.name), Fraction(each.distinct, each.known)
     own = f"{some(each.distinct, 'value', 'values')} in {some(each.known, 'row', 'rows')} with one"
@@ -347,6 +404,8 @@ def _identifier(each: Profile) -> tuple[Role, str] | None:
         return None
     if _NAMES_PEOPLE.keys() & words:
         return "identifier", f"by its name, it names people; {own}"
+    if _WHO.keys() & words and {"id", *_NUMBERS} & words and each.distinct >= 2 * _K:
+        return "identifier", f"by its name, it is the number of a person; {own}"
     if _OFTEN_NAMES.keys() & words and share >= Fraction(1, 20) and each.known >= 2 * _K:
         return "identifier", f"by its name and its many values, it names people: {own}"
     if each.known >= 2 * _K and share >= _NEARLY and _no_measure(each):
@@ -379,14 +438,11 @@ def _schema(
         elif role == "sensitive":
             if reason.startswith("the last"):
                 question = "is this what must stay hidden? No name of a column says so"
-        elif (
-            role == "identifier"
-            and each.distinct < each.known
-            and _OFTEN_NAMES.keys() & _words(each.name)
-        ):
+        elif role == "identifier" and _repeats(each):
             question = (
-                "has a person several rows? Rows are counted as people; if so, see semantics and "
-                "person"
+                "it repeats, so a row is not a person. Give one row for each; or set person and "
+                'semantics, or unit = "row"; or leave it out of identifiers, if it names nobody '
+                "by itself"
             )
         elif role == "undecided" and not each.problem and each.distinct > 1:
             secret = _SECRET.keys() & _words(each.name)
@@ -580,7 +636,13 @@ def _lines(given: PolicySuggestion) -> Iterator[str]:
     schema, policy = given.policy.needed_schema, given.policy
     rows, columns = some(given.rows, "row", "rows"), some(len(given.columns), "column", "columns")
     yield f"# A first policy for {_said(given.name)}: {rows}, {columns}."
-    yield "# It can be published as it is. Read it first: roles are guesses from names and counts."
+    if given.repeated:
+        odd = ", ".join(map(toml_value, given.repeated))
+        yield f"# Nothing is published as long as rows are not people: {_said(odd)} repeats."
+        yield "# Say what a row is. Read the rest: roles are guesses from names and counts."
+    else:
+        begin = "# It can be published as it is. Read it first: "
+        yield f"{begin}roles are guesses from names and counts."
     decide = len(given.questions) + sum(note.startswith(_DECIDE) for note in given.notes)
     if decide:
         many = "One thing needs" if decide == 1 else f"{decide} things need"
@@ -591,6 +653,9 @@ def _lines(given: PolicySuggestion) -> Iterator[str]:
     yield from _listing(
         given, "quasi-identifier", "quasi_identifiers", "Known to others: published, but coarser."
     )
+    if given.repeated:
+        yield "# A row is a case, of which a person may have several; all is said of cases then."
+        yield '# unit = "row"'
     hidden = next(each for each in given.columns if each.role == "sensitive")
     yield "# Must stay hidden of every person."
     yield f"sensitive = {toml_value(hidden.name)}  # {_about(hidden)}"
@@ -606,6 +671,8 @@ def _lines(given: PolicySuggestion) -> Iterator[str]:
         if table.get(name):
             yield ""
             yield f"[schema.{name}]"
+            if "missing" in table[name]:
+                yield "# `missing`: texts that stand for no value. Take out what is a value here."
             yield from (f"{toml_key(k)} = {toml_value(x)}" for k, x in table[name].items())
     if schema.hierarchies:
         yield ""

@@ -19,7 +19,7 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.data.labels import JointLabels
+from foreknow.data.labels import JointLabels, is_pattern, matching
 from foreknow.documents import toml_value
 from foreknow.errors import InputError, NoSafeRelease
 from foreknow.numbers import significant
@@ -307,7 +307,11 @@ def _values(
     if requirement.values is None:
         yield replace(requirement, excluded=[*requirement.excluded, *labels]), because
     else:
-        rest = [value for value in requirement.values if value not in labels]
+        printed = [str(value) for value in counts.values]
+        named = dict[str, None]()
+        for text in map(str, requirement.values):
+            named.update(dict.fromkeys(matching(text, printed) if is_pattern(text) else [text]))
+        rest = [value for value in named if value not in labels]
         yield replace(requirement, values=rest), f"without {_listed(labels)}, {because}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
@@ -26,6 +26,7 @@ from foreknow.publishing.certificate_file import (
     parts_of_sensitive,
     read_certificate,
 )
+from foreknow.text import in_cases
 from foreknow.verifier.verify import Finding, Reached, Written
 
 NOT_MINIMAL = (
@@ -43,7 +44,16 @@ CUT_OFF = (
     "groups may be larger than necessary"
 )
 
-_OF_ALL_VERSIONS = ("policy", "method", "source", "seeded", "versions", "version")
+
+def note_of_others(columns: Sequence[str], least: int | str) -> str:
+    """The note on columns whose rarer values are one."""
+    return (
+        f"rare values: in {', '.join(columns)}, values that fewer than {least} people of the table "
+        "have are written as one value, 'other'"
+    )
+
+
+_AS_WRITTEN = ("policy", "method", "source", "seeded", "versions", "scope")
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,15 +90,8 @@ class Certificate:
         Empty until the release is written.
     versions : mapping
         Of Foreknow, Python and what the result rests on.
-    version : int
-        Of the format that it was read from.
-    scope : mapping, optional
-        What the findings do not look at, as `Scope.to_dict` gives it; None before version 5.
-    estimates : tuple of mappings
-        What was estimated of adversaries who learn from the release; no findings.
-    learned : mapping, optional
-        What can be learned by the quasi-identifiers that tell most, as `Learnt.to_dict` gives it,
-        where these are published exactly: an estimate that nothing limits.
+    scope : mapping
+        What the findings do not look at, as `Scope.to_dict` gives it.
     grids : mapping of str to str
         Of columns whose ranges go from a step of a grid to another, such as "in steps of 5".
     report : str, optional
@@ -112,11 +115,8 @@ class Certificate:
     notes: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=lambda: versions())
-    version: int = FORMAT_VERSION
-    scope: Mapping[str, Any] | None = None
+    scope: Mapping[str, Any] = field(default_factory=dict)
     grids: Mapping[str, str] = field(default_factory=dict)
-    estimates: tuple[Mapping[str, Any], ...] = ()
-    learned: Mapping[str, Any] | None = None
     report: str | None = None
 
     @property
@@ -129,6 +129,11 @@ class Certificate:
         """All sensitive columns."""
         given = self.policy.get("schema", {}).get("sensitive", self.sensitive)
         return (given,) if isinstance(given, str) else tuple(given)
+
+    @property
+    def in_cases(self) -> bool:
+        """Whether rows are cases, and not people."""
+        return bool(self.policy.get("schema", {}).get("unit") == "row")
 
     @property
     def unlinked(self) -> tuple[str, ...]:
@@ -151,6 +156,12 @@ class Certificate:
     def beside(self) -> tuple[str, ...]:
         """Columns that are published of people as they are."""
         return tuple(self.policy.get("schema", {}).get("other", ()))
+
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """In the bucketized form, the columns by which people can be recognized."""
+        known = self.policy.get("schema", {}).get("quasi_identifiers", ())
+        return tuple(known) if self.form == "bucketized" else ()
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -181,6 +192,8 @@ class Certificate:
             self.semantics,
             self.columns,
             parts={name: part for part, of in self._of_sensitive.items() for name in of},
+            exact=self.exact,
+            shuffled=self.unlinked if self.parts == ("release",) else (),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -191,7 +204,7 @@ class Certificate:
             "safe": self.safe,
             "minimal": self.minimal,
             "notes": list(self.notes),
-            **({} if self.scope is None else {"scope": dict(self.scope)}),
+            "scope": dict(self.scope),
             "policy": dict(self.policy),
             "release": {
                 "form": self.form,
@@ -210,8 +223,6 @@ class Certificate:
             "seeded": self.seeded,
             "versions": dict(self.versions),
             **({"grids": dict(self.grids)} if self.grids else {}),
-            **({} if self.learned is None else {"learned": dict(self.learned)}),
-            **({"estimates": [dict(each) for each in self.estimates]} if self.estimates else {}),
             **({} if self.report is None else {"report": self.report}),
         }
 
@@ -233,33 +244,37 @@ class Certificate:
         write_whole(path, text)
 
     @classmethod
-    def load(cls, path: str | Path) -> Certificate:
+    def load(cls, path: str | Path, content: bytes | None = None) -> Certificate:
         """Read a certificate.
+
+        Parameters
+        ----------
+        path : path
+        content : bytes, optional
+            What the file holds, where it was read already; else it is read.
 
         Raises
         ------
         CertificateError
             If the file is not a certificate that this version knows, or contradicts itself.
         """
-        table = read_certificate(Path(path))
+        table = read_certificate(Path(path), content)
         release = dict(table["release"])
-        read = {key: table[key] for key in _OF_ALL_VERSIONS} | {
+        read = {key: table[key] for key in _AS_WRITTEN} | {
             "escaped": release.pop("escape_formulas"),
             "minimal": table.get("minimal", False),
-            "scope": table.get("scope"),
             "notes": tuple(table.get("notes", ())),
             "findings": tuple(table["findings"]),
             "groups": tuple(release.pop("groups")),
             "grids": table.get("grids", {}),
-            "learned": table.get("learned"),
-            "estimates": tuple(table.get("estimates", ())),
             "report": table.get("report"),
         }
         return cls(**release, **read)
 
     def __repr__(self) -> str:
         word = "safe" if self.safe else "UNSAFE"
-        return f"Certificate({word}: {self.people} people in {self.n_groups} groups)"
+        said = f"Certificate({word}: {self.people} people in {self.n_groups} groups)"
+        return in_cases(said) if self.in_cases else said
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"

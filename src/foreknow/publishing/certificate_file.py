@@ -5,7 +5,7 @@ Nothing here may reach an engine: old versions of pydantic keep what a model's f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -24,19 +24,18 @@ from pydantic import (
 )
 
 from foreknow.adversaries import registry as adversaries
-from foreknow.adversaries.learned.learned import Learned
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.criteria import registry as criteria
 from foreknow.data.layout import several_of
-from foreknow.data.windows import Width
-from foreknow.documents import from_json, read_text
+from foreknow.data.windows import Range, Width
+from foreknow.documents import decoded, from_json, read_bytes
 from foreknow.errors import CertificateError, InputError
 from foreknow.numbers import as_fraction, as_threshold
 from foreknow.publishing import CERTIFICATE, PRIORS
 from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
-FORMAT_VERSION = 6  # see `_news`
+FORMAT_VERSION = 1
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
 _MOST_BYTES = 256 << 20
@@ -64,6 +63,11 @@ def _each_once(names: list[str]) -> list[str]:
     return names
 
 
+def _as_range(given: dict[str, int | str]) -> dict[str, int | str]:
+    Range.of(given)
+    return given
+
+
 def _as_width(given: int | str) -> int | str:
     Width.of(given)
     return given
@@ -75,8 +79,12 @@ _Times = Annotated[str, _reads(_as_times)]
 _Exact = Annotated[str, _reads(as_fraction)]
 _Names = Annotated[list[str], AfterValidator(_each_once)]
 _SomeNames = Annotated[list[str], Field(min_length=1), AfterValidator(_each_once)]
-_Sets = Annotated[dict[str, _SomeNames], Field(min_length=1)]
+_Range = Annotated[dict[Literal["from", "to"], int | str], AfterValidator(_as_range)]
+# of a label, a set may have no members
+_Sets = Annotated[dict[str, _Names | _Range], Field(min_length=1)]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
+_Pair = Annotated[tuple[str, str], Strict(False)]
+_Extreme = Annotated[tuple[str, Literal["lowest", "highest"], str, _Amount, _Amount], Strict(False)]
 _Semantics = Literal["single", "set", "multiset"]
 
 
@@ -149,8 +157,8 @@ class _RequireBase(Settings):
             raise ValueError("it needs one adversary, or points")
         if sum(limit is not None for limit in limits) != len(alone):
             raise ValueError("it needs exactly one limit, or one in each point and none beside")
-        if alone and self.below is None and not {Priors.key, Learned.key} & given.keys():
-            raise ValueError("at_most and at_most_times are for priors and what is learned")
+        if alone and self.below is None and Priors.key not in given:
+            raise ValueError("at_most and at_most_times are for priors")
         return self
 
 
@@ -179,6 +187,7 @@ class _Schema(Settings):
     other: _Names = Field(default=[])
     semantics: _Semantics | dict[str, _Semantics] = "single"
     person: str | None = None
+    unit: Literal["person", "row"] = "person"
     group: str | None = None
     types: dict[str, str] = Field(default={})
     missing: str | _Label = "error"
@@ -254,48 +263,6 @@ _AnyFinding = Annotated[
 ]
 
 
-class _Guesses(Settings):
-    people: _Amount
-    learned: float
-    statistics: float
-    groups: float
-    measured: Literal[False]
-
-
-class _Estimate(Settings):
-    """What an adversary who learns was estimated to reach; within its limit, or not published.
-
-    Nothing of it is said where it is by columns that are not published exactly.
-    """
-
-    requirement: _Amount
-    adversary: dict[str, Any]
-    below: float | None
-    inclusive: Literal[True] | None = None
-    times: _Times | None = None
-    value: str | None
-    group: str | None
-    probability: Annotated[float, Field(ge=0, le=1)] | None
-    statistics: Annotated[float, Field(ge=0, le=1)] | None
-    guesses: _Guesses | None
-    smoothing: Annotated[float, Field(ge=0)] | None
-    seed: _Amount
-    checked: bool
-    estimate: Literal[True]
-
-
-class _Learned(Settings):
-    """What can be learned by the quasi-identifiers that tell most; nothing limits it."""
-
-    by: _SomeNames
-    estimate: Literal[True]
-    probability: Annotated[float, Field(ge=0, le=1)]
-    guesses: _Guesses
-    people: _Amount
-    whole: bool
-    tried: list[_SomeNames]
-
-
 class _Scope(Settings):
     left_out: _Amount
     smallest_group: _Amount
@@ -312,11 +279,16 @@ class _Scope(Settings):
     unrequired: _Names = Field(default=[])
     assumed: dict[str, _Names] = Field(default={})
     shuffled: _Names = Field(default=[])
+    absent: list[_Pair] = Field(default=[])
+    idle: _Names = Field(default=[])
+    begin_alike: list[_Pair] = Field(default=[])
+    no_numbers: _Names = Field(default=[])
+    extremes: list[_Extreme] = Field(default=[])
     people_suppressed: _Amount = Field(default=0)
     without: dict[str, _Amount] = Field(default={})
-    method: str = Field(
-        pattern=r"^(not judged|as required( but for estimates)?|frequencies|at most [0-9/]{1,99})\z"
-    )
+    cases: bool = False
+    shared: _Names = Field(default=[])
+    method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 
 
 class _KeptPriors(Settings):
@@ -333,7 +305,7 @@ class _Certificate(Settings):
     safe: bool
     minimal: bool = False
     notes: list[str] = Field(default=[])
-    scope: _Scope | None = None
+    scope: _Scope
     policy: _Policy
     release: _Release
     method: dict[str, Any]
@@ -342,25 +314,29 @@ class _Certificate(Settings):
     seeded: bool
     versions: dict[str, str]
     grids: dict[str, str] = Field(default={})
-    estimates: list[_Estimate] = Field(default=[])
-    learned: _Learned | None = None
     report: _Digest | None = None
 
 
-def read_certificate(path: Path) -> dict[str, Any]:
-    """Read the tables of a certificate."""
+def bytes_of_certificate(path: Path) -> bytes:
+    """Read the file of a certificate, once."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise CertificateError(f"{str(path)!r} is no file, but a pipe or a device")
-    return checked(
-        _read(path, f"give the folder of a release, or its {CERTIFICATE}"), repr(str(path))
-    )
+    return read_bytes(path, _MOST_BYTES, CertificateError, repr(str(path)))
+
+
+def read_certificate(path: Path, content: bytes | None = None) -> dict[str, Any]:
+    """Read the tables of a certificate, or those of its bytes, which were read already."""
+    content = bytes_of_certificate(path) if content is None else content
+    advice = f"give the folder of a release, or its {CERTIFICATE}"
+    return checked(_parsed(path, content, advice), repr(str(path)))
 
 
 def read_kept(path: Path) -> dict[str, Any]:
     """Read the owner's file of priors that a certificate names by their digests."""
     if path.exists() and not path.is_file():
         raise CertificateError(f"{str(path)!r} is no file")
-    table = _read(path, f"give the {PRIORS} that publish wrote")
+    content = read_bytes(path, _MOST_BYTES, CertificateError, repr(str(path)))
+    table = _parsed(path, content, f"give the {PRIORS} that publish wrote")
     try:
         _KeptPriors.model_validate(table)
     except ValidationError as error:
@@ -372,10 +348,10 @@ def read_kept(path: Path) -> dict[str, Any]:
     return found
 
 
-def _read(path: Path, advice: str) -> Any:
+def _parsed(path: Path, content: bytes, advice: str) -> Any:
     name = repr(str(path))
     try:
-        return from_json(read_text(path, _MOST_BYTES, CertificateError, name))
+        return from_json(decoded(content, CertificateError, name))
     except InputError:
         raise
     except ValueError as error:
@@ -387,10 +363,9 @@ def checked(table: Any, name: str) -> dict[str, Any]:
     if not isinstance(table, dict) or table.get("format") != FORMAT:
         raise CertificateError(f"{name} is not a {FORMAT}")
     version = table.get("version")
-    if isinstance(version, bool) or version not in range(1, FORMAT_VERSION + 1):
+    if isinstance(version, bool) or version != FORMAT_VERSION:
         raise CertificateError(
-            f"{name} is of version {str(version)[:40]}; this program knows versions up to "
-            f"{FORMAT_VERSION}"
+            f"{name} is of version {str(version)[:40]}; this program knows version {FORMAT_VERSION}"
         )
     try:
         read = _Certificate.model_validate(table)
@@ -462,7 +437,7 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
             for each in criteria.CRITERIA
         )
         beside = len(schema.sensitives) + len(schema.other) > 1
-        if beside and read.version >= 6 and required.knowing is None and not of_people:
+        if beside and required.knowing is None and not of_people:
             return "a requirement does not say by knowing which columns are known of everybody"
         for name in required.knowing or ():
             if name not in (*schema.sensitives, *schema.other):
@@ -486,44 +461,26 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
                 for attribute in table.attributes:
                     if attribute not in known:
                         return f"priors are by {attribute!r}, which is not published of people"
-    limited = [place for place, table in enumerate(requirements) if Learned.key in table]
-    if {each.requirement for each in read.estimates} != set(limited):
-        return "each requirement on what is learned has an estimate, and no other has"
-    if read.learned is not None and release.form != "bucketized":
-        return "what can be learned is said of releases that show the columns of everybody"
-    for each in read.estimates:
-        if (each.probability is None) != (each.below is None) or each.checked > (
-            each.probability is not None
-        ):
-            return "an estimate says what was found, or nothing of it"
-        if each.probability is None or each.below is None:
-            continue
-        if each.probability > each.below or (each.probability == each.below and not each.inclusive):
-            return "what is estimated is not within its limit"
     kept = {place for place, table in enumerate(requirements) if is_kept(table)}
-    if read.report is None and read.version >= 6 and release.files:
+    if read.report is None and release.files:
         return "a release is written with a report, and its digest is missing"
     for required in read.policy.require:
         for compared in (required.k_map, required.delta_presence):
             if compared is not None and compared.digest is None:
                 return "a population is certified by its digest"
-    for version, what in _news(read, bool(kept)):
-        if read.version < version:
-            return f"{what} from version {version} on"
-    if read.scope is not None:
-        if read.scope.method == "frequencies" and release.form != "bucketized":
-            return "that the method reveals frequencies only is for the bucketized form"
-        if (
-            read.scope.method.startswith("at most ")
-            and not 0 < as_fraction(read.scope.method.removeprefix("at most ")) < 1
-        ):
-            return "what the method reveals at most is a probability"
-        if release.semantics == "single" and read.source.get("rows") != release.people + (
-            read.scope.left_out
-        ):
-            return "the rows of the source are the people of the release and those left out"
-        if release.semantics != "single" and read.scope.left_out:
-            return "people without a value are left out where everybody has one, and only there"
+    if read.scope.method == "frequencies" and release.form != "bucketized":
+        return "that the method reveals frequencies only is for the bucketized form"
+    if (
+        read.scope.method.startswith("at most ")
+        and not 0 < as_fraction(read.scope.method.removeprefix("at most ")) < 1
+    ):
+        return "what the method reveals at most is a probability"
+    if release.semantics == "single" and read.source.get("rows") != release.people + (
+        read.scope.left_out
+    ):
+        return "the rows of the source are the people of the release and those left out"
+    if release.semantics != "single" and read.scope.left_out:
+        return "people without a value are left out where everybody has one, and only there"
     if not set(read.grids) <= set(release.groups):
         return "grids are of columns that make its groups"
     for finding in read.findings:
@@ -533,40 +490,6 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         if None in told and finding.requirement not in kept:
             return "a finding does not say what was found, though no priors of it are kept"
     return None
-
-
-def _news(read: _Certificate, kept: bool) -> Iterator[tuple[int, str]]:
-    """What a certificate has that came with a later version than the first; `kept`: of priors."""
-    if kept:
-        yield 3, "priors are named by a digest"
-    if any(isinstance(finding, _Reached) for finding in read.findings):
-        yield 4, "criteria are certified"
-    if read.scope is not None:
-        yield 5, "a scope is certified"
-    if read.grids:
-        yield 5, "grids are certified"
-    if any("/" in name for name in read.release.files):
-        yield 6, "tables are certified in parts"
-    if read.estimates or read.learned is not None:
-        yield 6, "estimates are certified"
-    if read.report is not None:
-        yield 6, "the report is certified"
-    for required in read.policy.require:
-        by_criterion = any(getattr(required, each.key) for each in criteria.CRITERIA)
-        if isinstance(required.any_of, dict) or (required.any_of and by_criterion):
-            yield 6, "sets of values have names, and criteria are about sets,"
-        if required.within is not None:
-            yield 6, "within is certified"
-        if required.t_closeness is not None and required.t_closeness.tree:
-            yield 6, "the tree of t_closeness is certified"
-        if required.k_map is not None or required.delta_presence is not None:
-            yield 6, "a population is certified by its digest,"
-    late = {"values_and_people", "alike", "apart", "more_apart", "people_suppressed"}
-    late |= {"crowded", "without"}
-    if read.scope is not None and late & read.scope.model_fields_set:
-        yield 6, "what makes a verdict empty, and suppressed people, are certified"
-    if read.scope is not None and read.scope.method.endswith("estimates"):
-        yield 6, "that the method holds all but estimates is certified"
 
 
 def is_kept(required: Mapping[str, Any]) -> bool:

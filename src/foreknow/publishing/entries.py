@@ -72,7 +72,7 @@ class Entries:
         schema = microdata.schema
         names = dict.fromkeys([*schema.quasi_identifiers, *schema.sensitives, *schema.other])
         _log.info("counting equal rows of %s", microdata.name)
-        if schema.person is not None and not source.names_each_row(schema.person):
+        if schema.person is not None and not _names_each_row(source, schema.person):
             found = f"somebody is in two rows by {schema.person!r}, or a row names nobody"
             if not source.in_order:
                 raise DataError(f"{microdata.name}: {found}")
@@ -331,6 +331,12 @@ def _source(microdata: Microdata, policy: Policy) -> Source | str:
         if odd:
             return f"column {odd[0]!r}, which may be known, is no text, and CSV has only texts"
     return found
+
+
+def _names_each_row(source: Source, person: str) -> bool:
+    """Whether a column names somebody in each row, and nobody twice."""
+    rows, found = source.distinct([person])
+    return found[person] == (rows, rows)
 
 
 def _is_small(source: Source) -> bool:

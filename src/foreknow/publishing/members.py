@@ -38,9 +38,10 @@ def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool
     """Whether a release was made of a table; None where the owner's key is not at hand to tell."""
     if microdata.n_rows != certificate.source["rows"]:
         return False
-    if not key.is_file():
+    try:
+        own = bytes.fromhex(from_json(key.read_text("utf-8"))["digest_key"])
+    except OSError:  # it is not there, or somebody else's
         return None
-    own = bytes.fromhex(from_json(key.read_text("utf-8"))["digest_key"])
     counted = certificate.source.get("digest_kind") == OF_COUNTS
     found = microdata.digest_of_counts(own) if counted else microdata.digest(own)
     return bool(found == certificate.source["digest"])
@@ -95,6 +96,8 @@ class OwnRelease:
     ) -> OwnRelease:
         """Open both; files that do not belong together are an error."""
         path = owners_folder(folder) / MEMBERS if members is None else Path(members)
+        if path.is_dir() and (path / MEMBERS).exists():  # a cluster writes parts
+            path = path / MEMBERS
         published = open_published(folder, schema)
         if not path.exists():
             raise InputError(

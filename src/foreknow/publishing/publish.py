@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from foreknow.attacks.trial import Trial
 from foreknow.auditing.audit import Audit, Verdict, audit
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import (
@@ -27,9 +28,10 @@ from foreknow.data.engines import (
     write_in_parts,
 )
 from foreknow.data.generalization import KnownLabels
-from foreknow.data.labels import Label
+from foreknow.data.labels import GroupLabels, Label
 from foreknow.data.microdata import Microdata
-from foreknow.data.release import Release
+from foreknow.data.release import SHUFFLED, Release
+from foreknow.data.sights import Sight
 from foreknow.data.sparse import IntArray
 from foreknow.errors import (
     CallError,
@@ -73,11 +75,10 @@ from foreknow.publishing.certificate import (
     Certificate,
     digest_of,
     finding_to_dict,
+    note_of_others,
 )
 from foreknow.publishing.certificate_file import parts_of_sensitive
 from foreknow.publishing.entries import Entries, Placed, Stored
-from foreknow.publishing.learned import certified as certified_estimates
-from foreknow.publishing.learned import gate_notes, gated, sight_of
 from foreknow.publishing.members import KEYED, OF_COUNTS
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.signature import Signer
@@ -90,8 +91,9 @@ from foreknow.publishing.tables import (
     refuse_borrowed_priors,
 )
 from foreknow.publishing.verification import as_release, findings_of
+from foreknow.randomness import generator
 from foreknow.result import page_of
-from foreknow.text import people_text
+from foreknow.text import in_cases, people_text
 from foreknow.utility.utility import Utility, utility_of
 from foreknow.verifier.verify import OF_POPULATION, Finding, Reached, Written
 
@@ -139,7 +141,8 @@ class Publication:
     @property
     def advice(self) -> tuple[str, ...]:
         """What to do where the release says next to nothing; for the owner, and never written."""
-        return tuple(_advice(self))
+        said = tuple(_advice(self))
+        return tuple(map(in_cases, said)) if self.certificate.in_cases else said
 
     @property
     def groups(self) -> dict[Label, int]:
@@ -316,7 +319,7 @@ def publish(
         and a frame of Spark always; with "duckdb" also one that fits. What cannot be counted is
         read into memory, and the log says why.
     learned : bool
-        Whether to estimate beside the verdict what columns teach, as in `audit`.
+        Whether to carry out a trial beside the verdict of what columns teach, as in `audit`.
     **changed
         What is to be otherwise in the options, such as ``form="bucketized"``.
     seed : int, optional
@@ -360,11 +363,13 @@ def publish(
     # What is certified and reported is what was done, not what a file said before.
     policy = replace(policy, schema=microdata.schema, options=options)
     chosen = method if method is not None else options.method
-    anonymizer = method_of(chosen, policy.settled or policy)
+    anonymizer = method_of(chosen, policy)
     policy = in_its_form(anonymizer, policy)
-    entries = Entries.of(microdata, policy, anonymizer, engine)
+    raw, entries = microdata, Entries.of(microdata, policy, anonymizer, engine)
     microdata = entries.microdata
     policy = marked(policy, microdata)
+    for population in policy.compared:
+        population.hold(microdata)
     if method is not None:
         policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
     options = policy.options
@@ -373,17 +378,10 @@ def publish(
         _refuse_empty_texts(microdata, policy)
     _log.info("grouping %d people", microdata.n_people)
     written = as_written(anonymizer, microdata, policy)
-    given = anonymizer
-    gate = gated(
-        lambda rules: grouping_of(given, written, rules, seed, explain=True),
-        microdata,
-        policy,
-        given,
-    )
-    found = gate.grouping
+    found = grouping_of(anonymizer, written, policy, seed, explain=True)
     anonymizer, floors = found.settled or anonymizer, found.floors
     groups, n_groups = _people(found.of_row, microdata, type(anonymizer).__name__)
-    random = np.random.default_rng(seed)
+    random = generator(seed, "publish")
     most = entries.rows_per_part(options)
     _log.info("writing %d groups as tables", n_groups)
     if options.form == "generalized":
@@ -409,35 +407,50 @@ def publish(
         opened = {part: open_table(table) for part, table in tables.items()}
     for table in opened.values():
         table.name = "the release"
-    release = as_release(opened, options.written, columns, schema, options.unlinked)
+    exact = schema.quasi_identifiers
+    release = as_release(opened, options.written, columns, schema, options.unlinked, exact)
+    if options.form == "generalized" and policy.compared:
+        called_so = list(zip(*(c.labels for c in coarse), strict=True))
+        for population in policy.compared:
+            population.keep_exact(GroupLabels.of(called_so, columns))
     _log.info("judging the release")
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     utility = replace(utility, weights=options.weights if ncp else {})
     seen = None
-    if options.written == "generalized" and schema.semantics == "single":
-        seen = sight_of(release, microdata, groups, called)  # its readers know exact columns
+    if schema.semantics == "single":
+        seen = _sight_of(release, microdata, groups, called)  # its readers know exact columns
+    tried = learned or bool(policy.tries)
     verdicts = audit(
-        release, policy, utility=utility, name="the release", people=seen, learned=learned
+        release, policy, utility=utility, name="the release", people=seen, learned=tried
     )
     traits = traits_of(anonymizer)
-    proof = traits.proof if gate.factor == 1 else None
     scope = replace(
         verdicts.scope,
         left_out=microdata.left_out,
-        method=NOT_JUDGED if proof is None else proof.said(policy),
+        method=NOT_JUDGED if traits.proof is None else traits.proof.said(policy),
         people_suppressed=found.suppressed,
+        shared=raw.shared,
     )
+    _stop(policy, verdicts.trials or ())
     verdicts = replace(verdicts, lattice=found.lattice, scope=scope)
-    if any(not estimate.within for estimate in verdicts.estimates):
+    exactly = options.written != "generalized"
+    unasked = [
+        (each.requirement, each.attained)
+        for each in verdicts.criteria
+        if not each.safe and each.requirement.searched(exactly) is not each.requirement
+    ]
+    told = "; ".join(f"{requirement.name}: {attained}" for requirement, attained in unasked)
+    if unasked and options.written == "bucketized":
         raise NoSafeRelease(
-            "too much can be learned from the release as it is written, by an estimate: "
-            f"{'; '.join(policy.failures(seen or release))}"
+            f"the bucketized form publishes {', '.join(exact)} of everybody as they are, and by "
+            f'these {told}. Publish with form = "generalized"; or require group_size, '
+            "if it is enough that groups are large"
         )
-    if not verdicts.safe and policy.by_labels:
+    if unasked:
+        criteria: list[Any] = [requirement.criterion for requirement, _ in unasked]
         raise NoSafeRelease(
-            "the groups as they are written do not hold what the policy requires: "
-            f"{'; '.join(policy.failures(release))}. Labels are narrower than what was searched: "
-            "leave publish.labels out, or loosen the requirement"
+            f"the groups as they are written do not hold what no search asks: {told}",
+            [line for criterion in criteria for line in criterion.ways_out(release)],
         )
     if not verdicts.safe and not traits.consults_policy:
         raise NoSafeRelease(
@@ -450,15 +463,15 @@ def publish(
     certificate, private, kept = _certify(
         entries, policy, options, anonymizer, tables, columns, verdicts, seed
     )
-    if gate.factor != 1:
-        notes = (*gate_notes(gate), *certificate.notes)
-        certificate = replace(certificate, notes=notes, minimal=False)
     if found.lattice is not None and not found.lattice.complete:
         notes = (*certificate.notes, CUT_OFF)
         certificate = replace(certificate, notes=notes, minimal=False)
+    if rare := [a.name for a in written.attributes if a.cells and a.cells.grid is None]:
+        notes = (*certificate.notes, note_of_others(rare, policy.least_listed))
+        certificate = replace(certificate, notes=notes)
     placed = Placed(entries, groups, called)
     dividing = ""
-    if n_groups == 1 and not verdicts.estimates:
+    if n_groups == 1:
         dividing = _by_suppressing(anonymizer, written, policy, seed)
     return Publication(
         release, verdicts, certificate, tables, options, private, placed, kept, labels, dividing
@@ -604,6 +617,39 @@ def _refuse_empty_lines(tables: Mapping[str, pa.Table]) -> None:
             )
 
 
+def _sight_of(
+    release: Release, microdata: Microdata, groups: IntArray, called: Mapping[str, Any]
+) -> Sight:
+    """A release as somebody sees it who knows the exact quasi-identifiers of everybody."""
+    columns = [labels.to_pylist() for labels in called.values()]
+    labels: Any = release.counts.groups
+    place = {
+        tuple(label) if isinstance(label, tuple) else (label,): i for i, label in enumerate(labels)
+    }
+    of_group = np.array([place[label] for label in zip(*columns, strict=True)], dtype=np.int64)
+    sensitive = microdata.schema.sensitive
+    return Sight(release.counts, microdata, of_group[groups], sensitive, release.name, release)
+
+
+# What a certificate notes of a trial: its figures would let anybody test guesses of columns.
+TRIED = "an attacker who learns from the release by {} was tried, and stopped nothing"
+
+
+def _stop(policy: Policy, trials: Sequence[Trial]) -> None:
+    """Stop where an attacker whom the policy tries becomes too sure."""
+    limits = [each.limit for each in policy.tries]
+    for trial in trials if policy.tries else ():
+        limit = next(own for own in limits if own is None or float(own) == trial.limit)
+        if limit is not None and trial.surest > limit:
+            raise NoSafeRelease(
+                f"stopped by a trial: an attacker who learns from the release by "
+                f"{', '.join(trial.by)} becomes {trial.surest:.1%} sure of somebody's value, and "
+                f"the policy stops at {float(limit):.4g} ({trial.attacker}; surer of "
+                f"{trial.sure:,} people, {trial.sure_and_right:,} of them rightly). Require more, "
+                "or generalize or leave out what it is learned by"
+            )
+
+
 def _certify(
     entries: Entries,
     policy: Policy,
@@ -620,7 +666,8 @@ def _certify(
     if isinstance(tables, Stored):
         tables = tables.paths
     elif options.format == "csv":  # what is known is certified as a reader of the file has it
-        tables = {part: as_texts(table, policy.known_other) for part, table in tables.items()}
+        known = [own for name in policy.known_other for own in (name, name + SHUFFLED)]
+        tables = {part: as_texts(table, known) for part, table in tables.items()}
     parts = parts_of_sensitive(schema.sensitives, (*options.unlinked, *schema.several))
     written = Written(
         options.written,
@@ -629,6 +676,8 @@ def _certify(
         tables,
         semantics=semantics,
         parts={name: part for part, names in parts.items() for name in names},
+        exact=schema.quasi_identifiers if options.written == "bucketized" else (),
+        shuffled=options.unlinked if "release" in tables else (),
     )
     values = policy.combined(microdata).values
     said, required = policy.published(values), policy.published(values)["require"]
@@ -638,7 +687,6 @@ def _certify(
     try:
         written = replace(written, populations=policy.populations)
         findings = findings_of(written, required)
-        estimates = certified_estimates(verdicts.estimates, policy, written)
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
     if not _agree(verdicts, findings):
@@ -676,12 +724,9 @@ def _certify(
             *([] if policy.monotone() or policy.attributes else [NOT_MINIMAL]),
             *([PERHAPS_LARGER] if loosely and minimal is not None else []),
             *(notes(policy, seed) if notes is not None else ()),
+            *(TRIED.format(", ".join(each.attack.by)) for each in policy.tries),
         ),
-        scope=verdicts.scope.to_dict(),
-        estimates=estimates,
-        learned=verdicts.learnt.to_dict()
-        if verdicts.learnt and options.written == "bucketized"
-        else None,
+        scope=verdicts.scope.for_readers(schema).to_dict(),
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private, kept

@@ -53,7 +53,7 @@ class Signer:
         return target
 
 
-def check_signature(path: Path, key: str | Path) -> None:
+def check_signature(path: Path, key: str | Path, content: bytes | None = None) -> None:
     """Check that a file is, byte by byte, what the owner of a key has signed.
 
     Parameters
@@ -62,6 +62,8 @@ def check_signature(path: Path, key: str | Path) -> None:
         Its signature lies beside it.
     key : path
         The public Ed25519 key of who signed it, in PEM or OpenSSH form.
+    content : bytes, optional
+        What the file holds, where it was read already; else it is read.
 
     Raises
     ------
@@ -84,7 +86,7 @@ def check_signature(path: Path, key: str | Path) -> None:
         raise CertificateError(f"{place.name} is no Ed25519 signature: it has not {_LENGTH} bytes")
     wrong = import_module("cryptography.exceptions").InvalidSignature
     try:
-        public.verify(signature, path.read_bytes())
+        public.verify(signature, path.read_bytes() if content is None else content)
     except wrong:
         raise CertificateError(
             f"{path.name} is not what the owner of {Path(key).name} signed: it was changed "
@@ -149,5 +151,5 @@ def _read(path: Path) -> tuple[bytes, Any, Any]:
         serialization = import_module("cryptography.hazmat.primitives.serialization")
         kinds = import_module("cryptography.hazmat.primitives.asymmetric.ed25519")
     except ImportError:
-        raise InputError('signatures need a package: pip install "foreknow[sign]"') from None
+        raise InputError('signatures need a package: pip install ".[sign]" in a clone') from None
     return text.encode(), serialization, kinds

@@ -20,7 +20,7 @@ from foreknow.data.engines.columns import codes_of
 from foreknow.data.engines.drawn import Bag, Drawing, Run
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
-from foreknow.data.release import COUNT
+from foreknow.data.release import COUNT, SHUFFLED
 from foreknow.data.sparse import IntArray, combine, count_pairs, order_of
 from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.publishing.certificate_file import parts_of_sensitive
@@ -61,8 +61,8 @@ def generalized(
 ) -> dict[str, Drawing | pa.Table]:
     """The tables of a release with coarsened quasi-identifiers; rows are to be drawn.
 
-    A column that is `unlinked` is shuffled within each group by itself. Up to `most` rows are drawn
-    at once.
+    A column that is `unlinked` is shuffled within each group by itself, and its name says so.
+    Up to `most` rows are drawn at once.
     """
     one_of, rank = _ranks(columns)
     of_rank = pa.array(one_of)
@@ -76,7 +76,8 @@ def generalized(
         for column in microdata.sensitives:
             own[column.name] = column.codes, _texts(column.domain)
         runs_ = _runs(microdata, rank[groups], by_rank, own, random, unlinked, most)
-        return {"release": Drawing([*by_rank, *own], runs_, random)}
+        names = [f"{name}{SHUFFLED}" if name in unlinked else name for name in own]
+        return {"release": Drawing([*by_rank, *names], runs_, random)}
     for name in (*microdata.schema.quasi_identifiers, *microdata.schema.sensitives):
         if name == COUNT:
             raise SchemaError(f"a release counts its values in {COUNT!r}; rename the column")
@@ -151,10 +152,11 @@ def _runs(
             for name in names:
                 codes, values = own[name]
                 own_codes = pa.array(codes[order[entries]])
+                called = f"{name}{SHUFFLED}" if name in unlinked else name
                 if name in microdata.schema.sensitives:
-                    columns[name] = pa.DictionaryArray.from_arrays(own_codes, values)
+                    columns[called] = pa.DictionaryArray.from_arrays(own_codes, values)
                 else:
-                    columns[name] = values.take(own_codes)
+                    columns[called] = values.take(own_codes)
             several.append(Bag(pa.table(columns), of, many))
         yield Run(pa.table(labels), people[start:stop] if n is None else np.array([n]), several)
 

@@ -7,9 +7,11 @@ claimed to meet; both are compared with what is found.
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -25,7 +27,7 @@ from foreknow.data.labels import Labels
 from foreknow.data.layout import Layout, several_of
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
-from foreknow.engine import Stamp
+from foreknow.engine import Stamp, opened_once
 from foreknow.errors import CertificateError, InputError, SchemaError, hinted, memory_for
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import traits_of
@@ -42,8 +44,12 @@ from foreknow.publishing import (
     owners_folder,
 )
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
-from foreknow.publishing.certificate_file import files_of, is_kept, parts_of_sensitive
-from foreknow.publishing.learned import TOLERANCE, in_files, same
+from foreknow.publishing.certificate_file import (
+    bytes_of_certificate,
+    files_of,
+    is_kept,
+    parts_of_sensitive,
+)
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.signature import check_signature
 from foreknow.text import people_text, some
@@ -52,25 +58,22 @@ from foreknow.verifier.verify import (
     OF_PEOPLE,
     OF_POPULATION,
     VERIFIERS,
-    Estimated,
     Finding,
     Reached,
     Written,
     count_people,
-    estimates,
     read_population,
     scope_of,
 )
 from foreknow.verifier.verify import verify as verify_written
 
 _FOR_THE_OWNER = frozenset((LATTICE, OWNER, PRIORS, MEMBERS))
-# A file that looks like a table, by itself or packed, is part of what is published.
-_TABLES = """
-csv tsv tab psv txt dat parquet pq parq arrow feather ipc orc avro jsonl ndjson xls xlsx xlsm xlsb
-ods sav zsav por dta sas7bdat xpt rds rdata db db3 sqlite sqlite3 duckdb ddb mdb accdb h5 hdf5 npy
-npz pkl pickle sql gz bz2 xz zst lz4 br z zip 7z tar tgz rar
-"""
-_SUFFIXES = frozenset(_TABLES.split())
+# What may lie beside a release and is no data, as its name ends; every other file may be a table.
+_DOCUMENTS = {"md", "rst", "pdf", "png", "jpg", "jpeg", "svg", "sig", "asc", "cff", "toml"}
+_ALSO = frozenset((
+    "readme", "license", "licence", "copying", "notice", "authors", "changelog", "citation",
+    ".ds_store", "desktop.ini", ".gitignore", ".gitattributes",
+))  # fmt: skip
 _NAMES = frozenset(("release", "people", "sensitive"))
 
 
@@ -97,6 +100,9 @@ class Verification:
         The ``[[require]]`` tables by which it was judged.
     own_policy : bool
         Whether they are those of a policy that was given, and not the publisher's.
+    unchanged : tuple of str
+        Files beside them that are, by their digests, those that were certified; what they say was
+        not judged.
     not_judged : tuple of str
         Files beside the release that nothing was found out about.
     to_keep : tuple of str
@@ -107,8 +113,6 @@ class Verification:
         What no requirement looks at, as far as the files tell.
     claimed_scope : Scope
         What the publisher says beyond that: who was left out, and what is proved of the method.
-    estimates : tuple of Estimated
-        What can be learned from the release, as the verifier estimates it itself; no findings.
     """
 
     files: tuple[str, ...]
@@ -120,6 +124,7 @@ class Verification:
     findings: tuple[Finding | Reached, ...]
     requirements: tuple[Mapping[str, Any], ...] = field(repr=False)
     own_policy: bool = False
+    unchanged: tuple[str, ...] = ()
     not_judged: tuple[str, ...] = ()
     to_keep: tuple[str, ...] = ()
     claimed: tuple[str, ...] = ()
@@ -127,12 +132,19 @@ class Verification:
     claimed_scope: Scope = field(default_factory=Scope)
     semantics: Any = "single"
     sensitives: tuple[str, ...] = ()
-    estimates: tuple[Estimated, ...] = ()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is asked of the table: nobody has a value that is to be hidden."""
+        return bool(self.findings) and all(
+            isinstance(own, Finding) and not own.probability for own in self.findings
+        )
 
     def __repr__(self) -> str:
         columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
+        noun = "cases" if self.scope.cases else "people"
         return (
-            f"Verification({', '.join(self.files)}: {self.people} people in {self.n_groups} groups"
+            f"Verification({', '.join(self.files)}: {self.people} {noun} in {self.n_groups} groups"
             f"{columns})"
         )
 
@@ -198,7 +210,7 @@ def verify(
         raise InputError(f"expected the path of priors.json, not {type(priors).__name__}")
     path = Path(folder)
     path = path / CERTIFICATE if path.is_dir() else path
-    known = load_signed(path, key)
+    known, _ = load_signed(path, key)
     if isinstance(policy, (str, Path)):
         policy = Policy.load(policy)
     elif policy is not None and not isinstance(policy, Policy):
@@ -209,14 +221,12 @@ def verify(
     return found
 
 
-def load_signed(path: Path, key: str | Path | None = None) -> Certificate:
-    """Read a certificate; with a key, only if its owner has signed it as it is."""
-    if key is None:
-        return Certificate.load(path)
-    check_signature(path, key)
-    known = Certificate.load(path)
-    check_signature(path, key)  # what was read is what was signed
-    return known
+def load_signed(path: Path, key: str | Path | None = None) -> tuple[Certificate, str]:
+    """Read a certificate, once, and its digest; with a key, only if its owner has signed it."""
+    content = bytes_of_certificate(path)
+    if key is not None:
+        check_signature(path, key, content)
+    return Certificate.load(path, content), hashlib.sha256(content).hexdigest()
 
 
 @memory_for("judging the release afresh")
@@ -241,11 +251,40 @@ def judge(
         paths = known.paths(folder)
         own = {CERTIFICATE, SIGNATURE, *(name.partition("/")[0] for name in known.files)}
         others = sorted(path.name for path in folder.iterdir() if path.name not in own)
-    files = [path for own in paths.values() for path in own]
-    stamp = Stamp(files)  # what is digested is what is judged
-    problems = [*_uncertified(folder, others), *_changed(known, paths, release)]
-    if known.report is not None and REPORT in others:
-        problems += _not_as_certified(folder / REPORT, known.report)
+    every = [path for own in paths.values() for path in own]
+    if release not in (folder, *every):
+        raise CertificateError(
+            f"{str(release)!r} is no file of the release that {CERTIFICATE} names: give the folder "
+            f"or {' or '.join(dict.fromkeys(path.name for path in every))}"
+        )
+    for path in every:
+        if not path.is_file():
+            raise CertificateError(f"there is no file {str(path)!r}")
+    with opened_once(every) as opened:
+        return _judged(known, release, folder, paths, others, opened, policy, priors, population)
+
+
+def _judged(
+    known: Certificate,
+    release: Path,
+    folder: Path,
+    paths: Mapping[str, list[Path]],
+    others: Sequence[str],
+    opened: Mapping[Path, Path],
+    policy: Policy | None,
+    priors: str | Path | None,
+    population: str | Path | Sequence[str | Path] | None,
+) -> tuple[Verification | None, list[str]]:
+    """Judge the files of a release, which are opened: by what is read, not by what lies there."""
+    stamp = Stamp([*opened.values()])  # what is digested is what is judged
+    problems = [*_uncertified(folder, others), *_changed(known, paths, opened, release)]
+    report, unchanged = folder / REPORT, [REPORT] if known.report and REPORT in others else []
+    if known.report is not None and unchanged:
+        if report.is_symlink():
+            problems.append(f"{REPORT} is a link, and no file of the folder")
+        if not report.is_file():
+            raise CertificateError(f"there is no file {str(report)!r}")
+        problems += _not_as_certified(report, known.report)
     elif known.report is not None and not release.is_file():
         problems.append(f"{REPORT} is missing, which was certified; it belongs to the release")
     if policy is not None:
@@ -255,10 +294,8 @@ def judge(
     if policy is None:
         # What needs priors of the owner is judged where these are at hand.
         unjudged = {place for place, table in enumerate(required) if is_kept(table)}
-        # Earlier versions wrote them into the folder itself.
-        places = [at / PRIORS for at in (owners_folder(folder), folder)]
-        at_hand = priors or next((path for path in places if path.is_file()), None)
-        if unjudged and at_hand is not None:
+        at_hand = priors or _kept_beside(folder) if unjudged else None
+        if at_hand is not None:
             kept = KeptPriors.load(at_hand)
             required, unjudged = kept.filled(required), set()
     if priors is not None and kept is None:
@@ -271,7 +308,8 @@ def judge(
         populations = populations_of(known, population)
         compared = {place for place, of in _digests(required) if of not in populations}
         unjudged |= compared
-    written = replace(known.written(paths), populations=populations)
+    tables = {part: [opened[path] for path in own] for part, own in paths.items()}
+    written = replace(known.written(tables), populations=populations)
     try:
         written.prepare(required)
         if policy is not None:  # labels of a hierarchy stand for values of the release
@@ -286,7 +324,6 @@ def judge(
             if place not in unjudged
             for finding in findings_of(written, [table])
         ]
-        learned = _estimates(known, written, required)
         people, n_groups = count_people(written)
         scope = _scope_of(known, written, required)
         stamp.check()
@@ -297,11 +334,8 @@ def judge(
         return None, [*problems, f"the release cannot be read: {why}"]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         raise CertificateError("the policy or findings of the certificate are malformed") from None
-    problems += _unknown(required, written)
     problems += [_excess(finding, known.groups) for finding in findings if not finding.safe]
-    problems += [_beyond(one, known.groups) for one in learned if not one.within]
     if policy is None:
-        problems += _other_estimates(known, learned)
         certified = [then for then in known.findings if then["requirement"] not in unjudged]
         problems += _differences(known, findings, certified, kept)
         if (people, n_groups) != (known.people, known.n_groups):
@@ -329,7 +363,7 @@ def judge(
             raise CertificateError(f"not verified: all else is as certified, but {lacking}")
         problems.append(lacking)
     found = Verification(
-        files=(release.name,) if files == [release] else tuple(known.files),
+        files=(release.name,) if [*opened] == [release] else tuple(known.files),
         people=people,
         n_groups=n_groups,
         groups=tuple(known.groups),
@@ -338,16 +372,26 @@ def judge(
         findings=tuple(findings),
         requirements=tuple(required),
         own_policy=policy is not None,
-        not_judged=tuple(others),
+        unchanged=tuple(unchanged),
+        not_judged=tuple(name for name in others if name not in unchanged),
         to_keep=tuple(name for name in others if name in _FOR_THE_OWNER),
-        claimed=(*known.notes, *_unchecked(known)) if policy is None else (),
+        claimed=tuple(known.notes) if policy is None else (),
         scope=scope,
         claimed_scope=Scope() if policy is not None else _claims(known.scope),
         semantics=known.semantics,
         sensitives=known.sensitives,
-        estimates=tuple(learned),
     )
     return found, problems
+
+
+def _kept_beside(folder: Path) -> Path | None:
+    """The owner's priors, where they are at hand: a folder of somebody else cannot be read."""
+    # Earlier versions wrote them into the folder itself.
+    for at in (owners_folder(folder), folder):
+        with suppress(OSError):
+            if (at / PRIORS).is_file():
+                return at / PRIORS
+    return None
 
 
 def _digests(required: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
@@ -373,7 +417,7 @@ def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
         path = Path(path)
         if not path.is_file():
             raise CertificateError(f"there is no file {str(path)!r}")
-        digest = read_population(path, known.groups).digest
+        digest = read_population(path, known.exact or known.groups).digest
         if digest not in wanted:
             raise CertificateError(
                 f"{path.name} is not the population that was certified (digest differs)"
@@ -398,73 +442,9 @@ def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list
     return verify_written(written, required, judges, gauges)
 
 
-def _estimates(
-    known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]
-) -> list[Estimated]:
-    """What the verifier estimates itself; by columns that the files have exactly."""
-    schema = known.policy.get("schema", {})
-    certified = {each["requirement"]: each for each in known.estimates}
-    asked = []
-    for table in required:
-        own = table.get("learned", ())
-        several = own if isinstance(own, (list, tuple)) else [own]
-        seen = all(in_files({"adversary": {"": one}}, known.form, schema) for one in several)
-        asked.append(table if several and seen else {})
-    smoothings = {place: each["smoothing"] for place, each in certified.items()}
-    return estimates(written, asked, smoothings)
-
-
-def _beyond(found: Estimated, groups: Sequence[str]) -> str:
-    return (
-        f"require[{found.requirement}]: somebody who learns from the release would be about "
-        f"{found.probability:.4g} sure of {found.value!r} in group {found.group} "
-        f"({', '.join(groups)}), by an estimate; the limit is {float(found.below):.4g}"
-    )
-
-
-def _other_estimates(known: Certificate, found: Sequence[Estimated]) -> Iterator[str]:
-    """Where a certificate has another estimate than the files give, beyond what steps differ."""
-    own = {(each.requirement, _plain(dict(each.adversary))): each for each in found}
-    for then in known.estimates:
-        now = own.get((then["requirement"], _plain(then["adversary"])))
-        if then["checked"] and (now is None or not same(then, now.probability)):
-            what = "nothing" if now is None else f"about {now.probability:.4g}"
-            yield (
-                f"require[{then['requirement']}]: what can be learned is estimated at {what}; "
-                f"certified is {then['probability']:.4g}, which is more than {TOLERANCE:g} off"
-            )
-
-
-def _unchecked(known: Certificate) -> list[str]:
-    """What a certificate says of learning that was not estimated again."""
-    learned, said = known.learned, []
-    if learned is not None:
-        guesses = learned["guesses"]
-        right, groups = (guesses[key] / guesses["people"] for key in ("learned", "groups"))
-        said = [
-            "by an estimate that nothing limits, somebody who learns from the release by "
-            f"{', '.join(learned['by'])} would be up to {learned['probability']:.1%} sure of a "
-            f"value ({right:.0%} of guesses right; {groups:.0%} by the groups alone)"
-        ]
-    return said + [_unconfirmed(each) for each in known.estimates if not each["checked"]]
-
-
-def _unconfirmed(estimate: Mapping[str, Any]) -> str:
-    place, by = estimate["requirement"], ", ".join(estimate["adversary"]["learned"]["by"])
-    if estimate["probability"] is None:
-        return (
-            f"require[{place}] holds by an estimate: what somebody can learn from the release who "
-            f"knows {by} of everybody, exactly, is within the limit"
-        )
-    return (
-        f"require[{place}] holds by the publisher's estimate: what somebody can learn from the "
-        f"release by {by} makes them up to {estimate['probability']:.1%} sure; the verifier's own "
-        "estimate differs"
-    )
-
-
 def _uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:
-    """Refuse what looks like a table and that nothing has judged."""
+    """Refuse what may be data and that nothing has judged."""
+    own = {REPORT, *_FOR_THE_OWNER}
     for name in others:
         path = folder / name
         inside = path.is_dir() and not path.is_symlink()
@@ -476,21 +456,29 @@ def _uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:
                     "is in which group: it is for the owner only; move it elsewhere"
                 )
                 break
-            if _is_table(file):
+            if (inside or name not in own) and not _is_document(file):
                 yield (
-                    f"{file.relative_to(folder)} lies beside the release, looks like a table, and "
-                    "is not certified: nothing has judged it; move it elsewhere"
+                    f"{str(file.relative_to(folder))!r} lies beside the release, is no document "
+                    "such as README.md, and is not certified: nothing has judged it; move it "
+                    "elsewhere"
                 )
                 break
 
 
-def _changed(known: Certificate, paths: Mapping[str, list[Path]], given: Path) -> Iterator[str]:
+def _changed(
+    known: Certificate,
+    paths: Mapping[str, list[Path]],
+    opened: Mapping[Path, Path],
+    given: Path,
+) -> Iterator[str]:
     """Compare digests of files with those that are certified."""
     for part, own in paths.items():
         names = files_of(part, known.format, known.files)
         yield from _strange_parts(own[0].parent, names)
         for name, path in zip(names, own, strict=True):
-            yield from _not_as_certified(path, known.files[name], path is given)
+            if path.is_symlink() and path is not given:
+                yield f"{path.name} is a link, and no file of the folder"
+            yield from _not_as_certified(opened[path], known.files[name])
 
 
 def _strange_parts(folder: Path, names: Sequence[str]) -> Iterator[str]:
@@ -508,38 +496,16 @@ def _strange_parts(folder: Path, names: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _not_as_certified(path: Path, digest: str, given: bool = False) -> Iterator[str]:
-    if path.is_symlink() and not given:
-        yield f"{path.name} is a link, and no file of the folder"
-    if not path.is_file():
-        raise CertificateError(f"there is no file {str(path)!r}")
+def _not_as_certified(path: Path, digest: str) -> Iterator[str]:
     if digest_of(path) != digest:
         yield f"{path.name} is not the file that was certified (digest differs)"
 
 
-def _is_table(path: Path) -> bool:
-    """Whether a name is that of a table, or of a part of a release; packed or renamed, too."""
-    stem, *suffixes = path.name.lower().rstrip("~").split(".")
-    return stem in _NAMES or not _SUFFIXES.isdisjoint(suffixes)
-
-
-def _unknown(required: Sequence[Mapping[str, Any]], written: Written) -> Iterator[str]:
-    """Values that nobody has: what is required of them is required of nothing."""
-    for position, table in enumerate(required):
-        held = written.held_by(table.get("sensitive", written.sensitive), ())
-        values = set(held.names)
-        for key in ("values", "except", "any_of"):
-            for value in map(str, _listed(table.get(key, ()))):
-                if value not in values:
-                    yield (
-                        f"require[{position}]: {key}: nobody in the release has the sensitive "
-                        f"value {value!r}"
-                    )
-
-
-def _listed(given: Any) -> list[Any]:
-    """Values in a list, or in the lists of several names."""
-    return [x for own in given.values() for x in own] if isinstance(given, Mapping) else [*given]
+def _is_document(path: Path) -> bool:
+    """Whether a name is that of a document, and not of a part of a release."""
+    name = path.name.lower()
+    stem, *suffixes = name.split(".")
+    return name in _ALSO or (stem not in _NAMES and not _DOCUMENTS.isdisjoint(suffixes[-1:]))
 
 
 def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]) -> Scope:
@@ -566,6 +532,7 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
     found["unrequired"] = tuple(name for name in known.sensitives if name in found["unrequired"])
     return Scope(
         **found,
+        cases=known.in_cases,
         beside=beside,
         method=NOT_JUDGED,
         assumed=layout.assumed(sights),
@@ -578,7 +545,6 @@ def _attributes(required: Mapping[str, Any]) -> set[str]:
     kinds = [kind.key for kind in adversaries.ADVERSARIES if kind.key in required]
     named = [
         {name for table in point.get("tables", ()) for name in table["attributes"]}
-        | {*point.get("by", ())}
         for kind in kinds
         for point in _each(required[kind])
     ]
@@ -589,24 +555,21 @@ def _each(points: Any) -> Sequence[Any]:
     return [points] if isinstance(points, Mapping) else points
 
 
-_CLAIMED = ("left_out", "method", "people_suppressed")
+_CLAIMED = ("left_out", "method", "people_suppressed", "shared")
 
 
-def _claims(certified: Mapping[str, Any] | None) -> Scope:
+def _claims(certified: Mapping[str, Any]) -> Scope:
     """What a certificate says and files do not tell."""
-    if certified is None:
-        return Scope()
     claims = {key: certified[key] for key in _CLAIMED if key in certified}
     if claims["method"] == NOT_JUDGED:
         claims["method"] = None
-    return Scope(**claims)
+    return Scope(**{**claims, "shared": tuple(claims.get("shared", ()))})
 
 
 def _lies(known: Certificate, scope: Scope) -> Iterator[str]:
     """Where a certificate says something else of what nothing looked at than the files do."""
-    found, certified = scope.to_dict(), known.scope or {}
-    newer = found if known.version >= 6 and certified else {}
-    for key in dict.fromkeys([*certified, *newer]):
+    found, certified = scope.to_dict(), known.scope
+    for key in dict.fromkeys([*certified, *found]):
         now, then = found.get(key), certified.get(key)
         if key not in _CLAIMED and now != then:
             yield f"scope: {key} is {_shown(now)}; certified is {_shown(then)}"
@@ -615,8 +578,8 @@ def _lies(known: Certificate, scope: Scope) -> Iterator[str]:
 
 def _never_proved(known: Certificate) -> Iterator[str]:
     """Whether a certificate says more of a method of ours than was ever proved of it."""
-    said, settings = (known.scope or {}).get("method", NOT_JUDGED), dict(known.method)
-    name = settings.pop("name", None)
+    said, settings = known.scope["method"], dict(known.method)
+    name = str(settings.pop("name", None))
     kinds = {kind.__name__: kind for kind in (kind_of(key) for key, _ in METHODS)}
     if said == NOT_JUDGED or name not in kinds:  # of others' methods nothing is known
         return
@@ -654,16 +617,12 @@ def _differences(
     """Where the certificate claims something else than is found.
 
     Every field must be equal, the value and the group too: of several that are as bad, the
-    verifier takes the first by a fixed order. Before version 3 of the format that order was
-    another, so there the value and the group may differ; only what is found is ever shown.
+    verifier takes the first by a fixed order.
     """
-    free = () if known.version >= 3 else ("value", "group")
     for finding, then in zip(findings, certified, strict=False):
         now = finding_to_dict(finding)
         now = now if kept is None else kept.withheld_finding(now)
-        other = [
-            k for k in dict.fromkeys([*now, *then]) if k not in free and not _same(k, now, then)
-        ]
+        other = [key for key in dict.fromkeys([*now, *then]) if not _same(key, now, then)]
         if not finding.safe or not other:
             continue
         key, place = other[0], f"require[{now['requirement']}]"
@@ -754,8 +713,11 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
         else dict(zip(written([*known.semantics]), known.semantics.values(), strict=True)),
     )
     unlinked = written(known.unlinked)
-    release = as_release(tables, known.form, schema.quasi_identifiers, schema, unlinked)
-    return Published(release.rearmed() if known.escaped else release, known)
+    exact = written(known.exact)
+    release = as_release(tables, known.form, schema.quasi_identifiers, schema, unlinked, exact)
+    release = release.rearmed() if known.escaped else release
+    release.cases = known.in_cases
+    return Published(release, known)
 
 
 def _opened(path: Path, files: Sequence[Path]) -> Table | None:
@@ -772,8 +734,12 @@ def as_release(
     groups: Sequence[str],
     schema: Schema,
     unlinked: Sequence[str] = (),
+    recognized: Sequence[str] = (),
 ) -> Release:
-    """Take the tables for what a reader makes of them."""
+    """Take the tables for what a reader makes of them; in the bucketized form, with exact columns.
+
+    By those that are `recognized` somebody may be found among the people.
+    """
     if "release" in tables:
         return Release.from_generalized(
             tables["release"],
@@ -790,6 +756,7 @@ def as_release(
             sensitive=columns,
             semantics=schema.semantics_of(columns[0]),
             people=tables["people"],
+            quasi_identifiers=recognized,
         )
         for part, columns in parts_of_sensitive(schema.sensitives, apart).items()
     ]

@@ -14,7 +14,6 @@ from foreknow.adversaries.implications.implications import (
     ImplicationsWitness,
     Negations,
 )
-from foreknow.adversaries.learned.learned import Learned
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.counts import Semantics
@@ -205,10 +204,6 @@ def describe(
             return Description(
                 known_priors(adversary, noun), short_priors(adversary), nobody=unused
             )
-        case Learned(), _:
-            columns = listing([visible(name) for name in adversary.by], most=8)
-            knows = f"learns from the release how {plural(noun)} go with {columns}"
-            return Description(knows, f"learned by {columns}", nobody=unused)
     name = visible(adversary)
     return Description(f"has the knowledge {name}", name)
 

@@ -6,13 +6,13 @@ import base64
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
@@ -20,7 +20,7 @@ from rich.table import Table
 
 from foreknow._version import __version__
 from foreknow.report.console import Writer, titled, writer
-from foreknow.text import visible
+from foreknow.text import in_cases, visible
 
 if TYPE_CHECKING:  # a terminal needs neither Jinja nor Plotly
     from jinja2 import Environment, Template
@@ -118,7 +118,33 @@ class Page(ABC, Generic[R]):
     def document(self, template: str, **shown: Any) -> str:
         """Write its HTML page, for the owner only unless `kept` is None."""
         own = {"kept": self.kept, "heading": self.headline, "name": self.name or None}
-        return document(template, **{**own, **shown})
+        return self.said(document(template, **{**own, **shown}))
+
+    @property
+    def in_cases(self) -> bool:
+        """Whether what the result calls people are cases, of which a person may have several."""
+        return bool(getattr(self.result, "in_cases", False))
+
+    def as_they_are(self) -> Iterable[str]:
+        """Texts in which people stay people: labels of the table, and what is said of persons."""
+        yield self.name
+
+    def said(self, text: str) -> str:
+        """A text of the page, of people or of cases."""
+        if not self.in_cases:
+            return text
+        kept = {own for each in self.as_they_are() for own in (each, str(escape(each)))}
+        return in_cases(text, kept)
+
+    def _block(self, block: Block) -> Block:
+        if isinstance(block, Sentence):
+            return replace(block, text=self.said(block.text))
+        rows = [
+            [replace(c, text=self.said(c.text)) if isinstance(c, Cell) else self.said(c) for c in r]
+            for r in block.rows
+        ]
+        head = [self.said(title) for title in block.head]
+        return replace(block, head=head, rows=rows, note=self.said(block.note))
 
     @property
     def notes(self) -> list[str]:
@@ -131,12 +157,13 @@ class Page(ABC, Generic[R]):
 
     def summary(self) -> str:
         """A small HTML fragment, for notebooks."""
-        return fragment(self.headline, self.name, self.brief(), self.mood)
+        return self.said(fragment(self.headline, self.name, self.brief(), self.mood))
 
     def terminal(self, text: Writer) -> Iterator[RenderableType]:
         """The same for a terminal, also one without colour."""
-        yield titled(text, self.headline, self.name, f"bold {_STYLES[self.mood]}")
-        yield Laid(self.brief())
+        heading = self.said(self.headline)
+        yield titled(text, heading, self.name, f"bold {_STYLES[self.mood]}")
+        yield Laid(map(self._block, self.brief()) if self.in_cases else self.brief())
 
     @property
     def mood(self) -> str:

@@ -5,29 +5,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foreknow.auditing.scope import Scope
-from foreknow.methods.proof import AS_REQUIRED, AS_SETTLED, AT_MOST, FREQUENCIES, NOT_JUDGED
+from foreknow.methods.proof import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.report.knowledge import NOUN
 from foreknow.report.words import listing, named, noun_of, number, some
 from foreknow.text import visible
 
 HEADING = "What the verdicts do not cover:"
+_NOTED = "The publisher notes, which is not verified:"
 _METHOD = {
     NOT_JUDGED: "Knowledge of the method was not judged: an adversary who knows it may be surer. "
     "See foreknow attack.",
     AS_REQUIRED: "By a proof, the requirements hold also against an adversary who knows the "
     "method.",
-    AS_SETTLED: "By a proof, the requirements that are no estimates hold also against an adversary "
-    "who knows the method. How much such an adversary can learn was not judged.",
     FREQUENCIES: "By a proof, an adversary who knows the method, and nothing else, is as sure of "
     "a value as it is frequent in the group, and no surer. Who also has the knowledge that the "
     "requirements name was not judged.",
 }
+SEVERAL_CASES = (
+    "A row is a case, and not a person: people may have several cases. A group of cases may be of "
+    "one person, and how sure somebody can be of a person who has several was not judged."
+)
+OTHER_RELEASES = (
+    "Other releases of the same people: whoever combines this one with them, earlier or later ones "
+    "of the same register too, may find out more."
+)
+# Where rows are cases, these are about people all the same.
+ALL_OF_ONE = "All of them may be those of one person, whose rows can then be isolated."
+TOLD_OF_PEOPLE = SEVERAL_CASES, OTHER_RELEASES, ALL_OF_ONE, "The table names people"
 _MOST = 6
+_ENDS = {"lowest": "low", "highest": "high"}
 
 
-def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list[str]:
-    """Everything that stands beside the verdicts, the most important first."""
+def noted(said: str) -> str:
+    """Mark what a certificate says and its files do not show as the publisher's words."""
+    return f"{_NOTED} {said}"
+
+
+def sentences(
+    scope: Scope, noun: str = NOUN, semantics: str = "single", *, claimed: bool = False
+) -> list[str]:
+    """Everything that stands beside the verdicts, the most important first.
+
+    What is only `claimed` is said beside what was found.
+    """
     said, of_value = [], ("time", "times") if semantics == "multiset" else ("person", "people")
+    if scope.cases:
+        said.append(SEVERAL_CASES)
     if scope.unprotected:
         values = [f"{named(v)} ({some(n, *of_value)})" for v, n in scope.unprotected.items()]
         said.append(
@@ -48,6 +71,7 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
             + (f"; and {number(len(each) - _MOST)} more" if len(each) > _MOST else "")
             + ". They are judged as different ones."
         )
+    said += _of_names(scope)
     if scope.unrequired:
         columns = _several([visible(column) for column in scope.unrequired])
         said.append(f"No requirement is about {columns}: the release may disclose any value of it.")
@@ -112,6 +136,56 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
     if scope.suppressed:
         columns = _several([visible(column) for column in scope.suppressed])
         said.append(f"Nothing is published of {columns}: everybody has *.")
+    said += _households(scope.shared)
+    return said if claimed else [*said, OTHER_RELEASES]
+
+
+def _households(columns: Sequence[str]) -> list[str]:
+    """Say who has a value in common with a few others, and what is not judged of them."""
+    if not columns:
+        return []
+    names = [visible(name) if name else "a column that is not published" for name in columns]
+    return [
+        f"People who share {listing(names, 'or', most=_MOST)}: most of its values are those of two "
+        "to nine rows. They are judged one by one, and somebody may know that they have the same "
+        "value, or what one of them has. Links (m) stand for “if one of these has it, so has "
+        "this person”, and not for “all of them have the same”."
+    ]
+
+
+def _of_names(scope: Scope) -> list[str]:
+    """Say what requirements name and nobody has, and what lies beside the values that they name."""
+    said = [
+        f"Nobody has {named(name)}: a requirement on it asks nothing of this table."
+        for name in scope.idle[:_MOST]
+    ]
+    if more := len(scope.idle) - _MOST:
+        said += [f"The same holds of {some(more, 'other secret', 'others')}."] if more > 0 else []
+    lacking = [(text, near) for text, near in scope.absent if near or text not in scope.idle]
+    if lacking:
+        each = [f"'{visible(text)}'" for text, _ in lacking]
+        hints = [f"'{visible(near)}' for '{visible(text)}'" for text, near in lacking if near]
+        mean = f" Did you mean {listing(hints, most=_MOST)}?" if hints else ""
+        said.append(f"Requirements name what nobody in the table has: {_several(each)}.{mean}")
+    if scope.begin_alike:
+        pairs = [f"'{visible(v)}' begins like '{visible(m)}'" for v, m in scope.begin_alike]
+        one = len(pairs) == 1
+        said.append(
+            f"{_several(pairs)} and {'is' if one else 'are'} not in the secret; "
+            f'"{visible(scope.begin_alike[0][1])}*" stands for every value that begins so.'
+        )
+    if scope.no_numbers:
+        values = _several([f"'{visible(value)}'" for value in scope.no_numbers])
+        said.append(f"In no range, since they are no numbers or dates: {values}.")
+    for column, end, value, groups, people in scope.extremes:
+        of = f" {visible(column)}" if column else ""
+        bound = f"at {'most' if end == 'lowest' else 'least'} {visible(value)}"
+        said.append(
+            f"Near values are hidden, and not that they are all {_ENDS[end]}: in "
+            f"{some(groups, 'group', 'groups')} ({some(people, 'person', 'people')}) everybody's"
+            f"{of or ' value'} is {bound}, in the {end} tenth of the table. Ranges can be secrets, "
+            "too: see any_of."
+        )
     return said
 
 
@@ -136,7 +210,7 @@ def sight(scope: Scope) -> list[str]:
         apart = _columns(scope.shuffled, "and")
         said.append(
             f"Within each group {apart} {'is' if len(scope.shuffled) == 1 else 'are'} shuffled, "
-            "by the publisher's word: a table does not show it."
+            "by the publisher's word: values do not show it."
         )
     return said
 

@@ -5,7 +5,7 @@ A row of numbers is one thing throughout: texts are numbered in their order, a m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -22,8 +22,6 @@ Ints: TypeAlias = NDArray[Any]  # whole numbers
 # Numbers below this many times their amount are marked in a table, and not sorted.
 _ROOM = 8
 _MOST = 1 << 62
-# Floats nearer to each other than this are settled exactly.
-NEAR = 1e-9
 
 
 class Column(NamedTuple):
@@ -267,15 +265,19 @@ def _ranked(numbers: Ints) -> tuple[Ints, int]:
     return ranks, len(known)
 
 
-def highest(
-    heights: NDArray[np.float64], key_of: Callable[[int], Any], exact: Callable[[Any], Fraction]
-) -> tuple[Fraction, int]:
-    """The highest, and the first that is as high: floats rank, `exact` of `key_of` each decides."""
-    top = float(heights.max())
-    known: dict[Any, tuple[Fraction, int]] = {}
-    for at in np.flatnonzero(heights >= top - NEAR * max(1.0, abs(top))).tolist():
-        key = key_of(at)
-        if key not in known:
-            known[key] = exact(key), -at
-    height, at = max(known.values())
-    return height, -at
+def highest(above: Ints, below: Ints) -> tuple[Fraction, int]:
+    """The highest ratio of whole numbers from 0, and the first row that is as high."""
+    rows = (
+        distinct(above, below)[0] if above.dtype == below.dtype == np.int64 else range(len(above))
+    )
+    top, bottom, at = 0, 1, len(above)
+    for row in rows:
+        one, other = int(above[row]), int(below[row])
+        if (gap := one * bottom - top * other) > 0 or (gap == 0 and row < at):
+            top, bottom, at = one, other, int(row)
+    return Fraction(top, bottom), at
+
+
+def wide(numbers: Ints, most: int) -> Ints:
+    """The same whole numbers, of which something as large as `most` can be made without a wrap."""
+    return numbers.astype(np.int64 if most < _MOST else object)

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.counts import NEAR, Group, Held, highest
+from foreknow.verifier.counts import Group, Held, highest
 
 # Of people in a group, for which whole numbers decide; more would take for ever.
 _MOST = 10**5
+# Floats nearer to each other than this are settled exactly.
+_NEAR = 1e-9
 
 
 def gauge_l_diversity(held: Held, table: Any) -> tuple[Fraction | None, Group, bool]:
@@ -34,8 +36,9 @@ def gauge_l_diversity(held: Held, table: Any) -> tuple[Fraction | None, Group, b
         return Fraction(int(held.kinds[at])), held.group(at), bool(held.kinds[at] >= least)
     shares = held.shares()
     numbers = np.exp(held.total(-shares * np.log(shares)))
+    # Logarithms are no whole numbers: floats rank, and what may be least is settled exactly.
     # Numbers are rounded down to millionths, in which some are equal that are not.
-    near = np.flatnonzero(numbers <= numbers.min() * (1 + NEAR) + 2e-6).tolist()
+    near = np.flatnonzero(numbers <= numbers.min() * (1 + _NEAR) + 2e-6).tolist()
     shapes: dict[tuple[int, ...], int] = {}
     for at in near:
         shapes.setdefault(held.shape(at), at)
@@ -51,24 +54,23 @@ def _recursive(held: Held, l: Fraction, c: Fraction) -> tuple[Fraction | None, G
     top, rest = held.top(1), held.people - held.top(min(int(l), 1 + len(held.names)) - 1)
     if not rest.all():
         return None, held.group(int(np.argmin(rest))), False
-    worst, at = highest(
-        top / rest, lambda at: (int(top[at]), int(rest[at])), lambda pair: Fraction(*pair)
-    )
+    worst, at = highest(top, rest)
     return worst, held.group(at), worst < c
 
 
-def gauge_alpha_k(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
-    """The largest share of a value in a group; and whether all groups are large enough."""
+def gauge_alpha_k(
+    held: Held, table: Any, alike: Held | None = None
+) -> tuple[Fraction, Group, bool]:
+    """The largest share of a value in a group; and whether all who look `alike` are enough."""
     if not isinstance(table, Mapping) or set(table) != {"alpha", "k"}:
         raise CertificateError(f"alpha_k must be a table of alpha and k, not {table!r}")
     alpha, k = number_of(table["alpha"]), number_of(table["k"])
     if not 0 < alpha <= 1 or k < 1 or k.denominator > 1:
         raise CertificateError(f"alpha_k cannot be {dict(table)}")
     top, people = held.top(1), held.people
-    worst, at = highest(
-        top / people, lambda at: (int(top[at]), int(people[at])), lambda pair: Fraction(*pair)
-    )
-    return worst, held.group(at), worst <= alpha and bool(people.min() >= k)
+    worst, at = highest(top, people)
+    least = (held if alike is None else alike).people.min()
+    return worst, held.group(at), worst <= alpha and bool(least >= k)
 
 
 def number_of(given: Any) -> Fraction:

@@ -1,22 +1,27 @@
 """The verifier's own Theorem 2 of the skyline paper, in whole numbers, for all three semantics.
 
 A ratio is a pair (above, below) of whole numbers, not reduced: reducing costs more than comparing.
+Cells of a million people are few once equal ones are taken together, so each is gone through.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from foreknow.verifier.counts import NEAR, Group, Held, Ints, distinct
+from foreknow.verifier.counts import Group, Held, Ints, distinct
 
 Ratio: TypeAlias = tuple[int, int]
-Floats: TypeAlias = NDArray[np.float64]
+
+# Chances of implications are ranked as floats: fractions of all buckets take 600 times as long.
+# What is nearer to the least than this is settled exactly.
+_NEAR = 1e-9
 
 
 class Cell(NamedTuple):
@@ -26,104 +31,135 @@ class Cell(NamedTuple):
     holders: int  # occurrences of the value; never 0
     others: tuple[int, ...]  # of the l most frequent other values; or their sum, if that decides
 
+    @classmethod
+    def of(cls, row: Sequence[int]) -> Cell:
+        """One of its numbers."""
+        return cls(row[0], row[1], tuple(row[2:]))
+
 
 def worst_facts(
     held: Held, about: Collection[str], semantics: str, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
     """The value, the group and the probability at which the adversary is surest."""
-    cells, found = _cells(held, about, semantics, l), None
-    if not len(cells.group):
-        return None, None, Fraction(0)
-    for code, at in _near_worst(cells, semantics, k, m):
-        exact: dict[Cell, int] = {}
-        for cell in at.tolist():
-            exact.setdefault(cells.exact(cell), int(cells.group[cell]))
-        ratio, where = _facts(tuple(exact), semantics, k, m)
-        if found is None or _less(ratio, found[2]):
-            found = code, exact[where], ratio
-            if not ratio[0]:  # nobody can be surer, and values come in order
+    law, cells = Law.of(semantics, k, m), Cells.of(held, about, semantics, l)
+    worst: tuple[Ratio, int, Target] | None = None
+    for value, front in cells.front():
+        odds, target = law.least(front)
+        if worst is None or _less(odds, worst[0]):
+            worst = odds, value, target
+            if not odds[0]:  # nobody can be surer, and values come in order
                 break
-    assert found is not None
-    code, place, (above, below) = found
-    return held.names[code], held.group(place), Fraction(below, above + below)
+    if worst is None:
+        return None, None, Fraction(0)
+    (above, below), value, target = worst
+    return held.names[value], held.group(cells.first(value, target)), Fraction(below, above + below)
+
+
+class Target(NamedTuple):
+    """Odds against a target, by cell, and the least of them."""
+
+    odds: Callable[[Cell], Ratio]
+    least: Ratio
 
 
 class Cells(NamedTuple):
-    """Distinct cells of all values, by value, and each in the first group that has it."""
+    """Distinct cells, by value; each in the first group that has it."""
 
     value: Ints
     group: Ints
-    people: Ints
-    holders: Ints
-    others: Ints  # how many have one of the l most frequent other values
-    tops: Ints  # for sets: (l, cells), how many have each
+    rows: Ints  # of each cell: people, holders, others
 
-    def exact(self, at: int) -> Cell:
-        """One of them in whole numbers of Python."""
-        tops = tuple(int(n) for n in self.tops[:, at] if n)
-        others = tops if len(self.tops) else (int(self.others[at]),)
-        return Cell(int(self.people[at]), int(self.holders[at]), others)
+    @classmethod
+    def of(cls, held: Held, about: Collection[str], semantics: str, l: int) -> Cells:
+        """A value that is among the l + 1 most frequent of a group is none of its own others."""
+        wanted = np.array([name in about for name in held.names], bool)[held.codes]
+        group, holders = held.of_group, held.counts
+        l = min(l, int(held.kinds.max(initial=0)))
+        if semantics == "set":  # of those from its own place on, it is the next that counts
+            ranks = [held.ranked(place)[group] for place in range(l + 1)]
+            others = [np.where(holders >= own, after, own) for own, after in pairwise(ranks)]
+        else:
+            among = holders >= held.ranked(l)[group]
+            others = [np.where(among, held.top(l + 1)[group] - holders, held.top(l)[group])]
+        columns = [row[wanted] for row in (held.codes, held.people[group], holders, *others)]
+        first = distinct(*columns)[0]
+        value, *rows = (column[first] for column in columns)
+        return cls(value, group[wanted][first], np.stack(rows, 1))
 
+    def front(self) -> Iterator[tuple[int, list[Cell]]]:
+        """By value the cells than which no other is worse in all respects.
 
-def _cells(held: Held, about: Collection[str], semantics: str, l: int) -> Cells:
-    """A value that is among the l + 1 most frequent of a group is none of its own others."""
-    wanted = np.array([name in about for name in held.names], bool)[held.codes]
-    group, holders = held.of_group, held.counts
-    l = min(l, int(held.kinds.max(initial=0)))
-    among = holders >= held.ranked(l)[group]
-    others = np.where(among, held.top(l + 1)[group] - holders, held.top(l)[group])
-    tops = np.zeros((l if semantics == "set" else 0, len(holders)), np.int64)
-    for i in range(len(tops)):  # of those from its own place on, it is the next that counts
-        ith, after = held.ranked(i)[group], held.ranked(i + 1)[group]
-        tops[i] = np.where(holders >= ith, after, ith)
-    rows = [held.codes, held.people[group], holders, others, *tops]
-    rows, group = [row[wanted] for row in rows], group[wanted]
-    first, _ = distinct(*rows)
-    value, people, holders, others, *each = (row[first] for row in rows)
-    kept = np.array(each, np.int64).reshape(len(tops), len(first))
-    return Cells(value, group[first], people, holders, others, kept)
+        Fewer people, more holders and more others never make the odds better, of a target as of
+        relatives; so the others may be left out.
+        """
+        worse = self.rows * np.array([-1] + [1] * (self.rows.shape[1] - 1))
+        left = np.lexsort((*(-worse.T[::-1]), -worse[:, 1], self.value))
+        kept = [left[:0]]
+        while len(left):  # nothing is above the first cell that is left of a value
+            new = np.diff(self.value[left], prepend=-1) > 0
+            kept.append(left[new])
+            over = worse[kept[-1]][np.cumsum(new) - 1]
+            left = left[(worse[left] > over).any(axis=1)]
+        cells = np.concatenate(kept)
+        cells = cells[np.argsort(self.value[cells], kind="stable")]
+        pairs = zip(self.value[cells].tolist(), self.rows[cells].tolist(), strict=True)
+        for value, some in groupby(pairs, itemgetter(0)):
+            yield value, [Cell.of(row) for _, row in some]
 
-
-def _near_worst(cells: Cells, semantics: str, k: int, m: int) -> Iterator[tuple[int, Ints]]:
-    """Values that may be worst, in order; of each the cells that may make them so, by group."""
-    against, nobody = _ROUGH[semantics]
-    target = {known: against(cells, known) for known in {0, k}}
-    none = np.zeros(len(cells.value))
-    family = {known: nobody(cells, known, m) if m else none for known in {0, k, k + 1}}
-    kinds = [target[k] + family[k + 1], target[0], target[k], family[k], family[0]]
-    starts = np.flatnonzero(np.diff(cells.value, prepend=-1))
-    least = [np.minimum.reduceat(kind, starts) for kind in kinds]
-    together, alone, with_known, helped, free = least
-    worst = np.minimum(together, np.minimum(alone + helped, with_known + free))
-    ends = [*starts[1:].tolist(), len(cells.value)]
-    for at in np.flatnonzero(worst <= up_to(worst.min())).tolist():
-        own = slice(int(starts[at]), ends[at])
-        pairs = zip(kinds[: 5 if m else 3], least, strict=False)
-        near = [kind[own] <= up_to(low[at]) for kind, low in pairs]
-        places = own.start + np.flatnonzero(np.any(near, axis=0))
-        yield int(cells.value[own.start]), places[np.argsort(cells.group[places], kind="stable")]
-
-
-def up_to(low: np.float64) -> np.float64:
-    """What may be as low as a logarithm, which is a float."""
-    return low + NEAR * max(1.0, abs(low)) if np.isfinite(low) else low
+    def first(self, value: int, target: Target) -> int:
+        """The first group in which the odds against a target are the least."""
+        own = np.flatnonzero(self.value == value)
+        own = own[np.argsort(self.group[own], kind="stable")]
+        rows = zip(self.group[own].tolist(), self.rows[own].tolist(), strict=True)
+        least: Iterator[int] = (
+            at for at, row in rows if not _less(target.least, target.odds(Cell.of(row)))
+        )
+        return next(least)
 
 
-@lru_cache
-def _facts(cells: tuple[Cell, ...], semantics: str, k: int, m: int) -> tuple[Ratio, Cell]:
-    """Least odds against: target with k people and m relatives, together or in three groups."""
-    against, none_of = _LAWS[semantics]
+class Law(NamedTuple):
+    """Theorem 2 for some amounts: odds against a target, and that no relative has the value."""
 
-    @cache
-    def nobody(people: int, holders: int, known: int) -> Ratio:
-        return none_of(people, holders, known, m) if m else (1, 1)
+    against: Callable[[Cell, int], Ratio]
+    none_of: Callable[[int, int, int], Ratio]
+    k: int
+    m: int
 
-    together = _least((_times(against(c, k), nobody(c.people, c.holders, k + 1)), c) for c in cells)
-    alone, apart = _least((against(c, 0), c) for c in cells)
-    with_known, near = _least((against(c, k), c) for c in cells)
-    helped, _ = _least((nobody(c.people, c.holders, k), c) for c in cells)
-    free, _ = _least((nobody(c.people, c.holders, 0), c) for c in cells)
-    return _least([together, (_times(alone, helped), apart), (_times(with_known, free), near)])
+    @classmethod
+    def of(cls, semantics: str, k: int, m: int) -> Law:
+        """The law of a semantics."""
+        against, none_of = _LAWS[semantics]
+        return cls(
+            against, cache(lambda people, holders, known: none_of(people, holders, known, m)), k, m
+        )
+
+    def least(self, cells: Sequence[Cell]) -> tuple[Ratio, Target]:
+        """Least odds against one value, with k people known and m relatives.
+
+        The relatives are of the target's group or all of another, and so are the people known.
+        """
+        k = self.k
+        known = self._target(cells, lambda cell: self.against(cell, k))
+        if not self.m:
+            return known.least, known
+        together = self._target(
+            cells, lambda cell: _times(self.against(cell, k), self._family(cell, k + 1))
+        )
+        alone = self._target(cells, lambda cell: self.against(cell, 0))
+        helped, free = (_least(self._family(cell, n) for cell in cells) for n in (k, 0))
+        options = [
+            (together.least, together),
+            (_times(alone.least, helped), alone),
+            (_times(known.least, free), known),
+        ]
+        least = _least(odds for odds, _ in options)
+        return next(option for option in options if option[0] == least)
+
+    def _target(self, cells: Sequence[Cell], odds: Callable[[Cell], Ratio]) -> Target:
+        return Target(odds, _least(map(odds, cells)))
+
+    def _family(self, cell: Cell, known: int) -> Ratio:
+        return self.none_of(cell.people, cell.holders, known)
 
 
 def odds_single(cell: Cell, known: int) -> Ratio:
@@ -175,65 +211,6 @@ _LAWS: dict[str, tuple[Callable[[Cell, int], Ratio], Callable[[int, int, int, in
 }
 
 
-# ---- the same as logarithms, in floats, of all cells at once ----------------------------------
-
-
-def _log(above: Any, below: Any) -> Floats:
-    """Logarithm of a ratio; that of 0 is exact."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.maximum(above, 0) / below))
-
-
-def _log_but(some: Any, of: Any) -> Floats:
-    """Logarithm of the share that is left of some when others are taken away, however few."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log1p(-np.minimum(some / of, 1)))
-
-
-def rough_single(cells: Cells, known: int) -> Floats:
-    """Logarithm of `odds_single`."""
-    return _log(cells.people - cells.holders - cells.others - known, cells.holders)
-
-
-def _rough_set(cells: Cells, known: int) -> Floats:
-    against = _log(cells.people - cells.holders - known, cells.holders)
-    for top in cells.tops:
-        against += _log_but(top, cells.people)
-    return against
-
-
-def _rough_multiset(cells: Cells, known: int) -> Floats:
-    left = np.maximum(cells.people - known, 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        missed = cells.holders * _log_but(1, left)
-        others = np.where(cells.others > 0, cells.others * _log_but(1, cells.people), 0)
-        odds = missed - np.log(-np.expm1(missed)) + others
-    return np.where(left <= 1, -np.inf, odds)
-
-
-def rough_relatives(cells: Cells, known: int, m: int) -> Floats:
-    """Logarithm of `no_relative`; of people and holders once, of which there are far fewer."""
-    first, inverse = distinct(cells.people, cells.holders)
-    people, holders = cells.people[first], cells.holders[first]
-    nobody = np.zeros(len(first))
-    for i in range(min(m, int((people - holders).max()) + 1)):
-        left = np.maximum(people - known - i, 1)
-        nobody += _log_but(holders, left)
-    return nobody[inverse]
-
-
-def _rough_relatives_of_many(cells: Cells, known: int, m: int) -> Floats:
-    left = np.maximum(cells.people - known, 1)
-    return cells.holders * _log_but(m, left)
-
-
-_ROUGH: dict[str, tuple[Callable[..., Floats], Callable[..., Floats]]] = {
-    "single": (rough_single, rough_relatives),
-    "set": (_rough_set, rough_relatives),
-    "multiset": (_rough_multiset, _rough_relatives_of_many),
-}
-
-
 def _times(one: Ratio, other: Ratio) -> Ratio:
     return one[0] * other[0], one[1] * other[1]
 
@@ -242,13 +219,13 @@ def _less(one: Ratio, other: Ratio) -> bool:
     return one[0] * other[1] < other[0] * one[1]
 
 
-def _least(options: Iterable[tuple[Ratio, Cell]]) -> tuple[Ratio, Cell]:
-    """The least ratio and its cell; the first of equal ones."""
-    rest = iter(options)
+def _least(ratios: Iterable[Ratio]) -> Ratio:
+    """The least of some; the first of equal ones."""
+    rest = iter(ratios)
     best = next(rest)
-    for option in rest:
-        if _less(option[0], best[0]):
-            best = option
+    for ratio in rest:
+        if _less(ratio, best):
+            best = ratio
     return best
 
 
@@ -272,7 +249,7 @@ def worst_implications(
     cells, cell = distinct(shape[group], held.counts[about])
     of, holders = shape[group][cells], held.counts[about][cells]
     rough = _least_odds(_Buckets(counts[:, of]), holders, [float(x) for x in others])
-    near = np.flatnonzero(rough <= rough.min() + NEAR * max(1.0, rough.min()))
+    near = np.flatnonzero(rough <= rough.min() + _NEAR * max(1.0, rough.min()))
     odds = _least_odds(_Buckets(_exact(counts[:, of[near]])), _exact(holders[near]), others)
     least = min(odds.tolist())
     places = np.isin(cell, near[[ratio == least for ratio in odds]])
@@ -288,7 +265,7 @@ def _others(counts: Ints, k: int) -> list[Fraction]:
     least = [Fraction(1)]
     for atoms in range(1, k + 1):
         chances = rough.chance(0, atoms, atoms)
-        near = np.flatnonzero(chances <= chances.min() + NEAR)
+        near = np.flatnonzero(chances <= chances.min() + _NEAR)
         exact = _Buckets(_exact(counts[:, near])).chance(0, atoms, atoms)
         least.append(Fraction(min(exact.tolist())))
     for atoms in range(1, k + 1):

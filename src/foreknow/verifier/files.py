@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.engine import CsvFile, Stamp, literal, read_parquet
+from foreknow.engine import CsvFile, Stamp, literal, read_parquet, refuse_huge
 from foreknow.errors import CertificateError, DataError
 from foreknow.verifier.counts import Column, Ints
 
@@ -53,6 +53,7 @@ def open_written(connection: Any, table: Any, file: File | None) -> tuple[list[s
     if isinstance(file, CsvFile):
         return file.header, file.relation(connection)
     if paths := paths_of(table):
+        refuse_huge(paths)
         rows = _columns_of(connection, paths[0])
         header = [name for name, *_ in rows]
         if any(kind == "INT96" for _, kind, *_ in rows):  # DuckDB cuts its nanoseconds off

@@ -5,87 +5,62 @@ It shares nothing with the criteria that a search asks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.counts import NEAR, Bag, Group, Held, distinct, highest
+from foreknow.verifier.counts import Group, Held, Ints, distinct, highest, wide
 from foreknow.verifier.diversity import number_of
-
-Floats = NDArray[np.float64]
 
 
 def gauge_t_closeness(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     """The group whose values are farthest from those of all, by the work of moving them."""
     _require(table, "t_closeness", {"t"}, {"t", "distance", "order", "tree"})
     most, distance = number_of(table["t"]), table.get("distance", "equal")
-    everybody = dict(zip(held.names, held.everybody.tolist(), strict=True))
-    order, branches, heights = None, None, _apart(held)
     if distance == "ordered" and "tree" not in table:
         order = _order(held.names, table.get("order"))
-        heights = _along(held, order)
+        work, steps = _along(held, order), max(1, len(order) - 1)
     elif distance == "hierarchical" and "order" not in table:
-        branches = _branches(held.names, table.get("tree"))
-        heights = _through(held, *branches)
-    elif distance != "equal" or "order" in table or "tree" in table:
+        above, steps = _branches(held.names, table.get("tree"))
+        work = _through(held, above, steps)
+    elif distance == "equal" and "order" not in table and "tree" not in table:
+        work, steps = _apart(held), 1
+    else:
         raise CertificateError(f"t_closeness cannot be {dict(table)}")
-
-    def far(bag: Bag) -> Fraction:
-        own, total = sum(bag.values()), sum(everybody.values())
-        gaps = {v: bag.get(v, 0) * total - n * own for v, n in everybody.items()}
-        if branches is not None:
-            return Fraction(_carried(gaps, *branches), own * total * branches[1])
-        if order is None:
-            return Fraction(sum(map(abs, gaps.values())), 2 * own * total)
-        moved = carried = 0
-        for value in order:
-            carried += gaps[value]
-            moved += abs(carried)
-        return Fraction(moved, own * total * max(1, len(order) - 1))
-
-    worst, group = _farthest(held, heights, far)
-    return worst, group, worst <= most
+    worst, at = highest(work, held.people)
+    worst /= int(held.everybody.sum()) * steps
+    return worst, held.group(at), worst <= most
 
 
 def gauge_beta_likeness(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     """The group in which a value is most above its share of all."""
     _require(table, "beta_likeness", {"beta"}, {"beta", "enhanced"})
-    beta, everybody = number_of(table["beta"]), held.everybody
-    total = int(everybody.sum())
-    gains = held.shares() * total / everybody[held.codes] - 1
-
-    def gain(bag: Bag) -> Fraction:
-        own = sum(bag.values())
-        all_of = [Fraction(n * total, own * int(everybody[place[v]])) - 1 for v, n in bag.items()]
-        return max(Fraction(0), *all_of)
-
-    place = {name: code for code, name in enumerate(held.names)}
-    worst, group = _farthest(held, np.maximum(held.most(gains), 0), gain)
+    beta, total = number_of(table["beta"]), int(held.everybody.sum())
+    share, of_all = _shares(held)
+    times, at = highest(share, of_all)
+    # Where no group has more of a value than all, none is worse than the first one.
+    worst, group = (times - 1, int(held.of_group[at])) if times > 1 else (Fraction(0), 0)
     keeps = worst <= beta
     if table.get("enhanced", False) and keeps:
         keeps = all(
-            gain <= 0 or _exceeds(Fraction(total, int(everybody[code])), gain)
-            for code, gain in _tops(held, gains, total)
+            share <= of_all or _exceeds(1 / of_all, share / of_all - 1)
+            for share, of_all in _tops(held, total)
         )
-    return worst, group, keeps
+    return worst, held.group(group), keeps
 
 
-def _tops(held: Held, gains: Floats, total: int) -> Iterator[tuple[int, Fraction]]:
-    """The highest gain of each value."""
-    tops = np.full(len(held.names), -1.0)
-    np.maximum.at(tops, held.codes, gains)
-    near = np.flatnonzero(gains >= (tops - NEAR * np.maximum(1, tops))[held.codes])
+def _tops(held: Held, total: int) -> Iterator[tuple[Fraction, Fraction]]:
+    """Of each value, the highest part of a group that has it; and the part of all."""
     people = held.people[held.of_group]
-    first, _ = distinct(held.codes[near], held.counts[near], people[near])
-    for code, some in groupby(near[first].tolist(), key=lambda cell: int(held.codes[cell])):
-        share = max(Fraction(int(held.counts[cell]), int(people[cell])) for cell in some)
-        yield code, share * total / int(held.everybody[code]) - 1
+    cells, _ = distinct(held.codes, held.counts, people)
+    for code, some in groupby(cells.tolist(), key=lambda cell: int(held.codes[cell])):
+        own = list(some)
+        yield highest(held.counts[own], people[own])[0], Fraction(int(held.everybody[code]), total)
 
 
 def gauge_delta_disclosure(held: Held, table: Any) -> tuple[Fraction | None, Group, bool]:
@@ -95,19 +70,19 @@ def gauge_delta_disclosure(held: Held, table: Any) -> tuple[Fraction | None, Gro
     lacks = held.kinds < len(held.names)
     if lacks.any():
         return None, held.group(int(np.argmax(lacks))), False
-    everybody = dict(zip(held.names, held.everybody.tolist(), strict=True))
-    total = sum(everybody.values())
-
-    def differs(bag: Bag) -> Fraction:
-        own = sum(bag.values())
-        times = [Fraction(n * total, own * everybody[v]) for v, n in bag.items()]
-        return max(*times, *(1 / x for x in times))
-
-    times = held.shares() * total / held.everybody[held.codes]
-    worst, group = _farthest(held, held.most(np.maximum(times, 1 / times)), differs)
+    share, of_all = _shares(held)
+    worst, at = highest(np.maximum(share, of_all), np.minimum(share, of_all))
+    group = held.group(int(held.of_group[at]))
     if not 0 < delta <= 500:
         return worst, group, False
     return worst, group, worst == 1 or not _exceeds(worst, delta)
+
+
+def _shares(held: Held) -> tuple[Ints, Ints]:
+    """By cell, the part of its group that has the value, and of all, times the people of both."""
+    total = int(held.everybody.sum())
+    own, all_of = wide(held.counts, total**2), wide(held.everybody, total**2)
+    return own * total, all_of[held.codes] * held.people[held.of_group]
 
 
 def _require(table: Any, key: str, least: set[str], most: set[str]) -> None:
@@ -115,78 +90,71 @@ def _require(table: Any, key: str, least: set[str], most: set[str]) -> None:
         raise CertificateError(f"{key} must be a table of {', '.join(sorted(most))}, not {table!r}")
 
 
-def _farthest(
-    held: Held, heights: Floats, far: Callable[[Bag], Fraction]
-) -> tuple[Fraction, Group]:
-    """The first group that is farthest."""
-    worst, at = highest(
-        heights, lambda at: tuple(held.bag(at).items()), lambda items: far(dict(items))
-    )
-    return worst, held.group(at)
+# ---- how far groups are: work, times the people of the group and of all ------------------------
 
 
-# ---- how far groups are, in floats, all at once ------------------------------------------------
-
-
-def _among(held: Held) -> Floats:
-    """The part of all people that has each value."""
-    return np.asarray(held.everybody / held.everybody.sum())
-
-
-def _apart(held: Held) -> Floats:
+def _apart(held: Held) -> Ints:
     """What a group has more of than all people."""
-    more = np.maximum(held.shares() - _among(held)[held.codes], 0)
-    return np.asarray(held.total(more))
+    own, of_all = _shares(held)
+    return np.asarray(held.total(np.maximum(own - of_all, 0)))
 
 
-def _along(held: Held, order: Sequence[str]) -> Floats:
+def _along(held: Held, order: Sequence[str]) -> Ints:
     """Work along a line; the part of all below passes a group's once between two of its values."""
-    place = {name: at for at, name in enumerate(order)}
+    place, n, total = (
+        {name: at for at, name in enumerate(order)},
+        len(order),
+        int(held.everybody.sum()),
+    )
     at = np.array([place[name] for name in held.names], np.int64)
-    among = np.empty(len(at))
-    among[at] = _among(held)
-    below = np.cumsum(among)
-    sums = np.concatenate([[0.0], np.cumsum(below)])
-    lain = Held(held.labels, list(order), held.of_group, at[held.codes], held.counts)
-    counts, starts = np.cumsum(lain.counts), lain.starts
-    before = counts[starts[:-1]] - lain.counts[starts[:-1]]
-    part = (counts - before[lain.of_group]) / lain.people[lain.of_group]
-    first, after = lain.codes, np.append(lain.codes[1:], len(at))
-    after[starts[1:] - 1] = len(at)
-    turn = np.clip(np.searchsorted(below, part), first, after)
-    work = part * (2 * turn - first - after) - 2 * sums[turn] + sums[first] + sums[after]
-    nobody = sums[lain.codes[starts[:-1]]]  # where the group has nobody yet
-    return np.asarray((lain.total(work) + nobody) / max(1, len(at) - 1))
+    among = np.empty(n, np.int64)
+    among[at] = held.everybody
+    below = wide(np.cumsum(among), 4 * n * total**2)
+    sums = np.concatenate([below[:1] * 0, np.cumsum(below)])
+    line = Held(held.labels, list(order), held.of_group, at[held.codes], held.counts)
+    counts, starts = np.cumsum(line.counts), line.starts
+    before = counts[starts[:-1]] - line.counts[starts[:-1]]
+    have = (counts - before[line.of_group]) * below[-1]  # up to here, times all
+    people = line.people[line.of_group]
+    first, after = line.codes, np.append(line.codes[1:], n)
+    after[starts[1:] - 1] = n
+    # Before the turn the group has more below than all people; from it on it has not.
+    turn = np.clip(np.searchsorted(below, have // people, "right"), first, after)
+    work = have * (2 * turn - first - after)
+    work += people * (sums[first] + sums[after] - 2 * sums[turn])
+    nobody = sums[line.codes[starts[:-1]]] * line.people  # where the group has nobody yet
+    return np.asarray(line.total(work) + nobody)
 
 
-def _through(held: Held, above: Mapping[str, Sequence[str]], height: int) -> Floats:
+def _through(held: Held, above: Mapping[str, Sequence[str]], height: int) -> Ints:
     """Work through a tree: at each node what some of its children have more and others less."""
     group, codes, names = held.of_group, held.codes, held.names
-    share, among = held.shares(), _among(held)
+    total, people = int(held.everybody.sum()), held.people
+    share = wide(held.counts, 4 * height * total**2) * total
+    among = held.everybody.astype(share.dtype)
     nodes = {name: name for name in names}
-    work = np.zeros(len(held))
+    work = np.zeros(len(held), share.dtype)
     for level in range(height):
         parents = {nodes[name]: above[name][level] for name in nodes}
         known = sorted(set(parents.values()))
         place = {name: at for at, name in enumerate(known)}
         parent = np.array([place[parents[name]] for name in names], np.int64)
-        amount = np.zeros(len(known))
+        amount = np.zeros(len(known), share.dtype)
         np.add.at(amount, parent, among)
         first, into = distinct(group, parent[codes])
-        sums = np.zeros((3, len(first)))
-        extra = share - among[codes]
-        for row, of in zip(sums, (share, np.maximum(extra, 0), among[codes]), strict=True):
+        sums = np.zeros((4, len(first)), share.dtype)
+        of_all = among[codes] * people[group]
+        extra = share - of_all
+        each = share, np.maximum(extra, 0), np.maximum(-extra, 0), of_all
+        for row, of in zip(sums, each, strict=True):
             np.add.at(row, into, of)
-        # Those of its children that the group does not have lack all that they should have.
-        lack = np.minimum(extra, 0)
-        own = np.zeros(len(first))
-        np.add.at(own, into, -lack)
         group, codes, share = group[first], parent[codes][first], sums[0]
-        own += amount[codes] - sums[2]
-        np.add.at(work, group, (level + 1) * np.minimum(sums[1], own))
+        # Those of its children that the group does not have lack all that they should have.
+        lack = sums[2] + amount[codes] * people[group] - sums[3]
+        np.add.at(work, group, (level + 1) * np.minimum(sums[1], lack))
         nodes = {name: above[name][level] for name in nodes}
         names, among = known, amount
-    return work / height
+    return work
 
 
 def _order(values: Sequence[str], given: Any) -> list[str]:
@@ -223,26 +191,6 @@ def _branches(values: Sequence[str], tree: Any) -> tuple[dict[str, list[str]], i
     if missing:
         raise CertificateError(f"the tree of t_closeness does not list {missing[0]!r}")
     return above, len(tree[0]) - 1 + (len(above[str(tree[0][0])]) == len(tree[0]))
-
-
-def _carried(gaps: Mapping[str, int], above: Mapping[str, Sequence[str]], height: int) -> int:
-    """What is carried within each node, bottom up: all that can be, before the rest goes higher."""
-    open_: dict[str, int] = dict(gaps)  # what is left at each node of a level
-    upward: dict[str, str] = {value: value for value in gaps}
-    work = 0
-    for level in range(height):
-        into: dict[str, list[int]] = {}
-        for value, at in upward.items():
-            parent = above[value][level]
-            if at in open_:
-                into.setdefault(parent, []).append(open_.pop(at))
-            upward[value] = parent
-        for parent, extras in into.items():
-            surplus = sum(extra for extra in extras if extra > 0)
-            lack = -sum(extra for extra in extras if extra < 0)
-            work += (level + 1) * min(surplus, lack)
-            open_[parent] = surplus - lack
-    return work
 
 
 def _exceeds(number: Fraction, limit: Fraction) -> bool:

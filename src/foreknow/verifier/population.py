@@ -1,6 +1,7 @@
 """K-map and delta-presence, written out: everybody of a population is put into every group.
 
-A label is read as it says. It shares nothing with the criteria that a search asks.
+A label is read as it says, in every way that it can be read; two that differ are refused, unless a
+certificate says that it is a value. It shares nothing with the criteria that a search asks.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import hashlib
 import json
 import re
 from calendar import monthrange
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -23,7 +24,7 @@ from foreknow.verifier.diversity import number_of
 
 # Distinct people, by some columns in order, and how many are alike.
 People = Sequence[tuple[Any, ...]]
-_BEYOND = {"population", "digest", "trees", "orders"}
+_BEYOND = {"population", "digest", "trees", "orders", "exact"}
 
 
 class Everybody(NamedTuple):
@@ -31,6 +32,7 @@ class Everybody(NamedTuple):
 
     columns: Sequence[str]
     people: People
+    exact: bool = False  # whether it is compared with values of people, and not with labels
 
     @property
     def digest(self) -> str:
@@ -62,12 +64,6 @@ def gauge_delta_presence(
     if not 0 <= low <= high <= 1:
         raise CertificateError(f"delta_presence cannot be from {low} to {high}")
     many, outside, overlap = _placed(held, table, everybody)
-    for group, (people, _) in held.items():
-        if many[group] < people:
-            raise CertificateError(
-                f"the population has {many[group]} people in a group of {people}; it must hold "
-                "everybody of the table"
-            )
     if overlap:
         return Fraction(1), next(iter(held)), low == 0 and high == 1
     rates = {group: Fraction(people, many[group]) for group, (people, _) in held.items()}
@@ -85,138 +81,222 @@ def _require(table: Any, key: str, own: set[str]) -> None:
 def _placed(
     held: Held, table: Mapping[str, Any], everybody: Everybody
 ) -> tuple[dict[Group, int], int, bool]:
-    """How many people each group could hold, how many are in none, and whether any is in two."""
+    """How many people each group could hold, how many are in none, and whether any is in two.
+
+    A population that cannot have these people is refused: of each group, and of all that lie
+    within it, it has at least as many.
+    """
     groups = list(held)
     above: list[dict[str, int]] = []  # by column: of each value, a bit for each group it is in
     for place, column in enumerate(everybody.columns):
         labels: dict[str | None, int] = {}
         for at, group in enumerate(groups):
             labels[group[place]] = labels.get(group[place], 0) | 1 << at
-        reads = _reading(
-            (table.get("trees") or {}).get(column), (table.get("orders") or {}).get(column)
-        )
-        of: dict[Any, int] = {}
-        for value in {row[place] for row in everybody.people}:
-            of[value] = sum(bits for label, bits in labels.items() if reads(label, value))
+        own = [(table.get(key) or {}).get(column) for key in ("trees", "orders", "exact")]
+        values = _Values({row[place] for row in everybody.people}, column, *own)
+        of: dict[Any, int] = dict.fromkeys(values.texts, 0)
+        for label, bits in labels.items():
+            for value in values.equal(label) if everybody.exact else values.in_label(label):
+                of[value] |= bits
         above.append(of)
-    found = [0] * len(groups)
+    found, around = [0] * len(groups), [-1] * len(groups)
     outside, overlap = 0, False
     for *row, times in everybody.people:
-        bits = reduce(and_, (of[value] for of, value in zip(above, row, strict=True)))
+        bits = all_of = reduce(and_, (of[value] for of, value in zip(above, row, strict=True)))
         outside += times if not bits else 0
         overlap = overlap or bits.bit_count() > 1
         while bits:
             last = bits & -bits
             found[last.bit_length() - 1] += times
+            around[last.bit_length() - 1] &= all_of
             bits ^= last
+    within = [0] * len(groups)
+    for group, inside in zip(groups, around, strict=True):
+        while inside > 0:
+            last = inside & -inside
+            within[last.bit_length() - 1] += held[group][0]
+            inside ^= last
+    for group, there, inside in zip(groups, found, within, strict=True):
+        most = max(inside, held[group][0])
+        if there < most:
+            raise CertificateError(
+                f"the population is none of this table: it has {there} people in group "
+                f"{', '.join(map(str, group))}, and the table {most}"
+            )
     return dict(zip(groups, found, strict=True)), outside, overlap
 
 
-Reads = Callable[[str | None, str | None], bool]
+class _Values:
+    """The distinct values of a column, and which of them fall in a label."""
 
+    def __init__(self, texts: set[Any], column: str, tree: Any, order: Any, exact: Any) -> None:
+        if any(not 2 <= len(row) == len(tree[0]) for row in tree or ()):
+            raise CertificateError("the rows of a tree are lists of one length, from 2 on")
+        self.texts, self._column = texts, column
+        self._rows = {str(row[0]): [str(cell) for cell in row] for row in tree or ()}
+        self._order = {str(value): place for place, value in enumerate(order or ())}
+        self._nodes: dict[tuple[int, str], set[Any]] = {}
+        for text, row in self._rows.items():
+            for level, cell in enumerate(row):
+                self._nodes.setdefault((level, cell), set()).add(text)
+        self._unlisted = sorted(texts - {None, *self._rows})
+        self._known = {*self._rows, *self._order, *map(str, exact or ())}
+        self._numbers: dict[Decimal, set[Any]] = {}
+        self._moments: dict[Any, str] = {}
+        for text in texts - {None}:
+            number = _decimal(text)
+            if number is not None and not _is_code(text):
+                self._numbers.setdefault(number, set()).add(text)
+            if "-" in text:
+                try:
+                    at = datetime.fromisoformat(text).replace(tzinfo=None)
+                except ValueError:
+                    continue
+                self._moments[text] = at.isoformat(" ")
 
-def _reading(tree: Any, order: Any) -> Reads:
-    """Whether a value of a column is among what a label says."""
-    if any(not 2 <= len(row) == len(tree[0]) for row in tree or ()):
-        raise CertificateError("the rows of a tree are lists of one length, from 2 on")
-    rows = {str(row[0]): [str(cell) for cell in row] for row in tree or ()}
-    listed = {str(value): place for place, value in enumerate(order or ())}
-    nodes = {cell for row in rows.values() for cell in row[1:]} | {
-        f"{cell} (level {level})"
-        for row in rows.values()
-        for level, cell in enumerate(row)
-        if level
-    }
-    lowest: dict[str, int] = {}
-    for row in rows.values():
-        for level, cell in enumerate(row):
-            lowest[cell] = min(level, lowest.get(cell, level))
+    def equal(self, value: str | None) -> set[Any]:
+        """Those that a value equals which is published as it is, and is no label."""
+        same = {value} & self.texts
+        return same if value is None else same | self._number(value)
 
-    def reads(label: str | None, value: str | None) -> bool:
-        if label is None or value is None:
-            return _of_missing(label, value)
-        if label == value:
-            return True
-        if rows and label in rows:
-            return False
-        if not label.replace("*", "") or re.fullmatch(r"\*+( \(level [0-9]+\))?\+*", label):
-            return True
-        if label in nodes:
-            if value not in rows:
-                raise CertificateError(f"the trees of the population do not list {value!r}")
-            told = re.fullmatch(r"(.*) \(level ([0-9]+)\)", label, re.DOTALL)
-            if label in lowest:
-                return rows[value][lowest[label]] == label
-            assert told is not None
-            return rows[value][int(told[2])] == told[1]
-        parts = _unjoined(label, " | ")
-        if len(parts) > 1:
-            return any(_same(part, value) for part in parts)
+    def in_label(self, label: str | None) -> set[Any]:
+        """Those that a label means."""
+        if label is None or label in self._known:
+            return {label} & self.texts
+        node = self._of_node(label)
+        if node is not None:
+            return node
+        return self._one([{label} & self.texts, *self._ways(label)], label)
+
+    def _one(self, ways: Sequence[set[Any]], label: str) -> set[Any]:
+        found = [way for way in ways if way]
+        if any(way != found[0] for way in found):
+            raise CertificateError(
+                f"{label!r} of {self._column!r} may be one value, or a label that others of the "
+                "population fall in"
+            )
+        return found[0] if found else set()
+
+    def _of_node(self, label: str) -> set[Any] | None:
+        """The values below a node of the tree, the lowest of that name; None if it has none."""
+        told = re.fullmatch(r"(.*) [(]level ([0-9]{1,3})[)]", label, re.DOTALL)
+        levels = range(1, len(next(iter(self._rows.values()), ())))
+        names = [(level, label) for level in levels] + ([(int(told[2]), told[1])] if told else [])
+        for name in names:
+            if name in self._nodes and name[0]:
+                if self._unlisted:
+                    raise CertificateError(
+                        f"the trees of the population do not list {self._unlisted[0]!r}"
+                    )
+                return self._nodes[name] & self.texts
+        return None
+
+    def _ways(self, label: str) -> Iterator[set[Any]]:
+        if label == "missing":
+            yield {None} & self.texts
+        if re.fullmatch(r"[*]+( [(]level [0-9]+[)])?", label):
+            yield self.texts
+        yield self._number(label)
+        told = re.fullmatch(r"(.+) [(]level ([0-9]{1,3})[)]", label, re.DOTALL)
+        if told and told[1].endswith("*"):
+            yield self._beginning(told[1], int(told[2]))
+        elif told:
+            yield from self._ways(told[1])
+        for stars in range(1, len(label) - len(label.rstrip("*")) + 1):
+            yield self._beginning(label, stars)
+        bare = label.rstrip("+")
+        if bare != label and bare.endswith(("*", ")", '"', " or missing")):
+            yield self._of_node(bare) or set()
+            yield from self._ways(bare)
         if label.endswith(" or missing"):
-            return reads(label[: -len(" or missing")], value)
-        ends = _unjoined(label, " to ")
-        if len(ends) == 2:
-            return _between(ends[0], ends[1], value, listed)
-        if _same(label, value) or _in_period(label, label, value):
-            return True
-        start = label.rstrip("*")
-        if start != label:
-            return len(value) == len(label) and value[: len(start)] == start
-        return label.endswith("+") and reads(label[:-1], value)
+            rest = label[: -len(" or missing")]
+            known = self._one([{rest} & self.texts, *self._ways(rest)], label)
+            yield known | self._null(label[0] == '"')
+        yield from self._sets(label)
+        for ends in (_in_quotes(label, " to "), label.split(" to ")):
+            if ends is not None and len(ends) == 2:
+                yield from self._between(*ends)
+        yield self._in_period(label, label)
 
-    return reads
+    def _null(self, quoted: bool) -> set[Any]:
+        null = {None} & self.texts
+        return null if quoted else self._one([null, {"missing"} & self.texts], "missing")
+
+    def _number(self, label: str) -> set[Any]:
+        number = None if _is_code(label) else _decimal(label)
+        return set() if number is None else self._numbers.get(number, set())
+
+    def _beginning(self, label: str, masked: int) -> set[Any]:
+        start = label[:-masked]
+        alike = (t for t in self.texts if t is not None and len(t) == len(label))
+        return {t for t in alike if start and t[: len(start)] == start}
+
+    def _sets(self, label: str) -> Iterator[set[Any]]:
+        rest = label.removeprefix("missing | ")
+        quoted = _in_quotes(rest, " | ")
+        if quoted is not None and rest != label:
+            bare = rest.split(" | ")
+            ways = [quoted, bare if len(bare) == len(quoted) else quoted]  # quotes of the values
+            found = [own for own in ({*way} & self.texts for way in ways) if own]
+            yield from ({*own, None} & self.texts for own in found or [set()])
+            return
+        if quoted is not None:
+            yield {*quoted} & self.texts
+        parts = label.split(" | ")
+        if len(parts) == 1:
+            return
+        longer = {t for t in self.texts if t and " | " in t and t in label} - {label}
+        if longer and quoted is None:
+            self._one([{label}, longer], label)  # which is refused
+        every: set[Any] = set()
+        for part in parts:
+            if part == "missing":
+                every |= self._null(False)
+            else:
+                every |= self._one([{part} & self.texts, self._number(part)], part)
+        yield every
+
+    def _between(self, low: str, high: str) -> Iterator[set[Any]]:
+        if low in self._order and high in self._order:
+            places = self._order[low], self._order[high]
+            own = ((text, self._order.get(text, -1)) for text in self.texts)
+            yield {text for text, at in own if places[0] <= at <= places[1]}
+            return
+        first, last, strict = _decimal(low), _decimal(high.removeprefix("<")), high[:1] == "<"
+        if first is not None and last is not None:
+            own_numbers = ((t, _decimal(t)) for t in self.texts if t is not None)
+            yield {
+                text
+                for text, number in own_numbers
+                if number is not None
+                and first <= number <= last
+                and not (strict and number == last)
+            }
+        yield self._in_period(low, high)
+
+    def _in_period(self, low: str, high: str) -> set[Any]:
+        first, last = _edges(low), _edges(high)
+        if first is None or last is None:
+            return set()
+        return {text for text, at in self._moments.items() if first[0] <= at <= last[1]}
 
 
-def _of_missing(label: str | None, value: str | None) -> bool:
-    if value is not None:
-        return False
-    if label is None or label == "missing" or not label.replace("*", ""):
-        return True
-    return label.endswith(" or missing") or label.startswith(("missing | ", "* (level "))
+def _in_quotes(label: str, joint: str) -> list[str] | None:
+    """The parts of a label that are all in quotes, and may hold anything."""
+    one = r'"(?:[^"]|"")*"'
+    if not re.fullmatch(f"{one}(?:{re.escape(joint)}{one})*", label):
+        return None
+    return [part[1:-1].replace('""', '"') for part in re.findall(one, label)]
 
 
-def _unjoined(label: str, joint: str) -> list[str]:
-    """The parts of a label; those in quotes may hold anything."""
-    if label[:1] == '"':
-        found = re.split(r'(?<=")' + re.escape(joint) + r'(?=")', label)
-        if all(re.fullmatch(r'"([^"]|"")*"', part) for part in found):
-            return [part[1:-1].replace('""', '"') for part in found]
-    return label.split(joint)
+def _is_code(text: str) -> bool:
+    """Whether digits after a 0 are a code."""
+    return text.isdigit() and len(text) > 1 and text[0] == "0"
 
 
 def _decimal(text: str) -> Decimal | None:
     digits = re.fullmatch(r"[-+]?[0-9]+([.][0-9]*)?([eE][-+]?[0-9]{1,3})?", text)
     return None if digits is None else Decimal(text)
-
-
-def _same(label: str, value: str) -> bool:
-    """Whether two texts are the same, or the same number; digits after a 0 are a code."""
-    codes = [text.isdigit() and len(text) > 1 and text[0] == "0" for text in (label, value)]
-    if label == value or any(codes):
-        return label == value
-    number = _decimal(label)
-    return number is not None and number == _decimal(value)
-
-
-def _between(low: str, high: str, value: str, listed: Mapping[str, int]) -> bool:
-    if low in listed and high in listed:
-        return listed[low] <= listed.get(value, -1) <= listed[high]
-    first, last, own = _decimal(low), _decimal(high.removeprefix("<")), _decimal(value)
-    if first is not None and last is not None and own is not None:
-        return first <= own < last if high.startswith("<") else first <= own <= last
-    return _in_period(low, high, value)
-
-
-def _in_period(low: str, high: str, value: str) -> bool:
-    """Whether a moment is from the beginning of one period to the end of another."""
-    try:
-        moment = datetime.fromisoformat(value).replace(tzinfo=None) if "-" in value else None
-    except ValueError:
-        return False
-    first, last = _edges(low), _edges(high)
-    if moment is None or first is None or last is None:
-        return False
-    return first[0] <= moment.isoformat(" ") and moment.isoformat(" ") <= last[1]
 
 
 def _edges(text: str) -> tuple[str, str] | None:

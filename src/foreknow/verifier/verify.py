@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 from unicodedata import ucd_3_2_0 as old_unicode
 
@@ -41,24 +41,28 @@ from foreknow.verifier.files import (
     rearmed,
     rearmed_text,
 )
-from foreknow.verifier.learned import learned_from
 from foreknow.verifier.likeness import (
     gauge_beta_likeness,
     gauge_delta_disclosure,
     gauge_t_closeness,
 )
+from foreknow.verifier.named_values import beside_names, ends_of, left, named
 from foreknow.verifier.population import Everybody, gauge_delta_presence, gauge_k_map
 from foreknow.verifier.priors import Chances, Worst, worst_priors
 from foreknow.verifier.windows import worst_near
 
 # Criteria of how many people groups have, whatever their values.
-OF_PEOPLE = frozenset(("k_anonymity", "k_map", "delta_presence"))
+OF_PEOPLE = frozenset(("group_size", "k_anonymity", "k_map", "delta_presence"))
+# Those of them, and one of values, that ask who looks alike: by exact columns where there are any.
+_OF_CLASSES = frozenset(("k_anonymity", "k_map", "delta_presence", "alpha_k"))
 # Criteria that compare groups with a population.
 OF_POPULATION = frozenset(("k_map", "delta_presence"))
 # Those that ask how many have which value, and so may count some values as one.
 _OF_VALUES = {"l_diversity", "alpha_k", "t_closeness", "beta_likeness", "delta_disclosure"}
 # Kinds of knowledge of which it is known what they tell of windows.
 _OF_WINDOWS = {"facts", "negations"}
+# What is found of secrets of which nobody has a value.
+_NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 # The law of multisets takes powers by these; more would take for ever.
 _MOST_OF_A_BAG = 10**7
@@ -101,30 +105,8 @@ class Reached:
     attained: Fraction | None  # None where it is infinite
     group: str | None  # the first that attains it, by the texts of its columns
     safe: bool
-
-
-@dataclass(frozen=True)
-class Estimated:
-    """The highest that the verifier estimates for an adversary who learns from the release.
-
-    No finding: another adversary may learn more, or less.
-    """
-
-    requirement: int  # its position in the policy
-    adversary: Mapping[str, Any]  # such as {"learned": {"by": ["job"]}}
-    below: Fraction  # the limit; where it is relative, that of the person who is nearest to it
-    value: str | None  # the sensitive value, and the target's group
-    group: str | None
-    probability: float
-    statistics: float  # how sure what was learned makes of anybody of that kind
-    inclusive: bool = False  # whether the limit may be reached
-    # where the limit is relative: how many times the statistics it is
-    times: Fraction | None = None
-
-    @property
-    def within(self) -> bool:
-        """Whether it keeps the limit, as far as floats tell."""
-        return self.probability <= self.below if self.inclusive else self.probability < self.below
+    # the exact columns by which people were counted who look alike; none where groups were judged
+    alike: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -146,6 +128,10 @@ class Written:
     populations: Mapping[str, Any] = field(default_factory=dict)
     # where sensitive values are in a table of their own: that of each of several columns
     parts: Mapping[str, str] | None = None
+    # in the bucketized form: the columns of people by which somebody can be recognized
+    exact: Sequence[str] = ()
+    # columns of ``release`` that were shuffled within groups, and whose names must say so
+    shuffled: Collection[str] = ()
 
     @cached_property
     def files(self) -> dict[str, File]:
@@ -180,6 +166,16 @@ class Written:
         if key not in self._known:
             self._known[key] = _read(self.about(sensitive), sensitive, known)
         return self._known[key]
+
+    def alike(self, known: Sequence[str]) -> Held:
+        """People of equal exact columns, and of others that are known; their values are groups."""
+        if not self.exact:
+            raise CertificateError("it is not said by which columns people can be recognized")
+        columns, (ids,) = list(dict.fromkeys([*self.exact, *known])), self.groups
+        own = replace(self, groups=columns, sensitive=ids, semantics="single", parts=None)
+        own.__dict__.update(files=self.files)
+        rows = own.counted("people", [ids])
+        return rows.held((), rows.column(ids), rows.times)
 
     def prepare(self, required: Sequence[Mapping[str, Any]]) -> None:
         """Count with one scan what requirements ask of a table of one row per person."""
@@ -258,11 +254,19 @@ def verify(
         else:
             if written.semantics != "single" and key not in OF_PEOPLE:
                 raise CertificateError(f"{key} is about one value per person")
-            more = (everybody_of(written, table[key]),) if key in OF_POPULATION else ()
-            held = written.held_by(*_sight(written, table))
+            more: list[Any] = []
+            if key in OF_POPULATION:
+                more = [everybody_of(written, table[key])]
+            exact = written.form == "bucketized" and key in _OF_CLASSES
+            if exact and key in OF_PEOPLE:
+                held = written.alike(table.get("knowing", ()))
+            else:
+                held = written.held_by(*_sight(written, table))
+                more += [written.alike(())] if exact else []
             held = held if "any_of" not in table else _of_sets(written, held, key, table)
             attained, group, holds = gauges[key](held, table[key], *more)
-            findings.append(Reached(position, {key: table[key]}, attained, _name(group), holds))
+            of = () if not exact or key not in OF_PEOPLE else tuple(written.exact)
+            findings.append(Reached(position, {key: table[key]}, attained, _name(group), holds, of))
     return findings
 
 
@@ -272,8 +276,6 @@ def _findings(
     relative = "at_most_times" in table
     asked = _counted(written, table, relative)
     for kind, settings, limit in _points(table):
-        if kind in ESTIMATED:  # see `estimates`
-            continue
         if kind not in judges:
             raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
         if kind not in _OF_WINDOWS and any(own.within is not None for own in asked):
@@ -281,57 +283,20 @@ def _findings(
         worst = max(
             (judges[kind](own, settings) for own in asked),
             key=lambda found: found[2] / found[3] if relative else found[2],
+            default=_NOBODY,
         )
-        said = _said(position, table, {kind: settings}, limit, worst)
-        yield Finding(**said, probability=worst[2], prior=worst[3] if relative else None)
-
-
-def _said(
-    position: int,
-    table: Mapping[str, Any],
-    adversary: Mapping[str, Any],
-    limit: Fraction,
-    worst: Worst,
-) -> dict[str, Any]:
-    """What a finding and an estimate say alike."""
-    value, group, _, prior = worst
-    relative = "at_most_times" in table
-    return {
-        "requirement": position,
-        "adversary": adversary,
-        "below": min(Fraction(1), limit * prior) if relative else limit,
-        "value": value,
-        "group": None if group is None else _name(group),
-        "inclusive": relative or "at_most" in table,
-        "times": limit if relative else None,
-    }
-
-
-def estimates(
-    written: Written,
-    requirements: Sequence[Mapping[str, Any]],
-    smoothings: Mapping[int, Any] | None = None,
-) -> list[Estimated]:
-    """Estimate what can be learned from a written release, by what `Policy.to_dict` requires.
-
-    `smoothings`: by requirement, the one that is claimed to predict held-out groups best.
-    """
-    found = []
-    for position, table in enumerate(requirements):
-        if not ESTIMATED & table.keys():
-            continue
-        relative = "at_most_times" in table
-        own = written.about(table.get("sensitive", written.sensitive))
-        asked = _counted(own, table, relative)
-        if asked[0].within is not None:
-            raise CertificateError("what is learned is limited for values, and not within widths")
-        for kind, settings, limit in _points(table):
-            known = (smoothings or {}).get(position)
-            worst = _learned(asked, settings, known)
-            said = _said(position, table, {kind: settings}, limit, worst)
-            chance, statistics = float(worst[2]), float(worst[3])
-            found.append(Estimated(**said, probability=chance, statistics=statistics))
-    return found
+        value, group, chance, prior = worst
+        yield Finding(
+            position,
+            {kind: settings},
+            min(Fraction(1), limit * prior) if relative else limit,
+            value,
+            None if group is None else _name(group),
+            chance,
+            inclusive=relative or "at_most" in table,
+            times=limit if relative else None,
+            prior=prior if relative else None,
+        )
 
 
 def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> list[Asked]:
@@ -342,6 +307,8 @@ def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> list
     if "any_of" in table:
         asked = []
         for name, members in sorted(_sets(written, table, about).items()):
+            if not members:  # which nobody has
+                continue
             held = _merged(whole, {name: members}, about)
             one = _named(name, about - set(members))
             asked.append(Asked(held, {one}, written, relative, groups, members, whole))
@@ -351,8 +318,8 @@ def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> list
             raise CertificateError("within is for one value per person")
         return [Asked(whole, about, written, relative, groups, within=table["within"])]
     if "values" in table:
-        about &= {str(value) for value in table["values"]}
-    about -= {str(value) for value in table.get("except", ())}
+        about = set(named(table["values"], about))
+    about -= left(table.get("except", ()), whole.names)
     return [Asked(whole, about, written, relative, groups)]
 
 
@@ -373,14 +340,12 @@ def _sets(
     given = table["any_of"]
     if not isinstance(given, (Mapping, list, tuple)) or not given:
         raise CertificateError("any_of is a list of values, or of each set by its name")
-    named = given if isinstance(given, Mapping) else {" or ".join(map(str, given)): given}
-    sets = {str(name): [str(value) for value in own] for name, own in named.items()}
-    if written.semantics == "set" or any(
-        not own or set(own) >= set(about) for own in sets.values()
-    ):
+    each = given if isinstance(given, Mapping) else {" or ".join(map(str, given)): given}
+    sets = {str(name): named(own, about) for name, own in each.items()}
+    if written.semantics == "set" or any(set(own) >= set(about) for own in sets.values()):
         raise CertificateError(
-            "any_of is of some values, not of none or all, and not where a person may have several "
-            "of them, each once"
+            "any_of is of some values, not of all, and not where a person may have several of "
+            "them, each once"
         )
     return sets
 
@@ -421,6 +386,8 @@ def scope_of(
     held, columns = written.held, tuple(written.parts or (written.sensitive,))
     free: dict[str, int] = {}
     unrequired, more, crowded = [], {}, {}
+    beside: dict[str, set[Any]] = {}
+    ends = set()
     for column in columns:
         of_column = [t for t in requirements if t.get("sensitive", written.sensitive) == column]
         if len(columns) > 1 and all(OF_PEOPLE & table.keys() for table in of_column):
@@ -439,6 +406,12 @@ def scope_of(
             for one in _counted(about, table, False):
                 for value in one.members or one.about:
                     own.pop(value, None)
+            if "within" in table:
+                found = ends_of(about.held_by(*_sight(about, table)))
+                ends |= {(column if len(columns) > 1 else "", *end) for end in found}
+        naming = [table for table in of_column if not OF_PEOPLE & table.keys()]
+        for key, said in beside_names(of_all.names, naming).items():
+            beside.setdefault(key, set()).update(said)
         free |= {f"{column} {v}" if len(columns) > 1 else v: n for v, n in own.items()}
     each = [written.held_by(column, ()) for column in columns]
     nothing = {
@@ -456,6 +429,8 @@ def scope_of(
         **({"crowded": crowded} if crowded else {}),
         "without": {name: n for name, n in nothing.items() if n and len(columns) > 1},
         **more,
+        "extremes": tuple(sorted(ends)),
+        **{key: tuple(sorted(said)) for key, said in beside.items()},
         "suppressed": [
             column
             for place, column in enumerate(labelled)
@@ -504,9 +479,7 @@ def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fra
     others = ("name", "values", "except", "any_of", "within", "sensitive", "knowing", *limits)
     kinds = [key for key in table if key not in others]
     if limits not in ([], ["below"]) and (
-        len(limits) > 1
-        or kinds not in (["priors"], ["learned"])
-        or not isinstance(table[kinds[0]], Mapping)
+        len(limits) > 1 or kinds != ["priors"] or not isinstance(table[kinds[0]], Mapping)
     ):
         raise CertificateError(
             f"{limits[-1]} is for one adversary with priors, and not beside another limit"
@@ -602,24 +575,9 @@ def _people(
     return people
 
 
-def _learned(
-    asked: Sequence[Asked], settings: Mapping[str, Any], claimed: float | None = None
-) -> Worst:
-    """Estimate what an adversary who learns would be surest of; of several sets, from the same."""
-    by, (first, *_) = settings.get("by"), asked
-    if not isinstance(by, (list, tuple)) or not by or first.written.semantics != "single":
-        raise CertificateError("what is learned is by columns, of people with one value each")
-    people = _people(first.written, list(by), first.groups)
-    held = first.plain if first.members else first.held
-    sets = {next(iter(one.about)): one.members for one in asked} if first.members else None
-    about = list(first.about)
-    found = learned_from(held, people, about, settings, first.relative, claimed, sets)
-    return found.value, found.group, Fraction(found.probability), Fraction(found.statistics)
-
-
-def _gauge_k_anonymity(held: Held, k: Any) -> tuple[Fraction, Group, bool]:
+def _gauge_size(key: str, held: Held, k: Any) -> tuple[Fraction, Group, bool]:
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise CertificateError(f"k_anonymity must be a whole number from 1, not {k!r}")
+        raise CertificateError(f"{key} must be a whole number from 1, not {k!r}")
     at = int(held.people.argmin())
     people = int(held.people[at])
     return Fraction(people), held.group(at), people >= k
@@ -630,12 +588,10 @@ VERIFIERS: dict[str, Judge] = {
     "implications": _judge_implications,
     "negations": _judge_negations,
     "priors": _judge_priors,
-    "learned": lambda asked, settings: _learned((asked,), settings),
 }
-# Kinds of which an estimate comes, and no finding.
-ESTIMATED = frozenset({"learned"})
 GAUGES: dict[str, Gauge] = {
-    "k_anonymity": _gauge_k_anonymity,
+    "group_size": partial(_gauge_size, "group_size"),
+    "k_anonymity": partial(_gauge_size, "k_anonymity"),
     "l_diversity": gauge_l_diversity,
     "alpha_k": gauge_alpha_k,
     "t_closeness": gauge_t_closeness,
@@ -648,12 +604,12 @@ GAUGES: dict[str, Gauge] = {
 
 def everybody_of(written: Written, table: Any) -> Everybody:
     """The population of a criterion, which must be the one that it names by its digest."""
-    if written.form != "generalized":
-        raise CertificateError("a population is compared with generalized quasi-identifiers")
+    exact = written.form == "bucketized"
     wanted = table.get("digest") if isinstance(table, Mapping) else None
     if not isinstance(wanted, str) or wanted not in written.populations:
         raise CertificateError(f"the population {str(table)[:200]} is not at hand")
-    found = read_population(written.populations[wanted], written.groups)
+    columns = written.exact if exact else written.groups
+    found = read_population(written.populations[wanted], columns)._replace(exact=exact)
     if found.digest != wanted:
         raise CertificateError("the population is not the one that was certified (digest differs)")
     return found
@@ -808,6 +764,13 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
         header, relation = open_written(connection, written.tables[table], file)
         if written.escaped:
             header = [rearmed_text(name, True) or "" for name in header]
+        called = {f"{name}_shuffled": name for name in written.shuffled}
+        for name in set(header) & set(called.values()):
+            raise CertificateError(
+                f"the column {name!r} is shuffled within groups, and must be called "
+                f"{name + '_shuffled'!r}"
+            )
+        header = [called.get(name, name) for name in header]
         _require_columns(header, len(relation.columns), written, table)
         _refuse_metadata(connection, written, table)
         for name in (name for sight in sights for name in sight):

@@ -13,23 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foreknow.errors import CertificateError
 from foreknow.verifier.counts import Group, Held, Ints, distinct
-from foreknow.verifier.facts import (
-    Cell,
-    Cells,
-    Floats,
-    no_relative,
-    odds_single,
-    rough_relatives,
-    rough_single,
-    up_to,
-)
+from foreknow.verifier.facts import no_relative
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE]([-+]?\d{1,4}))?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?P<clock>[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
@@ -51,12 +41,39 @@ class _Line(NamedTuple):
     at: Mapping[str, Fraction]
 
 
-class _Lying(NamedTuple):
-    """Cells, and the windows from `first` to `last` at which their groups have them."""
+class _Runs(NamedTuple):
+    """What groups have in windows: the same from the window `first` to the window `last`."""
 
-    cells: Cells
+    group: Ints
     first: Ints
     last: Ints
+    people: Ints
+    holders: Ints  # of a value in the window
+    left: Ints  # who have none, and none of the l most frequent other values
+
+
+class _Odds(NamedTuple):
+    """Odds from the least, each once; and which of them each run has."""
+
+    known: list[Fraction]
+    of_run: Ints
+
+    @classmethod
+    def of(cls, one: Ints, other: Ints, law: Callable[[int, int], Fraction]) -> _Odds:
+        """Those that follow from two numbers of each run."""
+        sorts, of_run = distinct(one, other)
+        odds = [law(*pair) for pair in zip(one[sorts].tolist(), other[sorts].tolist(), strict=True)]
+        known = sorted(set(odds))
+        place = {own: at for at, own in enumerate(known)}
+        return cls(known, np.array([place[own] for own in odds], np.int64)[of_run])
+
+    def up_to(self, most: Fraction, times: Fraction) -> Ints:
+        """Which runs have odds that are at most `most` when multiplied."""
+        return self.of_run < bisect_right(self.known, most / times if times else self.known[-1])
+
+
+# The least odds against, the window and the group that attain them.
+_Least: TypeAlias = "tuple[Fraction, int, int]"
 
 
 def worst_near(
@@ -71,200 +88,153 @@ def worst_near(
     at = np.array([place[line.at[name]] for name in held.names], np.int64)
     if not len(held.codes):
         return None, None, Fraction(0)
-    lain = _Lain(Held(held.labels, held.names, held.of_group, at[held.codes], held.counts), reach)
-    odds, window, group = min(lain.candidates(l, k, m))
+    placed = Held(held.labels, held.names, held.of_group, at[held.codes], held.counts)
+    odds, window, group = min(_candidates(placed, reach, l, k, m))
     return _words(numbers[window], end, line), held.group(group), 1 / (1 + odds)
 
 
-class _Lain:
-    """Groups whose values are places on a line, and how far the window reaches from each."""
+def _candidates(held: Held, reach: Ints, l: int, k: int, m: int) -> Iterator[_Least]:
+    """The least odds with everybody in one group; and with target and relatives in two."""
 
-    def __init__(self, held: Held, reach: Ints) -> None:
-        self.held, self.reach, self.n = held, reach, len(reach)
-        self.keys = held.of_group * self.n + held.codes  # in order
-        self.sums = np.concatenate([[0], np.cumsum(held.counts)])
-        self.frequent = np.lexsort((-held.counts, held.of_group))
+    def target(known: int) -> _Odds:
+        return _Odds.of(runs.left, runs.holders, lambda n, s: Fraction(max(n - known, 0), s))
 
-    def candidates(self, l: int, k: int, m: int) -> Iterator[tuple[Fraction, int, int]]:
-        """Odds against, window and group of all that may be worst: in one group, and in two."""
-        n_kinds = 5 if m else 1
-        least = np.full((n_kinds, len(self.held)), np.inf)
-        # What a group has in a window it has more of in one that begins at a value of its own.
-        for begin, end, lying in self._parts(np.ones(len(self.held), bool), l, False):
-            edges = self.held.starts[begin:end] - self.held.starts[begin]
-            for row, kind in zip(least, _rough(lying.cells, k, m), strict=True):
-                row[begin:end] = np.minimum.reduceat(kind, edges)
-        low, partners = least[0].min(), _partners(least.min(axis=1))
-        near = np.any(least + partners[:, None] <= up_to(low), axis=0)
-        painted = [_Paint(self.n) for _ in range(n_kinds - 1)]
-        for _, _, lying in self._parts(near, l, bool(m)):
-            kinds = _rough(lying.cells, k, m)
-            yield from self._together(lying, kinds[0] <= up_to(low), k, m)
-            for paint, kind, partner in zip(painted, kinds[1:], partners[1:], strict=True):
-                paint.add(lying, kind, kind + partner <= up_to(low))
-        if not m:
-            return
-        alone, with_known, helped, free = (paint.least() for paint in painted)
-        apart = np.minimum(alone + helped, with_known + free)
-        low = min(low, apart.min())
-        for window in np.flatnonzero(apart <= up_to(low)).tolist():
-            found = min(self._apart(np.flatnonzero(near), window, l, k, m))
-            yield found
-            if not found[0]:  # none can be less, and windows come in order
-                break
+    def relatives(known: int) -> _Odds:
+        return _Odds.of(
+            runs.people, runs.holders, lambda n, s: Fraction(*no_relative(n, s, known, m))
+        )
 
-    def _together(
-        self, lying: _Lying, near: NDArray[np.bool_], k: int, m: int
-    ) -> Iterator[tuple[Fraction, int, int]]:
-        """A group has the same up to the last window, which mostly begins at a value of its own."""
-        cells, rows = lying.cells, np.flatnonzero(near)
-        rows = rows[np.lexsort((cells.group[rows], lying.last[rows]))]
-        for at in rows[_sorts(cells, rows)].tolist():
-            cell = cells.exact(at)
-            odds = _target(cell, k) * _family(cell, k + 1, m)
-            yield odds, int(lying.last[at]), int(cells.group[at])
-
-    def _apart(
-        self, group: Ints, window: int, l: int, k: int, m: int
-    ) -> Iterator[tuple[Fraction, int, int]]:
-        """One group for the target and another for the family, in one window."""
-        first = np.full(len(group), window)
-        cells = self._lying(group, first, first, l).cells
-        exact: list[Callable[[Cell], Fraction]] = [
-            lambda cell: _target(cell, 0),
-            lambda cell: _target(cell, k),
-            lambda cell: _family(cell, k, m),
-            lambda cell: _family(cell, 0, m),
-        ]
-        least = []
-        for kind, of in zip(_rough(cells, k, m)[1:], exact, strict=True):
-            at = np.flatnonzero(kind <= up_to(kind.min()))
-            sorts = at[_sorts(cells, at)].tolist()
-            least.append(min((of(cells.exact(i)), int(cells.group[i])) for i in sorts))
-        alone, with_known, helped, free = least
-        yield alone[0] * helped[0], window, alone[1]
-        yield with_known[0] * free[0], window, with_known[1]
-
-    def _parts(
-        self, near: NDArray[np.bool_], l: int, everywhere: bool
-    ) -> Iterator[tuple[int, int, _Lying]]:
-        """What groups have in windows that begin at their values, or in all; a part at a time."""
-        starts, begin = self.held.starts, 0
-        while begin < len(self.held):
-            end = int(np.searchsorted(starts, starts[begin] + _AT_ONCE, "right")) - 1
-            end = max(begin + 1, end)
-            own = slice(int(starts[begin]), int(starts[end]))
-            group, first = self.held.of_group[own], self.held.codes[own]
-            group, first = group[near[group]], first[near[group]]
-            last = first
-            if everywhere:
-                enters = np.searchsorted(self.reach, first)
-                wide = self.n + 1
-                changes = np.concatenate([group * wide + first + 1, group * wide + enters])
-                changes.sort(kind="stable")  # two runs in order
-                changes = changes[np.diff(changes, prepend=-1) > 0]
-                group, first = changes[:-1] // wide, changes[:-1] % wide
-                last = changes[1:] % wide - 1
-                same = group == changes[1:] // wide
-                group, first, last = group[same], first[same], last[same]
-            if len(group):
-                yield begin, end, self._lying(group, first, last, l)
-            begin = end
-
-    def _lying(self, group: Ints, first: Ints, last: Ints, l: int) -> _Lying:
-        begin = np.searchsorted(self.keys, group * self.n + first)
-        end = np.searchsorted(self.keys, group * self.n + self.reach[first], "right")
-        some = begin < end
-        group, first, last, begin, end = (row[some] for row in (group, first, last, begin, end))
-        others = np.zeros(len(group), np.int64)
-        left = np.full(len(group), l)
-        rest = np.arange(len(group) if l else 0)
-        for i in range(int(self.held.kinds.max())):
-            rest = rest[self.held.kinds[group[rest]] > i]
-            if not len(rest):
-                break
-            cell = self.frequent[self.held.starts[group[rest]] + i]
-            outside = (cell < begin[rest]) | (cell >= end[rest])
-            others[rest] += np.where(outside, self.held.counts[cell], 0)
-            left[rest] -= outside
-            rest = rest[left[rest] > 0]
-        holders = self.sums[end] - self.sums[begin]
-        none = np.zeros((0, len(group)), np.int64)
-        cells = Cells(first, group, self.held.people[group], holders, others, none)
-        return _Lying(cells, first, last)
+    runs = _runs(held, reach, l)
+    together = _together(target(k), relatives(k + 1), runs)
+    yield together
+    if not m or not together[0]:
+        return
+    # A group matters where its best window, with the best of all others, is not above that.
+    near = np.zeros(len(held), bool)
+    for one, other in ((target(0), relatives(k)), (target(k), relatives(0))):
+        near[runs.group[one.up_to(together[0], other.known[0])]] = True
+        near[runs.group[other.up_to(together[0], one.known[0])]] = True
+    if not near.any():
+        return
+    runs = _runs(held, reach, l, everywhere=near)
+    yield _apart(target(0), relatives(k), runs, len(reach))
+    yield _apart(target(k), relatives(0), runs, len(reach))
 
 
-class _Paint:
-    """The least of what lies at each window: a tree of halves, of which an interval is a few."""
-
-    def __init__(self, n_windows: int) -> None:
-        self.n_windows, self.width = n_windows, 1 << (n_windows - 1).bit_length()
-        self.tree = np.full(2 * self.width, np.inf)
-
-    def add(self, lying: _Lying, heights: Floats, some: NDArray[np.bool_]) -> None:
-        heights = heights[some]
-        begin, end = lying.first[some] + self.width, lying.last[some] + 1 + self.width
-        while len(begin):
-            for side, odd in ((begin, begin & 1 == 1), (end - 1, end & 1 == 1)):
-                np.minimum.at(self.tree, side[odd], heights[odd])
-            begin, end = (begin + 1) >> 1, end >> 1
-            rest = begin < end
-            begin, end, heights = begin[rest], end[rest], heights[rest]
-
-    def least(self) -> Floats:
-        level = self.tree[1:2]
-        while len(level) < self.width:
-            level = np.minimum(level.repeat(2), self.tree[2 * len(level) : 4 * len(level)])
-        return np.asarray(level[: self.n_windows])
+def _together(target: _Odds, family: _Odds, runs: _Runs) -> _Least:
+    """The least of both in one group, the first window that has it, and the first group there."""
+    best = np.full(len(family.known), len(target.known) - 1)
+    np.minimum.at(best, family.of_run, target.of_run)
+    products = [target.known[at] * own for at, own in zip(best.tolist(), family.known, strict=True)]
+    odds = min(products)
+    least = np.flatnonzero([own == odds for own in products])
+    there = np.flatnonzero(np.isin(family.of_run, least) & (target.of_run == best[family.of_run]))
+    first = there[np.lexsort((runs.group[there], runs.first[there]))[0]]
+    return odds, int(runs.first[first]), int(runs.group[first])
 
 
-def _sorts(cells: Cells, rows: Ints) -> Ints:
-    """Of some cells, the first of each sort of equal ones."""
-    return distinct(*(row[rows] for row in (cells.people, cells.holders, cells.others)))[0]
+def _apart(target: _Odds, family: _Odds, runs: _Runs, n_windows: int) -> _Least:
+    """The least odds of a target in one group times that of relatives in any, in one window."""
+    least = [_least_at(each.of_run, runs, n_windows) for each in (target, family)]
+    some = np.flatnonzero(least[0] < len(target.known))  # windows that hold a value
+    first, _ = distinct(*(each[some] for each in least))
+    odds, window = min(
+        (target.known[least[0][at]] * family.known[least[1][at]], int(at))
+        for at in some[first].tolist()
+    )
+    there = (runs.first <= window) & (window <= runs.last)
+    there &= target.of_run == least[0][window]
+    return odds, window, int(runs.group[there].min())
 
 
-def _partners(least: Floats) -> Floats:
-    """For each kind of `_rough`, the least of what it is added to."""
-    return np.concatenate([[0.0], least[[3, 4, 1, 2]]]) if len(least) > 1 else np.zeros(1)
+def _least_at(ranks: Ints, runs: _Runs, n_windows: int) -> Ints:
+    """The least rank at each window: in a tree of halves, of which an interval is a few."""
+    width = 1 << (n_windows - 1).bit_length()
+    tree = np.full(2 * width, np.iinfo(np.int64).max)
+    begin, end = runs.first + width, runs.last + 1 + width
+    while len(begin):
+        for side, odd in ((begin, begin & 1 == 1), (end - 1, end & 1 == 1)):
+            np.minimum.at(tree, side[odd], ranks[odd])
+        begin, end = (begin + 1) >> 1, end >> 1
+        rest = begin < end
+        begin, end, ranks = begin[rest], end[rest], ranks[rest]
+    level = tree[1:2]
+    while len(level) < width:
+        level = np.minimum(level.repeat(2), tree[2 * len(level) : 4 * len(level)])
+    return level[:n_windows]
 
 
-def _rough(cells: Cells, k: int, m: int) -> list[Floats]:
-    """Logarithms: of both in one group; of the target alone, and with k; of the family so."""
-    target = {known: rough_single(cells, known) for known in {0, k}}
-    if not m:
-        return [target[k]]
-    family = {known: rough_relatives(cells, known, m) for known in {0, k, k + 1}}
-    return [target[k] + family[k + 1], target[0], target[k], family[k], family[0]]
+def _runs(held: Held, reach: Ints, l: int, everywhere: Any = None) -> _Runs:
+    """What groups have in windows that begin at values of their own; or some groups in all.
+
+    What a group has in a window it has more of in one that begins at a value of its own; so these
+    are enough for one group by itself.
+    """
+    n = len(reach)
+    group, first = held.of_group, held.codes
+    keys = group * n + first  # in order
+    last = first
+    if everywhere is not None:  # what a group has changes where a window loses or gets a value
+        group, first = group[everywhere[group]], first[everywhere[group]]
+        enters, span = np.searchsorted(reach, first), n + 1
+        changes = np.unique(np.concatenate([group * span + first + 1, group * span + enters]))
+        group, first, last = changes[:-1] // span, changes[:-1] % span, changes[1:] % span - 1
+        same = group == changes[1:] // span
+        group, first, last = group[same], first[same], last[same]
+    begin = np.searchsorted(keys, group * n + first)
+    end = np.searchsorted(keys, group * n + reach[first], "right")
+    some = begin < end
+    group, first, last, begin, end = (row[some] for row in (group, first, last, begin, end))
+    sums = np.concatenate([[0], np.cumsum(held.counts)])
+    people, holders = held.people[group], sums[end] - sums[begin]
+    left = np.maximum(people - holders - _others(held, group, begin, end, l), 0)
+    return _Runs(group, first, last, people, holders, left)
 
 
-def _target(cell: Cell, known: int) -> Fraction:
-    return Fraction(*odds_single(cell, known))
-
-
-def _family(cell: Cell, known: int, m: int) -> Fraction:
-    return Fraction(*no_relative(cell.people, cell.holders, known, m)) if m else Fraction(1)
+def _others(held: Held, group: Ints, begin: Ints, end: Ints, l: int) -> Ints:
+    """How many have one of the l most frequent values of a group that lie outside of a window."""
+    frequent = np.lexsort((-held.counts, held.of_group))
+    others, left = np.zeros(len(group), np.int64), np.full(len(group), l)
+    rest = np.arange(len(group) if l else 0)
+    for place in range(int(held.kinds.max())):
+        rest = rest[held.kinds[group[rest]] > place]
+        if not len(rest):
+            break
+        cell = frequent[held.starts[group[rest]] + place]
+        outside = (cell < begin[rest]) | (cell >= end[rest])
+        others[rest] += np.where(outside, held.counts[cell], 0)
+        left[rest] -= outside
+        rest = rest[left[rest] > 0]
+    return others
 
 
 # ---- numbers and dates as texts -------------------------------------------------------------
+
+
+def place_of(value: str) -> tuple[bool, bool, Fraction] | None:
+    """Whether a text is a date, whether with a time of day, and where it lies; None of others."""
+    number, day = _NUMBER.fullmatch(value), _DATE.fullmatch(value)
+    try:
+        if number and abs(int(number[1] or 0)) <= _DIGITS and len(value) <= 3 * _DIGITS:
+            return False, False, Fraction(value)
+        if day:
+            at = (datetime.fromisoformat(value) - datetime.min) // _MOMENT
+            return True, day["clock"] is not None, Fraction(at)
+    except ValueError:
+        pass
+    return None
 
 
 def _line(values: set[str]) -> _Line:
     at: dict[str, Fraction] = {}
     dated = clocked = False
     for value in sorted(values):
-        number, day = _NUMBER.fullmatch(value), _DATE.fullmatch(value)
-        try:
-            if number and abs(int(number[1] or 0)) <= _DIGITS and len(value) <= 3 * _DIGITS:
-                at[value] = Fraction(value)
-            elif day:
-                at[value] = Fraction((datetime.fromisoformat(value) - datetime.min) // _MOMENT)
-                dated, clocked = True, clocked or day["clock"] is not None
-            else:
-                raise ValueError
-        except ValueError:
+        place = place_of(value)
+        if place is None:
             raise CertificateError(
                 f"within is about numbers or dates, and {value[:40]!r} is neither"
-            ) from None
+            )
+        dated, clocked, at[value] = dated or place[0], clocked or place[1], place[2]
     if dated and not all(map(_DATE.fullmatch, values)):
         raise CertificateError("within is about numbers or dates, and the release has both")
     return _Line(dated, clocked, at)

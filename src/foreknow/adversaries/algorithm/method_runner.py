@@ -67,8 +67,8 @@ class Runs:
         labelled: bool = True,
     ) -> None:
         _check_attackable(microdata, method, policy)
-        if policy is not None:
-            policy = in_its_form(method, policy)
+        whole = policy and in_its_form(method, policy)
+        policy = whole and whole.searched
         if (settled := traits_of(method).settled) is not None:
             method = settled(microdata, policy)
         self.microdata, self.method, self.name = microdata, method, name_of(method)
@@ -89,9 +89,9 @@ class Runs:
                 f"seeds are given, but {self.name} takes none: define it as f(table, seed)"
             )
         styles = None
-        if labelled and self._anonymizer and policy and policy.options.written == "generalized":
-            styles = policy.options.labels
-            self.microdata = microdata = as_written(method, microdata, policy)
+        if labelled and self._anonymizer and whole and whole.options.written == "generalized":
+            styles = whole.options.labels
+            self.microdata = microdata = as_written(method, microdata, whole)
         self._labelled = styles is not None
         self._reader = Reader(microdata, styles)
         self._weights: dict[bytes, Weight] = {}

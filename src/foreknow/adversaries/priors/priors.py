@@ -7,7 +7,7 @@ Yu, Pei), sections II and III.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -17,6 +17,7 @@ from pydantic import model_validator
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, of_value, worst, worst_by_prior
 from foreknow.adversaries.priors.disclosure import Gain, Judged, judged, judged_set
+from foreknow.adversaries.priors.fit import Kinds, fits
 from foreknow.adversaries.priors.signature_groups import Reading
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of
@@ -34,6 +35,7 @@ class TableSettings(Settings):
     values: list[str]
     rows: list[Any]
     learned: bool = False
+    estimated: bool = False
 
 
 class PriorsSettings(Settings):
@@ -136,6 +138,13 @@ class Priors:
                 f"{twice[0].name}: there are two tables for {', '.join(twice[0].attributes)}"
             )
 
+    def under(self, schema: Any) -> Priors:
+        """The same where a schema says which texts stand for what is missing."""
+        if not schema.reading.missing:
+            return self
+        label = str(schema.missing) if schema.missing not in ("error", "drop") else None
+        return replace(self, source=[t.spelled(schema.reading.missing, label) for t in self.tables])
+
     @classmethod
     def learn(
         cls,
@@ -195,16 +204,13 @@ class Priors:
         release: Any,
         by: Sequence[str],
         people: Any = None,
-        *,
-        bandwidth: Number | None = None,
-        smoothing: Number | None = None,
-        starts: int = 5,
-        seed: int = 0,
     ) -> Priors:
         """Learn priors from a release alone, as anybody can: the likeliest for its groups.
 
         Of each group, only the columns of its people and its bag count, never who has which value.
-        Where several are as likely, their mean: a release does not tell which.
+        Of several smoothings, the one that predicts each group best from all others.
+        They are an estimate, and so is what comes of them: no requirement takes them, nor a file
+        that they are written to. `Learned` and `foreknow.learned_report` attack with them.
 
         Parameters
         ----------
@@ -215,8 +221,6 @@ class Priors:
         people : Microdata, path or frame, optional
             Of a generalized release, the exact quasi-identifiers of everybody, and `by`. Without
             it, what is known of people is what is published.
-        bandwidth, smoothing, starts, seed
-            As of `Learned`.
 
         Returns
         -------
@@ -234,15 +238,24 @@ class Priors:
         >>> float(learned.tables[0].prior(("clerk",), "gout")) > 0.9, learned.fit.converged
         (True, True)
         """
-        from foreknow.adversaries.learned.learned import Learned
-
         if people is not None:
             from foreknow.data.sights import seen_with
 
             release = seen_with(release, people, by)
-        learning = Learned(by, bandwidth, smoothing, starts, seed).learning(release)
-        found = cls(learning.table())
-        object.__setattr__(found, "fit", learning.fit)
+        counts, signatures = counts_of(release), release.signatures(by)
+        kinds = Kinds.of(signatures)
+        bags = counts.offsets, counts.codes, counts.counts
+        groups = kinds.groups(signatures, *bags).checked(counts)
+        best = max(fits(groups, kinds, counts.n_values), key=lambda one: one.predicts)
+        chances = {
+            label: tuple(_in_steps(best.chances[kind]))
+            for label, kind in zip(signatures.labels, kinds.of_signature.tolist(), strict=True)
+        }
+        values = tuple(map(str, counts.values))
+        found = cls(
+            PriorTable(signatures.attributes, values, chances, "what was learned", estimated=True)
+        )
+        object.__setattr__(found, "fit", best)
         return found
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
@@ -359,3 +372,12 @@ def _table(source: Any) -> PriorTable:
     from foreknow.data.engines.priors import read_chances
 
     return PriorTable(*read_chances(source))
+
+
+# Chances that were learned are kept in these steps, and are at least one of them.
+_STEPS = 2**50
+
+
+def _in_steps(chances: Any) -> list[Fraction]:
+    """Floats as fractions that add up to at most 1."""
+    return [Fraction(max(int(x * _STEPS), int(x > 0)), _STEPS) for x in chances.tolist()]

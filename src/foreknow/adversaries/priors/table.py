@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,9 @@ class PriorTable:
     learned : bool
         Whether it was learned from a table of people. Then it can state a person's value as
         certain: of a signature that only one person has. `publish` keeps it with the owner.
+    estimated : bool
+        Whether it was estimated from a release alone, as anybody can. What comes of it is an
+        estimate, so no requirement takes it.
 
     Raises
     ------
@@ -61,6 +64,7 @@ class PriorTable:
     chances: Mapping[Signature, tuple[Fraction, ...]]
     name: str = field(default="the priors", compare=False)
     learned: bool = field(default=False, compare=False)
+    estimated: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         for what, labels in (("attribute", self.attributes), ("value", self.values)):
@@ -125,7 +129,23 @@ class PriorTable:
             for signature, row in self.chances.items()
         }
         values = (*(self.values[i] for i in places), name)
-        return PriorTable(self.attributes, values, chances, self.name, self.learned)
+        return replace(self, values=values, chances=chances)
+
+    def spelled(self, spellings: Collection[str], label: str | None) -> PriorTable:
+        """The same where some texts stand for what is missing; as a value, that has this label."""
+        chances = dict(self.chances)
+        for signature, row in self.chances.items():
+            of = tuple(None if _bare(text) in spellings else text for text in signature)
+            if chances.setdefault(of, row) != row:
+                raise DataError(
+                    f"{self.name}: {self._text(signature)} is missing, as the schema spells it, "
+                    "and another row with other probabilities is, too; keep one of them"
+                )
+        members = [value for value in self.values if _bare(value) in spellings]
+        own = replace(self, chances=chances)
+        if label is None or not members or members == [label]:
+            return own
+        return own.united([*members, *([label] if label in self.values else [])], label)
 
     def _row(self, signature: Signature) -> tuple[Fraction, ...]:
         try:
@@ -153,13 +173,15 @@ class PriorTable:
                 for signature, row in self.chances.items()
             ],
             **({"learned": True} if self.learned else {}),
+            **({"estimated": True} if self.estimated else {}),
         }
 
     def to_csv(self, path: str | Path) -> None:
         """Write the table as `Priors` reads it, with exact fractions, whole or not at all.
 
         Learned priors have a further column, ``learned``, which says ``yes`` in each row. They are
-        for the owner of the table, and only the owner can read the file.
+        for the owner of the table, and only the owner can read the file. Where they were estimated
+        from a release it says ``estimated``.
 
         Raises
         ------
@@ -168,8 +190,9 @@ class PriorTable:
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        mark, header = (["yes"], ["learned"]) if self.learned else ([], [])
-        if self.learned and "learned" in self.attributes:
+        marks = ["yes"] * self.learned or ["estimated"] * self.estimated
+        mark, header = marks, ["learned"] * len(marks)
+        if marks and "learned" in self.attributes:
             raise DataError(
                 "the column 'learned' of a table of priors says where they are from; give the "
                 "attribute another name"
@@ -201,10 +224,16 @@ class PriorTable:
             raise DataError(f"{name}: {error}") from None
         except (KeyError, TypeError, ValueError):
             raise DataError(f"{name}: expected attributes, values, and rows of both") from None
-        return cls(attributes, values, chances, name, table.get("learned", False) is True)
+        origin = (table.get(key, False) is True for key in ("learned", "estimated"))
+        return cls(attributes, values, chances, name, *origin)
 
     def __repr__(self) -> str:
         return (
             f"PriorTable({', '.join(self.attributes)}: {len(self.chances)} signatures, "
             f"{len(self.values)} values)"
         )
+
+
+def _bare(text: str | None) -> str | None:
+    """A text without the blanks around it."""
+    return None if text is None else text.strip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
@@ -215,6 +215,26 @@ def walk(formula: Formula) -> Iterator[Has | Same]:
         yield formula
     for part in parts_of(formula):
         yield from walk(part)
+
+
+def spelled_out(formula: Formula, sets: Mapping[str, Sequence[str]]) -> Formula:
+    """A formula in which each name of a set of values stands for having one of these.
+
+    >>> str(spelled_out(~Has("Tom", "HIV"), {"HIV": ["B20", "Z21"]}))
+    'not (Tom = B20 or Tom = Z21)'
+    """
+    match formula:
+        case Has(person, value) if value in sets:
+            each = tuple(Has(person, one) for one in sets[value])
+            return Or(each) if len(each) > 1 else each[0]
+        case Not(part):
+            return Not(spelled_out(part, sets))
+        case And(parts) | Or(parts):
+            return type(formula)(tuple(spelled_out(part, sets) for part in parts))
+        case Implies(first, second) | Iff(first, second):
+            return type(formula)(spelled_out(first, sets), spelled_out(second, sets))
+        case _:
+            return formula
 
 
 def _inside(part: Formula, loosest: int) -> str:

@@ -467,7 +467,7 @@ class Statements:
         release: HasCounts,
         people: Iterable[Label] | None = None,
         values: Iterable[Label] | None = None,
-        any_of: Iterable[Label] | None = None,
+        any_of: Iterable[Label] | Mapping[str, Iterable[Label]] | None = None,
     ) -> Posteriors:
         """The same for many: a mapping person -> value -> `Posterior`, worked out when asked for.
 
@@ -478,9 +478,10 @@ class Statements:
             Everybody, when left out; of repeated ones, the first counts.
         values : iterable of label, optional
             All values of the person's group, when left out; of repeated ones, the first counts.
-        any_of : iterable of label, optional
+        any_of : iterable of label or mapping, optional
             Values that are asked about together: whether a person has one of them. It is added to
-            `values`, or stands alone where these are left out.
+            `values`, or stands alone where these are left out. A mapping gives them a name:
+            ``{"HIV": ["B20", "Z21"]}``.
         """
         case = self._case(release)
         model = case.model
@@ -494,9 +495,16 @@ class Statements:
             chosen = [model.values.of_label(value) for value in _labels(values)]
         elif any_of is not None:
             chosen = []
+        own_name: list[Any] = []
+        if isinstance(any_of, Mapping):
+            if len(any_of) != 1:
+                raise InputError("any_of is one secret: one name with its values")
+            ((name, any_of),) = any_of.items()
+            own_name = [name]
         asked_of = [] if any_of is None else _labels(any_of)
         together = list(dict.fromkeys(model.values.of_label(value) for value in asked_of))
-        called = name_of_set([labels[code] for code in together], map(str, labels))
+        members = own_name or [labels[code] for code in together]
+        called = name_of_set(members, map(str, labels))
 
         def row(name: Label) -> PosteriorsOfOne:
             person = names.codes[name]

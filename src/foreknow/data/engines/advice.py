@@ -9,14 +9,31 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from foreknow.data.reading import Reading, to_add
+from foreknow.errors import DataError
 
 _FORMATS = (
-    *("dd.mm.yyyy", "dd/mm/yyyy", "mm/dd/yyyy", "dd-mm-yyyy", "mm-dd-yyyy", "yyyy/mm/dd"),
+    *(
+        "yyyy-mm-dd",
+        "dd.mm.yyyy",
+        "dd/mm/yyyy",
+        "mm/dd/yyyy",
+        "dd-mm-yyyy",
+        "mm-dd-yyyy",
+        "yyyy/mm/dd",
+    ),
     *("yyyy.mm.dd", "yyyymmdd", "dd.mm.yy", "dd/mm/yy", "mm/dd/yy", "dd.mm.yyyy hh:mm"),
     *("dd/mm/yyyy hh:mm", "mm/dd/yyyy hh:mm"),
 )
 _COMMA = re.compile(r"-?\d{1,3}(\.\d{3})+(,\d+)?|-?\d+(,\d+)?", re.ASCII)
+_POINT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
+_ISO = re.compile(r"\d{4}-(0\d|1[0-2])-[0-3]\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?", re.ASCII)
+_CODE = re.compile(r"0\d+", re.ASCII)
+# Labels of a generalized column: ranges, sets, periods, masked codes.
+_LABEL = re.compile(r"[*|<>()\[\]+~]| to |missing|other|\d ?[-–] ?\d|^\d{3,4}s?$")
 _ENOUGH = 2000  # values, to see what all of them look like
 
 
@@ -56,6 +73,95 @@ def way_out(values: Sequence[Any], kind: str, like: Any) -> str:
     if kind == "number" and has_decimal_commas(values):
         return f"; {to_add('decimal', ',')}"
     return ""
+
+
+def nearly_all_read(
+    domain: Sequence[Any], people: Sequence[int]
+) -> tuple[str, str | None, list[bool]] | None:
+    """Whether nearly all texts read as dates, or as numbers: which, a format, and which texts do.
+
+    None of codes: digits alone, or with a 0 before others. Texts that all are numbers are codes,
+    too, in a table that could have said that they are numbers.
+
+    >>> nearly_all_read(["00.00.1961", "03.01.1976", "04.01.1976"], [1, 98, 1])
+    ('dates', 'dd.mm.yyyy', [False, True, True])
+    """
+    texts = [value if isinstance(value, str) else None for value in domain]
+    every = sum(n for text, n in zip(texts, people, strict=True) if text is not None)
+    if not every or None in texts[1:] or all(t is None or t.isdigit() for t in texts):
+        return None
+    often = sorted((n, text) for text, n in zip(texts, people, strict=True) if text)[-3:]
+    ways: list[tuple[str, str | None, Any]] = [("dates", None, _ISO.fullmatch)]
+    found = dict.fromkeys(way for _, text in often for way in date_formats(texts, text))
+    ways += [("dates", way, _tried(Reading(date_format=way).as_date)) for way in found]
+    if not any(text and _CODE.fullmatch(text) for text in texts):
+        ways += [("numbers", None, _COMMA.fullmatch), ("numbers", None, _POINT.fullmatch)]
+    best: tuple[int, str, str | None, list[bool]] = (0, "", None, [])
+    for what, way, reads in ways:
+        fits = [text is not None and bool(reads(text)) for text in texts]
+        many = sum(n for fit, n in zip(fits, people, strict=True) if fit)
+        if many > best[0]:
+            best = many, what, way, fits
+    many, what, way, fits = best
+    if many * 20 < every * 19 or (many == every and what == "numbers"):
+        return None
+    return what, way, fits
+
+
+def refuse_misread(
+    name: str,
+    domain: Sequence[Any],
+    people: Sequence[int],
+    codes: NDArray[Any] | None = None,
+    positions: NDArray[Any] | None = None,
+    *,
+    labels: bool = False,
+) -> None:
+    """Raise `DataError` for a column of texts that is one of dates or numbers but for a few.
+
+    With the `codes` of rows it names the first of them. In a release there may be `labels`.
+    """
+    found = nearly_all_read(domain, people)
+    if found is None:
+        return
+    what, _, fits = found
+    text = f'types = {{ {json.dumps(name)} = "text" }}'
+    odd = [code for code, fit in enumerate(fits) if not fit and domain[code] is not None]
+    if not odd or (labels and any(_LABEL.search(domain[code]) for code in odd)):
+        return
+    held = [repr(domain[code]) for code in odd[:3]]
+    if codes is not None:
+        rows = np.flatnonzero(np.isin(codes, odd))[:3].tolist()
+        at = rows if positions is None else positions[rows].tolist()
+        held = [
+            f"row {place + 1} ({domain[int(codes[row])]!r})"
+            for row, place in zip(rows, at, strict=True)
+        ]
+    spelled = json.dumps(domain[max(odd, key=people.__getitem__)], ensure_ascii=False)
+    raise DataError(
+        f"column {name!r}: nearly all values read as {what}, but not {', '.join(held)}"
+        f"{' ...' if len(odd) > 3 else ''}; mend them, or say what stands for a missing value, "
+        f"such as reading = {{ missing = [{spelled}] }}; where they are to stay texts, add {text} "
+        "to the schema"
+    )
+
+
+def refuse_dates(name: str, domain: Sequence[Any]) -> None:
+    """Raise `DataError` for a column of texts that all read as dates."""
+    found = nearly_all_read(domain, [1] * len(domain))
+    if found is None or found[0] != "dates" or not all(found[2][int(domain[0] is None) :]):
+        return
+    declared = f'types = {{ {json.dumps(name)} = "date" }} to the schema'
+    if found[1] is not None:
+        declared = to_add("date_format", found[1]).removeprefix("add ")
+    raise DataError(
+        f"column {name!r} is text, and all of its values read as dates; if they are, add "
+        f'{declared}; if not, types = {{ {json.dumps(name)} = "text" }}'
+    )
+
+
+def _tried(read: Any) -> Any:
+    return lambda text: _reads(read, text)
 
 
 def described(domain: Sequence[Any], *, ordered: bool = False) -> str:

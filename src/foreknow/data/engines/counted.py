@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from foreknow.data.engines.drawn import Drawing
 from foreknow.data.engines.duckdb_table import DuckTable, clear_errors
 from foreknow.data.engines.parquet_table import ParquetTable
+from foreknow.data.engines.spelled import Spelled
 from foreknow.data.engines.table import Snapshot, Table, free_name, sql_name
 from foreknow.data.sparse import IntArray
 from foreknow.engine import connect
@@ -29,6 +30,8 @@ _numbers = count(1)
 # Types that come out of the engine as they do when they are read into memory.
 _WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER")}
 _FLOATS = {"FLOAT", "DOUBLE"}
+# Of each column: how many rows have a value, and how many values there are.
+Distinct: TypeAlias = dict[str, tuple[int, int]]
 _KINDS = _WHOLE | _FLOATS | {"BIGINT", "UBIGINT", "BOOLEAN", "VARCHAR", "DATE", "TIMESTAMP"}
 
 
@@ -62,8 +65,16 @@ class Source(Protocol):
         """Count equal rows of some columns."""
         ...
 
-    def names_each_row(self, person: str) -> bool:
-        """Whether a column names somebody in each row, and nobody twice."""
+    def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
+        """How many rows there are, how many have a value of each column, and how many values."""
+        ...
+
+    def head(self, columns: Sequence[str], rows: int) -> pa.Table:
+        """Some rows that are found at once."""
+        ...
+
+    def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
+        """One of so many values, at random but always the same, and how often each occurs."""
         ...
 
     def drawn(self, drawing: Drawing, path: Path, most: int | None) -> list[Path] | None:
@@ -73,10 +84,15 @@ class Source(Protocol):
 
 def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str:
     """Take a table whose equal rows can be counted, or say why it is to be read into memory."""
-    inner = getattr(table, "_table", table) if isinstance(table, Snapshot) else table
+    inner: Any = getattr(table, "_table", table) if isinstance(table, Snapshot) else table
+    spelled = inner if isinstance(inner, Spelled) else None
+    if spelled is not None:
+        inner = spelled.as_written
+    if hasattr(inner, "without") and spelled is not None:
+        inner, spelled = spelled.in_engine(inner, columns), None
     offered = getattr(inner, "counted", None)
     if offered is None:
-        return Counted.of(inner, columns)
+        return Counted.of(inner, columns, spelled)
     found: Source | str = offered(columns)
     return found
 
@@ -101,7 +117,9 @@ class Counted:
         self.untyped = duck.untyped
 
     @classmethod
-    def of(cls, inner: Table, columns: Sequence[str]) -> Counted | str:
+    def of(
+        cls, inner: Table, columns: Sequence[str], spelled: Spelled | None = None
+    ) -> Counted | str:
         """Take a table, or say why it is to be read into memory."""
         if isinstance(inner, DuckTable):
             duck = inner
@@ -110,6 +128,8 @@ class Counted:
             if odd is not None:
                 return odd
             duck = DuckTable.of_parquet(inner.files, inner.name)
+            if spelled is not None:
+                duck = spelled.in_engine(duck, columns)
         else:
             return f"{inner.name} is neither CSV nor Parquet, nor a relation or file of DuckDB"
         return _odd_kind(duck, columns) or cls(inner, duck, columns)
@@ -141,13 +161,26 @@ class Counted:
         self._check(int(times.sum()))
         return found, times
 
-    def names_each_row(self, person: str) -> bool:
-        """Whether a column names somebody in each row, and nobody twice."""
-        value = self._value(person)
-        query = f"count(*), count({value}), count(DISTINCT {value})"
+    def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
+        """How many rows there are, how many have a value of each column, and how many values."""
+        asked = [f"count({v}), count(DISTINCT {v})" for v in map(self._value, columns)]
         with clear_errors(self.duck.name):
-            ((rows, named, people),) = self.duck.relation.aggregate(query).fetchall()
-        return bool(rows == named == people)
+            found = self.duck.relation.aggregate(", ".join(["count(*)", *asked])).fetchall()
+        return pairs_of(found[0], columns)
+
+    def head(self, columns: Sequence[str], rows: int) -> pa.Table:
+        """Some rows that are found at once."""
+        with clear_errors(self.duck.name):
+            chosen = self.duck.relation.limit(rows).project(", ".join(map(self._value, columns)))
+            return chosen.to_arrow_table().rename_columns(list(columns))
+
+    def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
+        """One of so many values, at random but always the same, and how often each occurs."""
+        value = self._value(column)
+        with clear_errors(self.duck.name):
+            some = self.duck.relation.filter(f"{value} IS NOT NULL AND hash({value}) % {share} = 0")
+            found = some.aggregate(f"{value}, count(*)", value).to_arrow_table()
+        return values_of(found)
 
     def looked_up(
         self,
@@ -276,12 +309,24 @@ class Streamed(Counted):
         found = grouped.agg(nw.len().alias(free_name("n", columns))).collect("pyarrow").to_native()
         return in_codes(found.to_batches(), columns)
 
-    def names_each_row(self, person: str) -> bool:
-        """Whether a column names somebody in each row, and nobody twice."""
-        native, value = self._native, self._native[person]
-        asked = native.aggregate(rows=native.count(), named=value.count(), people=value.nunique())
-        ((rows, named, people),) = zip(*asked.to_pyarrow().to_pydict().values(), strict=True)
-        return bool(rows == named == people)
+    def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
+        """How many rows there are, how many have a value of each column, and how many values."""
+        asked: list[Any] = [self._native.count()]
+        for value in map(self._native.__getitem__, columns):
+            asked += [value.count(), value.nunique()]
+        named = {f"n{place}": each for place, each in enumerate(asked)}
+        (row,) = self._native.aggregate(**named).to_pyarrow().select([*named]).to_pylist()
+        return pairs_of([*row.values()], columns)
+
+    def head(self, columns: Sequence[str], rows: int) -> pa.Table:
+        """Some rows that are found at once."""
+        found: pa.Table = self._native.select(*columns).limit(rows).to_pyarrow()
+        return found
+
+    def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
+        """All values, and how often each occurs: not every engine has a hash."""
+        grouped = self._native.filter(self._native[column].notnull()).group_by(column)
+        return values_of(grouped.aggregate(n=self._native.count()).to_pyarrow())
 
     def _opened(self, columns: Sequence[str]) -> tuple[Any, Any]:
         connection, native = connect(), self._native
@@ -289,6 +334,18 @@ class Streamed(Counted):
         if native.get_backend().name == "duckdb":  # whose version 2 Ibis cannot ask for batches
             return connection, connection.from_arrow(chosen.to_pyarrow())
         return connection, connection.from_arrow(chosen.to_pyarrow_batches(chunk_size=_BATCH))
+
+
+def values_of(found: pa.Table) -> tuple[pa.Array, IntArray]:
+    """Values, and how often each occurs, of a table with these two columns."""
+    values = found.column(0).combine_chunks()
+    return values, found.column(1).to_numpy().astype(np.int64)
+
+
+def pairs_of(found: Sequence[Any], columns: Sequence[str]) -> tuple[int, Distinct]:
+    """What `Source.distinct` gives, of the numbers in one row."""
+    each = zip(map(int, found[1::2]), map(int, found[2::2]), strict=True)
+    return int(found[0]), dict(zip(columns, each, strict=True))
 
 
 class OutOfOrder(DataError):

@@ -8,16 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.data.engines.table import check_columns, choose, sql_name, sql_text
+from foreknow.data.address import ADVICE, Address, read_address, spoken
+from foreknow.data.engines.table import check_columns, place_of, sql_name, sql_text
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 
-# As a Path, an address has one slash only.
-_ADDRESS = re.compile(r"(postgres(?:ql)?):/+(.*)", re.DOTALL)
 _SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _TABLES = """
 SELECT n.nspname AS schema, c.relname AS name
@@ -45,26 +44,23 @@ class DatabaseTable:
     untyped = settled = False
 
     def __init__(self, source: str | Path) -> None:
-        address, part = _parts(source)
-        self.name = _name(address)
+        found, local, address, part = _parts(source)
+        self.name = f"postgresql://{local}{found.place}"
+        self._secrets = found.secrets
         try:
             from adbc_driver_postgresql import dbapi
         except ImportError:
             raise DataError(
-                f'{self.name} needs the ADBC driver of PostgreSQL: pip install "foreknow[sql]"'
+                f'{self.name} needs the ADBC driver of PostgreSQL: pip install ".[sql]" in a clone'
             ) from None
-        with self._clear_errors(address):
+        with self._clear_errors():
             connection = dbapi.connect(address)
             self._cursor = connection.cursor()
             weakref.finalize(self, _close, self._cursor, connection)
             self._cursor.execute(_SNAPSHOT)
-            known = self._ask(_TABLES).to_pylist()
-            places = {
-                each["name"] if each["schema"] == "public" else ".".join(each.values()): each
-                for each in known
-            }
-            table = choose(self.name, "table", list(places), part)
-            self._place = ".".join(map(sql_name, places[table].values()))
+            known = [(each["schema"], each["name"]) for each in self._ask(_TABLES).to_pylist()]
+            table, place = place_of(self.name, known, "public", part)
+            self._place = ".".join(map(sql_name, place))
             listed = self._ask(_COLUMNS.format(sql_text(self._place))).to_pylist()
         self.name = f"{self.name}, table {table}"
         self._kinds: Mapping[str, str] = {each["name"]: each["kind"] for each in listed}
@@ -127,7 +123,7 @@ class DatabaseTable:
             ) from None
 
     @contextmanager
-    def _clear_errors(self, address: str = "") -> Iterator[None]:
+    def _clear_errors(self) -> Iterator[None]:
         """Say in one line what the database says in several; never the password."""
         from adbc_driver_manager import Error
 
@@ -137,9 +133,8 @@ class DatabaseTable:
             if short_of_memory(error):
                 raise NotEnoughMemory(f"reading {self.name}") from error
             said = re.sub(r"^[A-Z_]+: (\[libpq\] )?", "", str(error)).splitlines()[0]
-            password = urlsplit(address).password
-            if password:
-                said = said.replace(password, "...").replace(unquote(password), "...")
+            for secret in reversed(self._secrets):
+                said = said.replace(secret, "...")
             raise DataError(f"{self.name} cannot be read: {said}") from None
 
 
@@ -148,20 +143,14 @@ def _close(*opened: Any) -> None:
         each.close()
 
 
-def _parts(source: str | Path) -> tuple[str, str | None]:
-    """The address as libpq takes it, and the table that its query names."""
-    found = _ADDRESS.fullmatch(str(source))
-    assert found is not None, source
-    scheme, rest = found.groups()
-    local = "/" if str(source).startswith(f"{scheme}:///") else ""
-    place, _, query = f"postgresql://{local}{rest}".partition("?")
-    said = parse_qsl(query, keep_blank_values=True)
+def _parts(source: str | Path) -> tuple[Address, str, str, str | None]:
+    """The address, the slash of a local one, the same for libpq, and the table that it names."""
+    found = read_address(source)
+    if found is None:
+        raise DataError(f"the address {spoken(source)} cannot be read: {ADVICE}")
+    local = "/" * str(source).startswith(f"{found.scheme}:///")
+    said = parse_qsl(found.query, keep_blank_values=True)
     kept = urlencode([each for each in said if each[0] != "table"], quote_via=quote)
-    part = dict(said).get("table")
-    return f"{place}?{kept}" if kept else place, part
-
-
-def _name(address: str) -> str:
-    """The address without who asks, nor how."""
-    parts = urlsplit(address)
-    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    who = f"{found.who}@" if found.who else ""
+    place = f"postgresql://{who}{local}{found.place}"
+    return found, local, f"{place}?{kept}" if kept else place, dict(said).get("table")

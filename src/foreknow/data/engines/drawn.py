@@ -1,7 +1,8 @@
 """Drawn: rows of a release from the counts of its groups, here or by the workers of a cluster.
 
 What is drawn, and the seed, lie in a file of the plan; rows of the source are not looked at. A
-cluster is sent this module as it is, so it imports nothing of ours.
+cluster is sent this module as it is, and `foreknow.randomness`, of which it uses the class; it
+imports nothing else of ours.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-SEED = 32  # bytes
+from foreknow.randomness import KEY, SecretGenerator
+
 SAID = "number long, rows long, file string"  # what workers say of what they wrote
 
 
@@ -62,10 +64,11 @@ class Drawing(NamedTuple):
         return (run.drawn(self.columns, self.random) for run in self.runs)
 
 
-def write_plan(runs: Iterable[Run], path: Path, seed: bytes) -> None:
+def write_plan(runs: Iterable[Run], path: Path, random: np.random.Generator) -> None:
     """Write what is to be drawn into one file of the release."""
     with path.open("xb") as file:
-        file.write(seed)
+        file.write(b"k" if isinstance(random, SecretGenerator) else b"s")
+        file.write(random.bytes(KEY))
         for run in runs:
             for table, *numbers in ((run.labels, run.people), *run.bags):
                 whole = [*map(undone, table.columns), *map(pa.array, numbers)]
@@ -81,9 +84,11 @@ def undone(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _read_plan(path: Path, n_bags: int) -> Iterator[Any]:
-    """The seed, then run after run."""
+    """What is drawn from, then run after run."""
     with pa.OSFile(str(path), "rb") as file:
-        yield file.read(SEED)
+        secret, key = file.read(1) == b"k", file.read(KEY)
+        seed = int.from_bytes(key, "little")
+        yield SecretGenerator(key) if secret else np.random.default_rng(seed)
         end = os.path.getsize(path)
         while file.tell() < end:
             labels, people = _parted(file, 1)
@@ -108,7 +113,7 @@ def draw(plan: Path, columns: Sequence[str], n_bags: int) -> tuple[str, int]:
     Somebody may draw the same once more, such as after a crash, so each time the name is new.
     """
     runs = _read_plan(plan, n_bags)
-    random = np.random.default_rng(int.from_bytes(next(runs), "little"))
+    random = next(runs)
     path = plan.with_name(f"{uuid4().hex}.drawn")
     parts = (run.drawn(columns, random) for run in runs)
     first, rows = next(parts), 0

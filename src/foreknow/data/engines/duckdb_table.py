@@ -5,24 +5,26 @@ from __future__ import annotations
 import os
 import re
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from itertools import count
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from foreknow.data.engines.table import check_columns, choose, sql_name, sql_text
+from foreknow.data.engines.spelled import is_spelled
+from foreknow.data.engines.table import check_columns, place_of, sql_name
 from foreknow.data.reading import to_add
-from foreknow.engine import DELIMITERS, CsvFile, connect, read_parquet
+from foreknow.data.sparse import IntArray
+from foreknow.engine import DELIMITERS, CsvFile, bounded, connect, connect_to, read_parquet
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 
 _BATCH = 1 << 20
-_numbers = count(1)
 _TABLES = """
 SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? AND NOT internal
 UNION ALL
@@ -48,7 +50,11 @@ class DuckTable:
         self.name = name
         self.file = file
         self.untyped = self.settled = file is not None
+        self._whole: DuckTable | None = None  # what this one is made of, which keeps files open
         self.two_empties: set[str] = set()  # columns of a file with empty fields, quoted and not
+        # Columns of a file whose hashes the next reading gathers, and the sorted hashes of values.
+        self.beside: tuple[str, ...] = ()
+        self.hashes: dict[str, IntArray] = {}
         self.columns: list[str] = check_columns(columns, name)
         # DuckDB takes names that differ in case for one: its own are used by position.
         self._inner = dict(zip(columns, relation.columns, strict=True))
@@ -95,11 +101,9 @@ class DuckTable:
     @classmethod
     def of_database(cls, path: Path, name: str, part: str | None) -> DuckTable:
         """Open a table or view of a DuckDB file; nothing is written to it."""
-        connection, database = connect(), f"file{next(_numbers)}"
         with clear_errors(name):
             try:
-                place = sql_text(str(path.resolve()))
-                connection.execute(f"ATTACH {place} AS {database} (READ_ONLY)")
+                connection, database = connect_to(path)
             except duckdb.Error as error:
                 if "handle conflict" not in str(error):
                     raise
@@ -109,29 +113,39 @@ class DuckTable:
                 ) from None
             try:
                 known = connection.execute(_TABLES, [database, database]).fetchall()
-                places = {t if s == "main" else f"{s}.{t}": (s, t) for s, t in known}
-                table = choose(name, "table", list(places), part)
-                address = ".".join(map(sql_name, (database, *places[table])))
-                relation = connection.table(address)
+                table, place = place_of(name, known, "main", part)
                 called = f"{name}, table {table}"
+                with clear_errors(called):
+                    address = ".".join(map(sql_name, (database, *place)))
+                    relation = bounded(connection.table(address))
                 made = cls(relation, called, relation.columns, connection=connection)
             except BaseException:
-                _detach(connection, database)
+                connection.close()
                 raise
-        weakref.finalize(made, _detach, connection, database)
+        weakref.finalize(made, connection.close)
         return made
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; texts come dictionary-encoded."""
         self._refuse_zones(columns)
+        beside, self.beside = self.beside, ()
+        size, gathered = len(columns), [list[Any]() for _ in beside]
+        hashed = [f"if({v} = '', NULL, hash({v}))" for v in (self._keys([n]) for n in beside)]
         with clear_errors(self.name):
-            chosen = self.relation.project(self._keys(columns))
+            chosen = self.relation.project(", ".join([self._keys(columns), *hashed]))
             reader = chosen.to_arrow_reader(_BATCH)
-            batches = [_encode_texts(batch) for batch in reader]
-            empty = _encode_texts(pa.RecordBatch.from_pylist([], schema=reader.schema))
+            batches = []
+            for batch in reader:
+                for own, array in zip(gathered, batch.columns[size:], strict=True):
+                    own.append(array.drop_null().to_numpy().view(np.int64))
+                batches.append(_encode_texts(batch.select(range(size))))
+            schema = pa.schema([reader.schema.field(i) for i in range(size)])
+            empty = _encode_texts(pa.RecordBatch.from_pylist([], schema=schema))
             found = pa.Table.from_batches(batches or [empty]).unify_dictionaries()
         found = found.rename_columns(list(columns))
         self.check(len(found))
+        for name, own in zip(beside, gathered, strict=True):
+            self.hashes[name] = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *own]))
         if self.file is not None:
             found = self._merge_empties(found)
         return found
@@ -176,6 +190,29 @@ class DuckTable:
         """The type of a column, as DuckDB calls it."""
         return str(self.relation.types[self.columns.index(column)])
 
+    def is_text(self, column: str) -> bool:
+        """Whether a column is of texts."""
+        return self.kind(column) == "VARCHAR"
+
+    def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
+        """Those of some columns of texts in which a value is missing by one of these spellings."""
+        if not columns:
+            return []
+        asked = (f"bool_or({is_spelled(self._keys([name]), spellings)})" for name in columns)
+        with clear_errors(self.name):
+            (found,) = self.relation.aggregate(", ".join(asked)).fetchall()
+        return [name for name, holds in zip(columns, found, strict=True) if holds]
+
+    def without(self, columns: Sequence[str], spellings: Collection[str]) -> DuckTable:
+        """The same where such values of some columns of texts are nulls."""
+        keys = {name: self._keys([name]) for name in self.columns}
+        for name in columns:
+            own = keys[name]
+            keys[name] = f"CASE WHEN {is_spelled(own, spellings)} THEN NULL ELSE {own} END AS {own}"
+        made = copy(self)
+        made.relation, made._whole = self.relation.project(", ".join(keys.values())), self
+        return made
+
     def inner(self, column: str) -> str:
         """What DuckDB calls a column."""
         return str(self._inner[column])
@@ -193,12 +230,6 @@ class DuckTable:
 
     def _keys(self, columns: Sequence[str]) -> str:
         return ", ".join(sql_name(self._inner[column]) for column in columns)
-
-
-def _detach(connection: Any, database: str) -> None:
-    """Give a file free, so that others may write to it."""
-    with suppress(duckdb.Error):
-        connection.execute(f"DETACH {database}")
 
 
 def _encode_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -219,6 +250,15 @@ def clear_errors(name: str) -> Iterator[None]:
         if short_of_memory(error):
             raise NotEnoughMemory(f"reading {name}") from error
         text = str(error)
+        if "holds a text of over" in text:
+            said = text.splitlines()[0].removeprefix("Invalid Input Error: ")
+            raise DataError(f"{name}: {said}") from None
+        if isinstance(error, duckdb.PermissionException):
+            said = text.splitlines()[0].removeprefix("Permission Error: ")
+            raise DataError(
+                f"{name} is a view that reaches out of its file, which is refused ({said}); "
+                "make a table of it there"
+            ) from None
         line = re.search(r"on Line: (\d+)", text)
         where = f"{name}, line {line[1]}" if line else name
         shape = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)

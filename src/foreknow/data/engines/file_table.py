@@ -6,8 +6,8 @@ import datetime as dt
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
@@ -15,11 +15,13 @@ from xml.etree import ElementTree
 
 import pyarrow as pa
 
+from foreknow.bounds import check_workbook
 from foreknow.data.engines.table import check_columns, choose, sql_name, sql_text
 from foreknow.data.reading import Reading, to_add
-from foreknow.engine import Stamp
+from foreknow.engine import Stamp, memory_there_is
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 from foreknow.text import one_line
+from foreknow.workers import Failure, side_by_side
 
 # Fetches some columns, in the order given; an array stays, and values become one.
 _Fetch: TypeAlias = "Callable[[Sequence[str]], list[Any]]"
@@ -36,7 +38,14 @@ class FileTable:
     untyped = False
 
     def __init__(
-        self, name: str, columns: Sequence[str], fetch: _Fetch, *, settled: bool, first: int = 1
+        self,
+        name: str,
+        columns: Sequence[str],
+        fetch: _Fetch,
+        *,
+        settled: bool,
+        first: int = 1,
+        whole: bool = False,
     ) -> None:
         self.name = name
         self.columns = check_columns(columns, name)
@@ -44,10 +53,22 @@ class FileTable:
         self.notes: dict[str, str] = {}  # how some columns were read
         self._fetch = fetch
         self._first = first  # what the first row is called
+        self._whole = whole  # whether its program has no other numbers than floats
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns."""
+        return self.arrow_of_values(columns, {})
+
+    def arrow_of_values(
+        self, columns: Sequence[str], read: Mapping[str, Callable[[Any], Any]]
+    ) -> pa.Table:
+        """The same, with some values read anew: texts beside numbers may be nulls."""
         found = self._fetch(columns)
+        for at, name in enumerate(columns):
+            values = found[at]
+            if name in read and not isinstance(values, pa.Array):
+                values = list(map(read[name], values))
+            found[at] = _whole(values) if self._whole else values
         made = [self._array(*each) for each in zip(columns, found, strict=True)]
         return pa.table(made, names=list(columns))
 
@@ -94,7 +115,7 @@ def _whole(values: list[Any]) -> list[Any]:
 
 def needs_extra(name: str, what: str) -> DataError:
     """What to install to read such a file."""
-    return DataError(f'{name} needs {what}: pip install "foreknow[files]"')
+    return DataError(f'{name} needs {what}: pip install ".[files]" in a clone')
 
 
 # ---- SQLite ------------------------------------------------------------------------------------
@@ -109,6 +130,7 @@ def of_sqlite(path: Path, name: str, part: str | None, reading: Reading) -> File
         try:
             place = f"file:{quote(str(path.resolve()))}?mode=ro"
             with closing(sqlite3.connect(place, uri=True)) as connection:
+                connection.execute("PRAGMA trusted_schema = OFF")  # a file is no program
                 if reading.encoding is not None:
                     connection.text_factory = lambda raw: raw.decode(reading.encoding)
                 with closing(connection.execute(query)) as cursor:
@@ -166,16 +188,8 @@ def of_workbook(path: Path, name: str, part: str | None) -> FileTable:
         raise needs_extra(name, "python-calamine") from None
     stamp = Stamp([path])
     try:
-        book = calamine.CalamineWorkbook.from_path(str(path))
-        shown = [
-            each.name
-            for each in book.sheets_metadata
-            if each.visible == calamine.SheetVisibleEnum.Visible
-        ]
-        title = choose(name, "sheet", shown if part is None else book.sheet_names, part)
-        sheet = book.get_sheet_by_name(title)
-        rows = sheet.to_python()
-        merged = sheet.merged_cell_ranges or []
+        check_workbook(path, name)
+        title, first, rows, merged = _in_worker(_sheet, (str(path), name, part), name)
         _refuse_cells(path, name, title)
     except calamine.PasswordError:
         raise DataError(f"{name} has a password; save it without one") from None
@@ -183,7 +197,7 @@ def of_workbook(path: Path, name: str, part: str | None) -> FileTable:
         raise DataError(f"{name} cannot be read as a workbook: {error}") from None
     stamp.check()
     where = f"{name}, sheet {title}"
-    top = (sheet.start or (0, 0))[0] + 1
+    top = first + 1
     while rows and not any(cell != "" for cell in rows[-1]):
         rows.pop()
     if len(rows) < 1:
@@ -202,10 +216,51 @@ def of_workbook(path: Path, name: str, part: str | None) -> FileTable:
     place = {str(column).strip(): i for i, column in enumerate(header)}
 
     def fetch(wanted: Sequence[str]) -> list[Any]:
-        return [_whole([_cell(row[place[each]]) for row in body]) for each in wanted]
+        return [[_cell(row[place[each]]) for row in body] for each in wanted]
 
     names = [str(column).strip() for column in header]
-    return FileTable(where, names, fetch, settled=True, first=top + 1)
+    return FileTable(where, names, fetch, settled=True, first=top + 1, whole=True)
+
+
+def _sheet(path: str, name: str, part: str | None) -> tuple[str, int, list[Any], list[Any]]:
+    """A sheet of a workbook: its title, the place of its first row, its rows and merged cells."""
+    import python_calamine as calamine
+
+    book = calamine.CalamineWorkbook.from_path(path)
+    shown = [
+        each.name
+        for each in book.sheets_metadata
+        if each.visible == calamine.SheetVisibleEnum.Visible
+    ]
+    title = choose(name, "sheet", shown if part is None else book.sheet_names, part)
+    sheet = book.get_sheet_by_name(title)
+    rows = sheet.to_python()
+    return title, (sheet.start or (0, 0))[0], rows, sheet.merged_cell_ranges or []
+
+
+def _in_worker(read: Callable[..., Any], given: tuple[Any, ...], name: str) -> Any:
+    """What a reader gives that may end its process, or ask for all memory there is."""
+    ((_, found),) = side_by_side(_caught, (read, memory_there_is()), [given], 1)
+    if isinstance(found, Failure):
+        raise DataError(f"{name} cannot be read: {found.why}; save it again, or as CSV")
+    if isinstance(found, BaseException):
+        raise found
+    return found
+
+
+def _caught(shared: tuple[Callable[..., Any], int], given: tuple[Any, ...]) -> Any:
+    """What a reader gives, or its error, within the memory that the machine has."""
+    read, memory = shared
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        if most == resource.RLIM_INFINITY:
+            resource.setrlimit(resource.RLIMIT_AS, (memory, most))
+    try:
+        return read(*given)
+    except Exception as error:
+        return error
 
 
 def _cell(value: Any) -> Any:

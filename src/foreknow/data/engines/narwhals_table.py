@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -61,6 +62,42 @@ class NarwhalsTable:
         """Fetch some columns as Arrow."""
         return self._arrow(self._frame.select(*columns))
 
+    def arrow_of_values(
+        self, columns: Sequence[str], read: Mapping[str, Callable[[Any], Any]]
+    ) -> pa.Table:
+        """The same, with some values read anew: texts in columns of mixed types may be nulls."""
+        frame = self._frame.select(*columns)
+        if isinstance(frame, nw.DataFrame) and frame.implementation.is_pandas():
+            made = {
+                name: column.astype(object).map(read[name])
+                for name, column in frame.to_native().items()
+                if name in read and _is_mixed(column)
+            }
+            frame = nw.from_native(frame.to_native().assign(**made), eager_only=True)
+        return self._arrow(frame)
+
+    def is_text(self, column: str) -> bool:
+        """Whether a column is of texts."""
+        return bool(self._frame.collect_schema()[column] == nw.String)
+
+    def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
+        """Those of some columns of texts in which a value is missing by one of these spellings."""
+        if not columns:
+            return []
+        asked = [_is_spelled(name, spellings).any().alias(name) for name in columns]
+        found = self._arrow(self._frame.select(*asked)).to_pylist()[0]
+        return [name for name in columns if found[name]]
+
+    def without(self, columns: Sequence[str], spellings: Collection[str]) -> NarwhalsTable:
+        """The same where such values of some columns of texts are nulls."""
+        made = copy(self)
+        kept = [
+            nw.when(~_is_spelled(name, spellings)).then(nw.col(name)).alias(name)
+            for name in columns
+        ]
+        made._frame = self._frame.with_columns(*kept) if kept else self._frame
+        return made
+
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """One GROUP BY in the engine of a lazy frame.
 
@@ -103,6 +140,23 @@ class NarwhalsTable:
             raise DataError(
                 f"{self.name} holds a column of mixed types: {first}; make it one type"
             ) from None
+
+
+def _is_mixed(column: Any) -> bool:
+    """Whether a column of pandas holds texts beside other things."""
+    kind = getattr(column.dtype, "categories", column)
+    looks = sys.modules["pandas"].api.types.infer_dtype
+    return bool(kind.dtype == object and looks(kind, skipna=True).startswith("mixed"))
+
+
+def _is_spelled(name: str, spellings: Collection[str]) -> nw.Expr:
+    """Whether a value is a spelling; of the blanks around it, Ibis knows those of ASCII only."""
+    return (
+        nw.col(name)
+        .str.replace_all("\u00a0", " ", literal=True)
+        .str.strip_chars()
+        .is_in(sorted(spellings))
+    )
 
 
 def _with_intervals(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from foreknow.bounds import check_text
 from foreknow.data.engines.table import check_columns
-from foreknow.engine import Stamp, memory_limit
+from foreknow.engine import Stamp, memory_limit, refuse_huge
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 
 # Up to here two columns of codes fit the memory of a small machine, and counting them is faster
@@ -37,6 +39,7 @@ class ParquetTable:
         if not self.files:
             raise DataError(f"the folder {str(path)!r} holds no .parquet file")
         self.stamp = Stamp(self.files)
+        refuse_huge(self.files)
         self._schema = self._schema_of(self.files[0])
         names = [check_columns(self._schema_of(file).names, self.name) for file in self.files]
         self.columns = [*dict.fromkeys(chain.from_iterable(names))]  # some may lack one
@@ -84,6 +87,9 @@ class ParquetTable:
         found = self._read(lambda: _valid(_opened(file, read_dictionary=texts), names))
         for name in texts:
             column = found.column(name).cast(_CODED)
+            for chunk in column.chunks:
+                longest = pc.max(pc.binary_length(chunk.dictionary)).as_py()
+                check_text(longest, f"{file.name}: column {name!r}")
             found = found.set_column(found.column_names.index(name), name, column)
         return found
 

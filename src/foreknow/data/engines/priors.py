@@ -19,7 +19,7 @@ from foreknow.errors import DataError, InputError
 from foreknow.numbers import as_fraction, quoted
 
 VALUE, PROBABILITY = "value", "probability"
-# Says "yes" in each row of a table that was learned from people.
+# Says "yes" in each row of a table learned from people, "estimated" in one learned of a release.
 LEARNED = "learned"
 _Signature: TypeAlias = "tuple[str | None, ...]"
 
@@ -32,13 +32,15 @@ class Chances(NamedTuple):
     rows: dict[_Signature, tuple[Fraction, ...]]
     name: str
     learned: bool = False
+    estimated: bool = False
 
 
 def read_chances(source: Any) -> Chances:
     """Read probabilities from a file or frame, one row per signature and value.
 
     A probability is a number, or a text such as ``0.1`` or ``1/3``; a float stands for the decimal
-    that it prints as. A column ``learned`` that says ``yes`` in each row is no attribute.
+    that it prints as. A column ``learned`` that says ``yes`` in each row, or ``estimated``, is no
+    attribute.
     """
     table = open_table(source)
     attributes = tuple(c for c in table.columns if c not in (VALUE, PROBABILITY))
@@ -53,8 +55,9 @@ def read_chances(source: Any) -> Chances:
             f"{table.name} has no column of an attribute beside {VALUE!r} and {PROBABILITY!r}"
         )
     rows = fetch(table, [*attributes, VALUE, PROBABILITY])
-    learned = LEARNED in attributes and rows.column(LEARNED).unique().to_pylist() == ["yes"]
-    if learned:
+    said = rows.column(LEARNED).unique().to_pylist() if LEARNED in attributes else []
+    learned, estimated = said == ["yes"], said == ["estimated"]
+    if learned or estimated:
         attributes = tuple(name for name in attributes if name != LEARNED)
     columns = [[_text(label) for label in rows.column(n).to_pylist()] for n in (*attributes, VALUE)]
     chances = _as_printed(rows.column(PROBABILITY))
@@ -82,7 +85,7 @@ def read_chances(source: Any) -> Chances:
                     f"{signature_text(attributes, of)}; give 0 if it never occurs there"
                 )
     by_row = {of: tuple(known[value][1] for value in values) for of, known in found.items()}
-    return Chances(attributes, values, by_row, table.name, learned)
+    return Chances(attributes, values, by_row, table.name, learned, estimated)
 
 
 def count_chances(

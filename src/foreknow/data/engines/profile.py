@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from foreknow.data.engines.advice import date_formats, described, has_decimal_commas
 from foreknow.data.engines.columns import Kind, codes_of, encode, plain
+from foreknow.data.engines.sources import open_table
+from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Table
 from foreknow.data.reading import Reading
 from foreknow.data.sparse import IntArray
@@ -20,6 +22,12 @@ from foreknow.errors import DataError
 _AT_ONCE = 64
 # A text among so many distinct values makes the column one of texts: the others need no look.
 _LOOK = 20_000
+# What programs and people write for a missing value; never a number, nor what may be a category.
+_USUAL = (
+    *("NA", "N/A", "n/a", "na", "#N/A", "NaN", "nan", "NULL", "null", "<NA>", "NaT"),
+    *("k. A.", "k.A.", "k.a.", "k. a.", "keine Angabe", "unbekannt", "Unbekannt"),
+    *("unknown", "Unknown", "UNKNOWN", "n. a.", "n.a.", "-", "--", ".", "?"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +78,27 @@ def profiles(table: Table, reading: Reading) -> list[Profile]:
     return found
 
 
+def looked_at(source: Any, given: Reading) -> tuple[Table, list[Profile], Reading]:
+    """Open a table, look at its columns, and say how they were read: what is usual is recognised.
+
+    Where nothing is said of spellings of what is missing, the usual ones are, those that occur.
+    """
+    asked = given if given.missing else replace(given, missing=_USUAL)
+    table = open_table(source, asked)
+    found = profiles(table, asked)
+    met: Mapping[str, set[str]] = getattr(table, "found", {})
+    if not given.missing and any("-" in met.get(p.name, ()) and "+" in p.domain for p in found):
+        asked = replace(given, missing=[each for each in _USUAL if each != "-"])
+        table = open_table(source, asked)
+        found, met = profiles(table, asked), getattr(table, "found", {})
+    known = reading_of(found, asked)
+    if known != asked:
+        found = profiles(table, known)
+    seen: set[str] = set().union(*met.values())
+    spelled = given.missing or [each for each in _USUAL if each in seen]
+    return table, found, replace(known, missing=spelled)
+
+
 def _block(table: Table, names: Sequence[str], reading: Reading) -> Iterator[Profile]:
     try:
         rows = table.arrow(list(names))
@@ -84,7 +113,7 @@ def _block(table: Table, names: Sequence[str], reading: Reading) -> Iterator[Pro
         return
     for place, name in enumerate(names):
         try:
-            yield _profile(name, rows.column(place), table.untyped, reading)
+            yield _profile(name, rows.column(place), is_untyped(table, name), reading)
         except DataError as error:
             yield Profile(name, len(rows), problem=str(error))
 

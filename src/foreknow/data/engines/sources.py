@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from foreknow.data.address import spoken
+from foreknow.data.engines.spelled import Spelled
 from foreknow.data.engines.table import Table
 from foreknow.data.reading import STDIN, Reading, is_address, named_part, to_add
 from foreknow.errors import DataError
@@ -20,8 +23,20 @@ _TO_SAVE = {
 }
 
 
-def open_table(source: Any, reading: Reading | None = None) -> Table:
-    """Open a table of any supported kind; `reading` says what a file leaves open."""
+def open_table(
+    source: Any, reading: Reading | None = None, only: Collection[str | None] | None = None
+) -> Table:
+    """Open a table of any supported kind; `reading` says what a file leaves open.
+
+    Its spellings of what is missing count in all columns, or in `only` some.
+    """
+    opened = _opened(source, reading)
+    if reading is None or not reading.missing or isinstance(opened, Spelled):
+        return opened
+    return Spelled(opened, reading.missing, only)
+
+
+def _opened(source: Any, reading: Reading | None) -> Table:
     if hasattr(type(source), "tally"):  # it is one, of ours or of another engine
         table: Table = source
         return table
@@ -62,9 +77,9 @@ def _open_path(given: Path, reading: Reading) -> Table:
             return opened
         exists = path.exists()
     except OSError as error:
-        raise DataError(f"{str(given)!r} cannot be opened: {error.strerror}") from None
+        raise DataError(f"{spoken(given)!r} cannot be opened: {error.strerror}") from None
     if not exists:
-        raise DataError(f"there is no file or folder {str(path)!r}")
+        raise DataError(f"there is no file or folder {spoken(path)!r}")
     return _open_file(path, path.name, key, part, reading)
 
 
@@ -92,9 +107,9 @@ def _open_file(path: Path, name: str, key: str | None, part: str, reading: Readi
     if ending in file_table.STATISTICS:
         return file_table.of_statistics(path, name, reading)
     raise DataError(
-        f"{str(path)!r} is neither CSV (.csv, .tsv, .txt) nor Parquet (.parquet, or a folder), nor "
-        "a workbook (.xlsx), a database (.duckdb, .sqlite) or a file of SPSS, Stata or SAS (.sav, "
-        f".dta, .sas7bdat, .xpt){_TO_SAVE.get(ending, '')}"
+        f"{spoken(path)!r} is neither CSV (.csv, .tsv, .txt) nor Parquet (.parquet, or a folder), "
+        "nor a workbook (.xlsx), a database (.duckdb, .sqlite) or a file of SPSS, Stata or SAS "
+        f"(.sav, .dta, .sas7bdat, .xpt){_TO_SAVE.get(ending, '')}"
     )
 
 

@@ -10,8 +10,9 @@ import logging
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from foreknow import randomness
 from foreknow.data.engines import drawn
-from foreknow.data.engines.counted import in_codes
+from foreknow.data.engines.counted import Distinct, in_codes, pairs_of, values_of
 from foreknow.data.engines.drawn import Drawing, Run
 from foreknow.data.engines.table import check_columns
 from foreknow.data.engines.write import part_of, write_parts
+from foreknow.data.reading import BLANKS
 from foreknow.data.sparse import IntArray
 from foreknow.engine import new_folder
 from foreknow.errors import DataError
@@ -71,6 +74,38 @@ class SparkTable:
     def inner(self, column: str) -> str:
         """What `frame` calls a column."""
         return _inner(self.columns.index(column))
+
+    def is_text(self, column: str) -> bool:
+        """Whether a column is of texts."""
+        return self.kind(column).startswith(("string", "char", "varchar"))
+
+    def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
+        """Those of some columns of texts in which a value is missing by one of these spellings."""
+        from pyspark.sql import functions as spark
+
+        if not columns:
+            return []
+        asked = [spark.max(self._is_spelled(name, spellings)) for name in columns]
+        with self.clear_errors():
+            found = self.frame.agg(*asked).first()
+        return [name for name, holds in zip(columns, found, strict=True) if holds]
+
+    def without(self, columns: Sequence[str], spellings: Collection[str]) -> SparkTable:
+        """The same where such values of some columns of texts are nulls."""
+        from pyspark.sql import functions as spark
+
+        made = copy(self)
+        for name in columns:
+            kept = spark.when(~self._is_spelled(name, spellings), spark.col(self.inner(name)))
+            made.frame = made.frame.withColumn(self.inner(name), kept)
+        return made
+
+    def _is_spelled(self, column: str, spellings: Collection[str]) -> Any:
+        from pyspark.sql import functions as spark
+
+        blanks = "".join(f"\\u{ord(blank):04x}" for blank in BLANKS)
+        bare = spark.expr(f"trim(BOTH '{blanks}' FROM {self.inner(column)})")
+        return bare.isin(sorted(spellings))
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns."""
@@ -163,7 +198,7 @@ class SparkCounts:
 
     def is_text(self, column: str) -> bool:
         """Whether a column is of texts."""
-        return self._table.kind(column).startswith(("string", "char", "varchar"))
+        return self._table.is_text(column)
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
         """Count equal rows of some columns."""
@@ -173,15 +208,31 @@ class SparkCounts:
         _log.info("%.1f MB of counts came from Spark", found.nbytes / 1e6)
         return in_codes(found.to_batches(), columns)
 
-    def names_each_row(self, person: str) -> bool:
-        """Whether a column names somebody in each row, and nobody twice."""
+    def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
+        """How many rows there are, how many have a value of each column, and how many values."""
         from pyspark.sql import functions as spark
 
-        name = self._table.inner(person)
-        asked = spark.count("*"), spark.count(name), spark.countDistinct(name)
+        asked = [spark.count("*")]
+        for name in map(self._table.inner, columns):
+            asked += [spark.count(name), spark.countDistinct(name)]
         with self._table.clear_errors():
-            rows, named, people = self._table.frame.agg(*asked).first()
-        return bool(rows == named == people)
+            return pairs_of(self._table.frame.agg(*asked).first(), columns)
+
+    def head(self, columns: Sequence[str], rows: int) -> pa.Table:
+        """Some rows that are found at once."""
+        with self._table.clear_errors():
+            chosen = self._table.frame.select(*map(self._table.inner, columns))
+            return chosen.limit(rows).toArrow().rename_columns(list(columns))
+
+    def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
+        """One of so many values, at random but always the same, and how often each occurs."""
+        from pyspark.sql import functions as spark
+
+        name = self._table.inner(column)
+        with self._table.clear_errors():
+            value = self._table.frame[name]
+            some = self._table.frame.filter(value.isNotNull() & (spark.hash(value) % share == 0))
+            return values_of(some.groupBy(name).count().toArrow())
 
     def drawn(self, drawing: Drawing, path: Path, most: int | None) -> list[Path] | None:
         """Let the executors write rows of a release as files of a folder."""
@@ -191,7 +242,7 @@ class SparkCounts:
         rows, n_bags = [], 0
         for number, runs in enumerate(_together(drawing.runs, most)):
             plan = path / f"{number}.plan"
-            drawn.write_plan(runs, plan, drawing.random.bytes(drawn.SEED))
+            drawn.write_plan(runs, plan, drawing.random)
             rows.append(sum(int(run.people.sum()) for run in runs))
             n_bags = len(runs[0].bags)
         draw = partial(drawn.draw, columns=list(drawing.columns), n_bags=n_bags)
@@ -279,7 +330,8 @@ class SparkCounts:
         """
         from pyspark import cloudpickle
 
-        cloudpickle.register_pickle_by_value(drawn)  # executors need not have Foreknow
+        for sent in (drawn, randomness):  # executors need not have Foreknow
+            cloudpickle.register_pickle_by_value(sent)
         token = secrets.token_hex(16)
         (folder / _TOKEN).write_text(token)
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -73,6 +73,30 @@ def choose(file: str, kind: str, known: Sequence[str], wanted: str | None) -> st
     return wanted
 
 
+def place_of(
+    file: str, known: Iterable[Sequence[str]], usual: str, wanted: str | None
+) -> tuple[str, tuple[str, str]]:
+    """What the table that is meant is called, and its schema and name; one of two is refused.
+
+    Those of the usual schema are called without it.
+
+    >>> place_of("a.db", [("clinic", "people"), ("main", "visits")], "main", "clinic.people")
+    ('clinic.people', ('clinic', 'people'))
+    """
+    places: dict[str, list[tuple[str, str]]] = {}
+    for schema, table in known:
+        name = table if schema == usual else f"{schema}.{table}"
+        places.setdefault(name, []).append((schema, table))
+    name = choose(file, "table", list(places), wanted)
+    if len(places[name]) > 1:
+        both = " and ".join(f"{sql_name(s)}.{sql_name(t)}" for s, t in places[name])
+        raise DataError(
+            f"{file} has two tables that are called {name!r}: {both}; rename one of them, or make "
+            "a view of the one that is meant"
+        )
+    return name, places[name][0]
+
+
 def require(table: Table, columns: Sequence[str]) -> None:
     """Raise `DataError` with a hint for the first column that the table lacks."""
     for column in columns:
@@ -117,22 +141,39 @@ class Snapshot:
         self.columns = table.columns
         self.untyped = table.untyped
         self._table = table
-        self._held = list(dict.fromkeys(columns))
+        self.held = list(dict.fromkeys(columns))
+
+    @property
+    def inner(self) -> Table | None:
+        """The table itself; None in another process."""
+        return self._table
 
     @cached_property
     def _rows(self) -> pa.Table:
-        require(self._table, self._held)
-        return self._table.arrow(self._held)
+        require(self._table, self.held)
+        return self._table.arrow(self.held)
+
+    @cached_property
+    def spelled(self) -> Collection[str]:
+        """Columns with a spelling of what is missing, once they are read."""
+        inner: Any = self._table
+        while isinstance(inner, Snapshot):
+            inner = inner.inner
+        if not hasattr(inner, "spelled"):  # rows of a cluster are not fetched to say so
+            return frozenset()
+        _ = self._rows
+        return frozenset(inner.spelled)
 
     def __getstate__(self) -> dict[str, Any]:
         """Only what was read goes into another process."""
-        kept = {"name": self.name, "columns": self._held, "untyped": self.untyped}
-        return {**kept, "_held": self._held, "_rows": self._rows, "_table": None}
+        kept = {"name": self.name, "columns": self.held, "untyped": self.untyped}
+        kept["spelled"] = self.spelled
+        return {**kept, "held": self.held, "_rows": self._rows, "_table": None}
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Give columns that were read."""
         for column in columns:
-            if column not in self._held:
+            if column not in self.held:
                 raise DataError(
                     f"{self.name} has no order of rows, so column {column!r} cannot be read once "
                     "more beside the others; collect it into a frame first, such as "
@@ -142,7 +183,7 @@ class Snapshot:
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """Count equal rows: of the columns that were read here, else where the data lives."""
-        return None if set(columns) <= set(self._held) else self._table.tally(columns)
+        return None if set(columns) <= set(self.held) else self._table.tally(columns)
 
 
 def settled(table: Table, columns: Sequence[str]) -> Table:

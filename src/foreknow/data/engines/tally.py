@@ -64,9 +64,10 @@ class Tally:
     @cached_property
     def _read(self) -> tuple[pa.Table, IntArray]:
         rows, amounts = self._fetch(self._judged)
+        written = getattr(self._table, "as_written", self._table)
         # Rows that differ in what is not judged are two.
         if _repeated(rows, self._judged) and (
-            alike := _repeated(self._table.arrow(self.columns), self.columns)
+            alike := _repeated(written.arrow(self.columns), self.columns)
         ):
             first, again = alike
             raise DataError(

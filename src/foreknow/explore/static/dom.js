@@ -80,6 +80,31 @@ export function blocks(list, caption) {
 
 // ---- requests -------------------------------------------------------------------------------
 
+export const SECRET = "x-foreknow-secret";
+const WAIT = 500;
+const tabs = new BroadcastChannel(SECRET);
+
+// A tab tells the others of this address, which may have been opened without the secret.
+tabs.addEventListener("message", (event) => {
+  const own = sessionStorage.getItem(SECRET);
+  if (event.data === "ask" && own) tabs.postMessage({ secret: own });
+});
+
+function secret() {
+  const own = sessionStorage.getItem(SECRET);
+  if (own) return own;
+  return new Promise((done) => {
+    const late = setTimeout(() => done(""), WAIT);
+    tabs.addEventListener("message", (event) => {
+      if (!event.data.secret) return;
+      clearTimeout(late);
+      sessionStorage.setItem(SECRET, event.data.secret);
+      done(event.data.secret);
+    });
+    tabs.postMessage("ask");
+  });
+}
+
 async function answer(response) {
   let found = null;
   try {
@@ -91,9 +116,10 @@ async function answer(response) {
   return found;
 }
 
-async function fetched(path, options) {
+async function fetched(path, options = {}) {
+  const headers = { ...options.headers, [SECRET]: await secret() };
   try {
-    return await fetch(path, options);
+    return await fetch(path, { ...options, headers });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("The server does not answer: was it ended in its terminal?");

@@ -6,6 +6,7 @@ const KINDS = {
   negations: { title: "what people do not have", inner: ["k"], usual: { k: 3 }, limit: true },
   implications: { title: "implications", inner: ["k"], usual: { k: 1 }, limit: true },
   k_anonymity: { title: "k-anonymity", usual: 5 },
+  group_size: { title: "size of groups", usual: 5 },
   l_diversity: { title: "l-diversity", inner: ["l", "kind", "c"], usual: { l: 3, kind: "distinct" } },
   t_closeness: { title: "t-closeness", inner: ["t", "distance"], usual: { t: "0.2", distance: "equal" } },
 };

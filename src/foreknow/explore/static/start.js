@@ -8,6 +8,7 @@ function line(choice) {
 
 async function start() {
   const found = await ask("/api/choices");
+  byId("where").textContent = ", in " + found.folder;
   const list = found.choices.map(line);
   fill(
     byId("choices"),

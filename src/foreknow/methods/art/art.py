@@ -17,7 +17,7 @@ from pydantic import Field
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, Reading
 from foreknow.adversaries.priors.table import PriorTable
-from foreknow.data.labels import Label
+from foreknow.data.labels import Label, matching
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, signature_text
 from foreknow.data.sparse import IntArray, combine
@@ -78,7 +78,7 @@ class ART:
     Of tables of up to 12 people all groupings are gone through, so a grouping is found if there
     is one. Of larger tables, none may be found although there is one.
 
-    Ties are broken by ``numpy.random.default_rng(seed)``. Which people share a group depends on
+    Ties are broken at random. Which people share a group depends on
     their values: an adversary who knows the algorithm, and reasons from it, is not covered.
 
     Examples
@@ -194,6 +194,12 @@ class ART:
         values = [str(value) for value in microdata.values]
         places, steps = _places(attributes)
         people = np.bincount(microdata.sensitive_codes, minlength=len(values))
+        for label in () if self.values is None else map(str, self.values):
+            if not matching(label, values):  # of a policy, this stands beside its verdict
+                raise InputError(
+                    f"ART: nobody in the table has the sensitive value {label!r}"
+                    f"{did_you_mean(label, values)}"
+                )
         asked = self._asked()
         known = _known(asked, attributes, values, people)
         problem = ArtProblem.of_signatures(

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix
-from foreknow.data.labels import Label, Labels
+from foreknow.data.labels import Label, Labels, chosen
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, did_you_mean
+from foreknow.errors import InputError
 from foreknow.numbers import Number, as_fraction, as_threshold
 from foreknow.policy.requirement import as_times
 
@@ -100,21 +100,8 @@ class Limit:
         return f"Limit({', '.join(said)})"
 
     def about(self, labels: Sequence[str]) -> NDArray[np.bool_]:
-        """Which of the sensitive values it is about.
-
-        Raises
-        ------
-        InputError
-            If it names a value that nobody has.
-        """
-        for label in (*(self.values or ()), *self.excluded):
-            if label not in labels:
-                raise InputError(
-                    f"ART: nobody in the table has the sensitive value {label!r}"
-                    f"{did_you_mean(str(label), labels)}"
-                )
-        named = labels if self.values is None else self.values
-        return np.array([x in named and x not in self.excluded for x in labels], dtype=bool)
+        """Which of the sensitive values it is about."""
+        return chosen(labels, self.values, self.excluded)
 
     def parts(self, labels: Sequence[str], people: IntArray) -> list[tuple[int, Fraction]]:
         """The values of its sets, by their codes, and which part of the limit each has."""
@@ -140,7 +127,8 @@ class Limit:
             )
             own = replace(self, sets=None, at_most=most, below=below)
             made.append(own.table(priors, about))
-        return made
+        nobody = np.zeros(len(labels), dtype=bool)
+        return made or [replace(self, sets=None).table(priors, nobody)]
 
     def table(self, priors: PriorMatrix, about: NDArray[np.bool_]) -> LimitTable:
         """What it allows for each signature and value."""

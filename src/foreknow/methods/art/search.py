@@ -21,6 +21,7 @@ from foreknow.methods.art.infeasibility import (
 )
 from foreknow.methods.art.judge import safe_bags, safe_groups, safe_lists
 from foreknow.methods.art.problem import ArtProblem
+from foreknow.randomness import generator
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ def robust_groups(
                 f"{problem.n_people} people found none. To publish, {WHAT_TO_DO}"
             )
         return _checked(problem, found)
-    groups, left = _attempt(problem, np.random.default_rng(seed))
+    groups, left = _attempt(problem, generator(seed, "ART"))
     made = _pooled(problem, groups, left) if len(left) else groups
     if made is not None:
         return _checked(problem, made)

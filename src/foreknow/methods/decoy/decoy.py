@@ -19,9 +19,9 @@ from foreknow.methods.likelihood import groups_of_people
 from foreknow.methods.points import Points
 from foreknow.methods.proof import Proof
 from foreknow.methods.protocol import ADVICE, Traits, notes_of_seed, refuse_columns
-from foreknow.methods.random import generator
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
+from foreknow.randomness import generator
 from foreknow.settings import FromOne, Settings
 from foreknow.text import people_text
 

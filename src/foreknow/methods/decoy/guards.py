@@ -21,7 +21,7 @@ import numpy as np
 from foreknow.adversaries.protocol import Evaluation, Ledger, Mask, Speaks, counts_of
 from foreknow.criteria.diversity import AlphaK, LDiversity
 from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
-from foreknow.criteria.properties import KAnonymity
+from foreknow.criteria.properties import GroupSize
 from foreknow.criteria.protocol import EachGroup
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
@@ -347,13 +347,13 @@ def _speaks(asked: Any, name: str) -> Speaks:
     match asked:
         case _ if (found := getattr(asked, "speaks", None)) is not None:
             return cast(Speaks, found)
-        case KAnonymity() | LDiversity(kind="distinct"):
+        case GroupSize() | LDiversity(kind="distinct"):
             return Speaks(0)
         case LDiversity() | AlphaK() | TCloseness() | BetaLikeness() | DeltaDisclosure():
             return Speaks(1)
     raise PolicyError(
         f"{name}: what a refused cut tells of {asked} is not worked out; decoy keeps facts, "
-        "negations, implications, k_anonymity, l_diversity, alpha_k, t_closeness, beta_likeness "
-        'and delta_disclosure. Publish by method = "mondrian", which an adversary who knows it may '
-        "see through"
+        "negations, implications, k_anonymity, group_size, l_diversity, alpha_k, t_closeness, "
+        'beta_likeness and delta_disclosure. Publish by method = "mondrian", which an adversary '
+        "who knows it may see through"
     )

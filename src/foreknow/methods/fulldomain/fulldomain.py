@@ -161,12 +161,7 @@ class FullDomain(Grouper):
         lattice = None if by_boxes else Lattice(rollup.tops)
         most = int(self._share * rollup.n_people)
         everyone = microdata.everyone()
-        judge = Judge(
-            policy,
-            everyone,
-            most,
-            rollup.labelled if policy.by_labels else lambda view: view.counts,
-        )
+        judge = Judge(policy, everyone, most)
         weights = policy.options.weights_of(attribute.name for attribute in rollup.attributes)
         loss = loss_by(self.objective, rollup, lattice, weights)
         if lattice is None:

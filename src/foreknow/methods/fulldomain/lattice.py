@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.generalization import names_of_nodes
+from foreknow.data.generalization import Wording, names_of_nodes
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Attribute
 from foreknow.data.schema import Schema
@@ -43,7 +43,9 @@ def label_of_level(attribute: Attribute, level: int) -> Sequence[Label]:
     """What each node of a level is called."""
     if level == 0:
         return attribute.domain
-    return names_of_nodes(attribute)[level] if attribute.labels else (SUPPRESSED,)
+    if attribute.labels:
+        return names_of_nodes(attribute)[level]
+    return (Wording(attribute, "set").everything,)
 
 
 def level_names(schema: Schema, column: str, top: int, finest: str = "exact") -> tuple[str, ...]:

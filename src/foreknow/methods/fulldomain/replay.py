@@ -46,7 +46,7 @@ class Replay:
     def of(cls, method: FullDomain, microdata: Microdata, policy: Policy) -> Replay | None:
         """Search, and keep the nodes that came before; None where that says too little."""
         policy = replace(policy, schema=microdata.schema)
-        if microdata.semantics != "single" or policy.by_labels or not policy.monotone():
+        if microdata.semantics != "single" or not policy.monotone():
             return None
         if len(policy.looked_at) > 1:  # in other groups than those that are published
             return None

@@ -6,7 +6,7 @@ a group like the others: it is judged with them, and published.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import NoSafeRelease
 from foreknow.methods.fulldomain.losses import joined, together
 from foreknow.methods.fulldomain.rollup import View
-from foreknow.methods.protocol import refuse_suppression
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 from foreknow.policy.way_out import no_safe_release
@@ -42,16 +41,7 @@ class Judge:
     release unsafe that it is a part of; most unsafe nodes show by their smallest groups.
     """
 
-    def __init__(
-        self,
-        policy: Policy,
-        everyone: GroupCounts,
-        most: int,
-        labelled: Callable[[View], GroupCounts] = lambda view: view.counts,
-    ) -> None:
-        self._labelled = labelled
-        if most:
-            refuse_suppression(policy)
+    def __init__(self, policy: Policy, everyone: GroupCounts, most: int) -> None:
         self.monotone = policy.monotone()
         self._policy, self._most = policy, most
         # Nothing is committed to it: for it, every release is the first one.
@@ -60,11 +50,11 @@ class Judge:
 
     def failures(self, view: View) -> str:
         """Which requirements the groups of a view fail, in words."""
-        return "; ".join(self._policy.failures(self._labelled(view)))
+        return "; ".join(self._policy.failures(view.counts))
 
     def no_release(self, problem: str, view: View) -> NoSafeRelease:
         """The error for a lattice whose top is not safe, with the ways out."""
-        return no_safe_release(problem, self._policy, self._labelled(view))
+        return no_safe_release(problem, self._policy, view.counts)
 
     @property
     def at_once(self) -> bool:
@@ -78,7 +68,7 @@ class Judge:
     def judge_each(self, views: Sequence[View]) -> list[Judged]:
         """Judge the groups at each of some nodes."""
         if not self._most:
-            safe_each = (self._safe(self._labelled(view)) for view in views)
+            safe_each = (self._safe(view.counts) for view in views)
             return [Judged(safe, hopeless=not safe) for safe in safe_each]
         counts = joined([view.counts for view in views])
         unsafe = ~self._alone(counts)

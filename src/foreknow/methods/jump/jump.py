@@ -33,7 +33,7 @@ from foreknow.methods.jump.functions import (
 from foreknow.methods.jump.policy_property import property_of
 from foreknow.methods.jump.run import Case, Run, case_of, checked_place, walked
 from foreknow.methods.proof import Proof
-from foreknow.methods.protocol import Grouper, Grouping, Traits
+from foreknow.methods.protocol import OF_ITS_OWN, Grouper, Grouping, Traits
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.settings import Amount, FromOne, Settings
@@ -169,8 +169,7 @@ class InOrder(Grouper):
             the group of each row; by default a chain of nodes. People of equal quasi-identifiers
             are in one group.
         policy : Policy, optional
-            Only its values are compared with those of the table: the algorithm judges by its own
-            property.
+            Only its form matters: the algorithm judges by its own property.
 
         Raises
         ------
@@ -180,8 +179,6 @@ class InOrder(Grouper):
             If the property is not convex, and readers may not be able to tell which function made
             a release.
         """
-        for requirement in policy.requirements if policy is not None else ():
-            requirement.about(microdata.values)
         own = self.settled(microdata)
         if self._kind != "naive":  # which claims nothing
             own._refuse_lookalikes(policy is not None and policy.options.written == "generalized")
@@ -282,10 +279,7 @@ class InOrder(Grouper):
         """What a reader of a release should know."""
         if self._kind == "naive" or self._foresees(policy):
             return (self.note,)
-        return (
-            f"{type(self).__name__} judged by a property of its own, {self.property!r}: the policy "
-            "was held against the release alone, not against an adversary who knows the method",
-        )
+        return (OF_ITS_OWN.format(type(self).__name__, repr(self.property)),)
 
 
 @dataclass(frozen=True)

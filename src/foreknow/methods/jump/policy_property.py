@@ -13,6 +13,7 @@ from foreknow.criteria.properties import (
     RuledOut,
     as_property,
 )
+from foreknow.data.labels import is_pattern
 from foreknow.errors import PolicyError
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
@@ -64,6 +65,12 @@ def _part(requirement: Requirement, point: Point) -> Property:
     if l is None:
         raise PolicyError(_why_not(requirement, point))
     c, values, excluded = point.below, requirement.values, requirement.excluded
+    pattern = next(filter(is_pattern, map(str, (*(values or ()), *excluded))), None)
+    if pattern is not None:
+        raise PolicyError(
+            f"{requirement.name}: {pattern!r} is unsupported by jump, safe and naive, which do not "
+            "look at the values of a table; name each value, or choose mondrian or fulldomain"
+        )
     if l == 0:
         return MaxRatio(c, strict=True, values=values, excluded=excluded)
     if values is not None or excluded:

@@ -7,15 +7,13 @@ proposals keep the release safe, and what was divided is the next level.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
-from foreknow.data.generalization import labels_of_groups
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, count_pairs, row_sums
 from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of
@@ -48,9 +46,7 @@ class Level:
         microdata: Microdata,
         choice: Choice,
         groups: IntArray | None = None,
-        styles: Mapping[str, str] | None = None,
     ) -> None:
-        self.styles = styles
         self.attributes = microdata.attributes
         self.labels = microdata.values
         self.semantics = microdata.semantics
@@ -72,7 +68,7 @@ class Level:
     def counts_of(self, child: IntArray, n_children: int | None = None) -> GroupCounts:
         """Count children, by the child of each point; points of child -1 are left out."""
         many = int(child.max()) + 1 if n_children is None else n_children
-        return self._labelled(self._tally(child, many).part(0, many), child)
+        return self._tally(child, many).part(0, many)
 
     def safe_alone(
         self, ledger: PolicyLedger, child: IntArray, n_children: int
@@ -206,21 +202,9 @@ class Level:
             stop = int(ends[max(within, one)])
             part, own = tally.part(start, stop), owner[start:stop] - owner[start]
             # What a proposal replaces is what its children have together.
-            counted = not alone and (not ledger.monotone or self.styles is not None)
-            whole = part.merge(own) if counted else None
-            if self.styles is not None and whole is not None:
-                mine = np.where((child >= start) & (child < stop), child - start, -1)
-                part = self._labelled(part, mine)
-                whole = self._labelled(whole, np.where(mine >= 0, own[mine], -1))
+            whole = None if alone or ledger.monotone else part.merge(own)
             yield ledger.evaluate(whole, part, own)
             start = stop
-
-    def _labelled(self, counts: GroupCounts, groups: IntArray) -> GroupCounts:
-        """Counts of groups of points with their labels, where these are asked for."""
-        if self.styles is None:
-            return counts
-        found = labels_of_groups(self.attributes, self.codes, groups, counts.n_groups, self.styles)
-        return replace(counts, groups=found)
 
     def _tally(self, child: IntArray, n_children: int) -> PartedCounts:
         """Count the sensitive values of each child; points of child -1 are left out."""

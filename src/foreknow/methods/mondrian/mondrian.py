@@ -32,13 +32,13 @@ from foreknow.methods.protocol import (
     Grouping,
     Traits,
     notes_of_seed,
-    refuse_suppression,
     share_of_people,
 )
 from foreknow.numbers import Number, as_fraction
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 from foreknow.policy.way_out import no_safe_release
+from foreknow.randomness import generator
 from foreknow.settings import FromOne, Settings
 from foreknow.settings import Number as NumberSetting
 from foreknow.text import people_text
@@ -165,18 +165,15 @@ class Mondrian(Grouper):
         policy = replace(policy, schema=microdata.schema)
         microdata = policy.combined(microdata)
         most = int(share_of_people("suppression", self.suppression) * microdata.n_people)
-        if most:
-            refuse_suppression(policy)
         seconds = seconds_of(self.refine)
-        if seconds and (not policy.monotone() or policy.by_labels):
+        if seconds and not policy.monotone():
             raise UnsupportedError(
                 "Mondrian: refine puts groups together and divides them anew, which needs a policy "
-                "that merging never hurts, and no k_map or delta_presence: leave refine out"
+                "that merging never hurts: leave refine out"
             )
         points = Points.of(microdata)
-        styles = policy.options.labels if policy.by_labels else None
         choice = self.choice(policy, microdata)
-        level = Level(points, microdata, choice, styles=styles)
+        level = Level(points, microdata, choice)
         everyone = level.everyone()
         start = partial(policy.ledger, microdata.values, everyone)
         ledger = start()
@@ -192,11 +189,11 @@ class Mondrian(Grouper):
             if policy.monotone() or level.n_final == n_groups:
                 break
             n_groups = level.n_final
-            level = Level(points, microdata, choice, level.final, styles)
+            level = Level(points, microdata, choice, level.final)
         groups, floors = level.final, None
         if seconds:
             until = time.monotonic() + seconds
-            random = np.random.default_rng(seed)
+            random = generator(seed, "Mondrian")
             groups = refined(points, microdata, choice, groups, start, random, until)
             ledger = start()
             ledger.commit(None, Level(points, microdata, choice).counts_of(groups))

@@ -87,7 +87,7 @@ class Replay:
         """Run the method, and keep the cuts that it refused; None where that says too little."""
         policy = replace(policy, schema=microdata.schema)
         several = microdata.semantics != "single"
-        if several or policy.by_labels or not policy.monotone():
+        if several or not policy.monotone():
             return None
         points = Points.of(microdata)
         level = _Refusals(points, microdata, method.choice(policy, microdata))

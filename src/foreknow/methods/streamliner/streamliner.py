@@ -29,13 +29,13 @@ from foreknow.methods.protocol import (
     note_of_boxes,
     notes_of_seed,
 )
-from foreknow.methods.random import generator
 from foreknow.methods.streamliner.gda import by_rank, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa, plan_undivided
 from foreknow.methods.streamliner.rda import Colours, assigned, groups_of_plan, plan_rda
 from foreknow.methods.streamliner.ria import groups_of_ria
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
+from foreknow.randomness import generator
 from foreknow.settings import Amount, Settings
 
 _log = logging.getLogger(__name__)

@@ -20,6 +20,7 @@ from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
 from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
+from foreknow.data.windows import Range
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
@@ -41,11 +42,11 @@ from foreknow.report.figures import (
     worst_groups,
 )
 from foreknow.report.knowledge import NOUN, Terms, describe, share_text
-from foreknow.report.learned import estimate_sentences, learnt_sentences
 from foreknow.report.page import Block, Cell, Grid, Page, Sentence, bar_cell
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
-from foreknow.report.scope import HEADING, sentences
+from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, sentences
+from foreknow.report.trial import trials_beside
 from foreknow.report.words import (
     average_text,
     group_text,
@@ -83,22 +84,30 @@ class AuditPage(Page[Audit]):
     @property
     def mood(self) -> str:
         """How it ends."""
+        if self._idle.count(False) == 0:
+            return ""
         return "safe" if self.result.safe else "unsafe"
 
     @property
     def headline(self) -> str:
         """Say whether the release is safe, and how many requirements hold."""
+        idle = self._idle
+        if not idle.count(False):
+            one = "the requirement is" if len(idle) == 1 else "the requirements are"
+            return f"Nothing is asked of this table: nobody has a value that {one} about"
         safe = [all(v.safe for v in own) for own in by_requirement(self.result)]
+        safe = [each for each, nothing in zip(safe, idle, strict=False) if not nothing]
         safe += [each.safe for each in self.result.criteria]
-        estimated = [each.within for each in self.result.estimates]
-        if not safe:  # nothing is settled
-            ends = "is within its limit" if all(estimated) else "is NOT within its limit"
-            return f"By an estimate, and no verdict: what can be learned {ends}"
-        if not all(estimated):
-            return "Too much can be learned from the release, by an estimate"
-        beside = "; what can be learned is within its limit, by an estimate" if estimated else ""
         also = ", also against an adversary who knows the method" if self._foreseen else ""
-        return self._settled(safe) + also + beside
+        if many := idle.count(True):
+            also += f"; {number(many)} {'asks' if many == 1 else 'ask'} nothing of this table"
+        return self._settled(safe) + also
+
+    @property
+    def _idle(self) -> list[bool]:
+        """Of each requirement and criterion, whether it asks nothing of the table."""
+        found = [all(map(_is_idle, own)) for own in by_requirement(self.result)]
+        return found + [False] * len(self.result.criteria)
 
     def _settled(self, safe: list[bool]) -> str:
         total, failing = len(safe), safe.count(False)
@@ -114,19 +123,25 @@ class AuditPage(Page[Audit]):
     @property
     def notes(self) -> list[str]:
         """What the verdicts did not look at."""
-        return self._notes(published=False)
+        return [self.said(each) for each in self._notes(published=False)]
+
+    def as_they_are(self) -> Iterable[str]:
+        """Labels of the table, and what is said of the people whose cases these are."""
+        audit = self.result
+        yield from labels_of(audit)
+        yield from (self.name, *TOLD_OF_PEOPLE)
 
     def _notes(self, *, published: bool) -> list[str]:
         audit, noun = self.result, sensitive_noun(self.result.policy)
         schema = audit.policy.schema
         any_of = noun if schema is None else nouns_of(schema.sensitives)
-        # Of a generalized release, it is by columns that are not published exactly.
-        kept = published and audit.policy.options.written == "generalized"
-        learnt = learnt_sentences(audit.learnt, noun, kept=kept)
-        measured = bool(audit.learnt) and not kept
+        # How many guesses are right is counted in the table: it would confirm them to readers.
+        tried = trials_beside(audit.trials, kept=published)
         scope = replace(audit.scope, method=None) if self._foreseen else audit.scope
+        if published and schema is not None:
+            scope = scope.for_readers(schema)
         said = sentences(scope, any_of, audit.counts.semantics)
-        return [*learnt, *said] if measured else [*said, *learnt]
+        return [*tried, *said] if audit.trials and not published else [*said, *tried]
 
     @property
     def _foreseen(self) -> bool:
@@ -140,7 +155,7 @@ class AuditPage(Page[Audit]):
         return self.document(
             "audit.html.j2",
             kept=None if published else self.kept,
-            mood=self.mood,
+            mood=self.mood or "plain",
             scope=utility_line(worth),
             notes=self._notes(published=published),
             notes_heading=HEADING,
@@ -150,7 +165,6 @@ class AuditPage(Page[Audit]):
             exposed=None if published else exposed_grid(titled_exposed(audit)),
             exposed_meaning=MEANING,
             criteria=_criteria(audit, published=published),
-            estimates=_estimates(audit, published=published),
             sizes=sizes_figure(audit.counts),
             utility=worth,
             sizes_caption=_sizes_caption(worth),
@@ -183,6 +197,7 @@ class AuditPage(Page[Audit]):
             if s["group"] != "–":
                 where = f"{where}\nin {s['group']}"
             sign = Cell("✓ safe" if s["safe"] else "✗ FAILS", mood)
+            sign = Cell("– asks nothing") if s["idle"] else sign
             rows.append((sign, about, s["short"], s["worst"], s["limit"], where))
         if rows:
             head = ("", "what must stay hidden", "from who knows", "worst", "limit")
@@ -190,8 +205,6 @@ class AuditPage(Page[Audit]):
         failing = [(False, f"{s['sentence']} {s['exposed']}") for s in sections if not s["safe"]]
         for safe, said in (*_criteria(audit), *failing):
             yield Sentence(f"{'✓' if safe else '✗'} {said}", "safe" if safe else "unsafe")
-        for within, each in _estimates(audit):
-            yield Sentence(f"{'≈' if within else '✗'} {' '.join(each)}", "" if within else "unsafe")
         if self.notes:
             yield Sentence(HEADING, "strong")
             yield from [Sentence(f"– {said}") for said in self.notes]
@@ -216,7 +229,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         value = f"{noun} {value}"
     used = describe(verdict.point.adversary, found.witness, noun)
     known = "".join(f", and {said}," for said in _of_everybody(map(visible, verdict.known)))
-    if found.probability == 0 and used.nobody:
+    if found.probability == 0 and (used.nobody or found.witness is None):
         return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
     who, just = "Someone", reaches_just(found, limit)
     if verdict.safe:
@@ -264,7 +277,7 @@ def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
     return [
         tuple(next(verdicts) for _ in requirement.points)
         for requirement in audit.policy.requirements
-        if requirement.points and not requirement.points[0].estimated
+        if requirement.points
     ]
 
 
@@ -301,17 +314,6 @@ def criterion_sentence(verdict: CriterionVerdict) -> str:
     return f"{_criterion_text(verdict.requirement)}{known}: {visible(verdict.attained)}."
 
 
-def _estimates(audit: Audit, *, published: bool = False) -> list[tuple[bool, list[str]]]:
-    """Whether each estimate of what is learned is within its limit, and what it is."""
-    # Of a generalized release, what was found is by columns that are not published exactly.
-    kept = published and audit.policy.options.written == "generalized"
-    nouns = [sensitive_noun(audit.policy, each.requirement) for each in audit.estimates]
-    return [
-        (each.within, estimate_sentences(each, noun, kept=kept))
-        for each, noun in zip(audit.estimates, nouns, strict=True)
-    ]
-
-
 def _criterion_text(requirement: Requirement) -> str:
     """A criterion as a policy file has it."""
     assert requirement.criterion is not None
@@ -329,6 +331,16 @@ def sensitive_noun(policy: Policy, requirement: Requirement | None = None) -> st
     return noun_of(policy.schema.sensitive) if one and policy.schema else NOUN
 
 
+def labels_of(audit: Audit) -> Iterator[str]:
+    """Names of columns, requirements, values and groups, as they stand in sentences."""
+    if audit.policy.schema is not None:
+        yield from map(noun_of, audit.policy.schema.columns)
+        yield from map(visible, audit.policy.schema.columns)
+    yield from (visible(each.name) for each in audit.policy.requirements)
+    yield from map(visible, audit.counts.values)
+    yield from (group_text(each) for each in audit.counts.groups or ())
+
+
 def requirement_title(requirement: Requirement, place: int) -> str:
     """Name a requirement: its own name, or its place in the policy, from 1."""
     if _NUMBERED.fullmatch(requirement.name):
@@ -344,7 +356,12 @@ def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> 
         listed = f" ({_either(members, most)})" if members else ""
         return f"any {noun} under {named(of)}{listed}"
     if isinstance(of, Mapping):
-        sets = [f"any of {named(name)} ({_either(own, most)})" for name, own in of.items()]
+        sets = [
+            f"{named(name)} ({noun} {visible(own)})"
+            if isinstance(own, Range)
+            else f"any of {named(name)} ({_either(own, most)})"
+            for name, own in of.items()
+        ]
         return listing(sets, most=most)
     if of is not None:
         return f"any of {_either(of, most)}"
@@ -423,6 +440,10 @@ def is_learned(adversary: Any) -> bool:
     return isinstance(adversary, Priors) and any(table.learned for table in adversary.tables)
 
 
+def _is_idle(verdict: Verdict) -> bool:
+    return verdict.idle and not is_learned(verdict.point.adversary)
+
+
 def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     """What is said of a requirement, whatever came of it."""
     noun, point = sensitive_noun(audit.policy, verdict.requirement), verdict.point
@@ -432,6 +453,7 @@ def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     return {
         "about": values_phrase(verdict.requirement, noun),
         "safe": verdict.safe,
+        "idle": _is_idle(verdict),
         "knows": ", and ".join([allowed.knows, *_of_everybody(beside)]),
         "short": ", ".join([allowed.short, *_of_everybody(beside)]),
         "value": "–",
@@ -465,7 +487,7 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
         "group": group_of(verdict),
         "details": describe(adversary, found.witness, noun, counts.semantics).details,
     }
-    if brief or found.value is None:
+    if brief or section["idle"]:
         return section
     counts = verdict.requirement.shown(counts, found)
     figure, caption = _figure(counts, verdict, noun)

@@ -137,7 +137,8 @@ class ComparisonPage(Page[Comparison]):
             return
         yield (
             f"Of those that hold the policy as it is, {_run(best)} answers queries best: typically "
-            f"off by {_share_text(best.query_error)}."
+            f"off by {_share_text(best.query_error)}. Where exact quasi-identifiers are "
+            "published, as in the bucketized form, whoever knows them finds everybody in it."
         )
 
 

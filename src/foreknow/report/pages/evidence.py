@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
 from foreknow.documents import from_toml
-from foreknow.evidence import EvidenceReport
-from foreknow.methods.proof import NOT_JUDGED
+from foreknow.evidence import EvidenceReport, notes_of_programs
 from foreknow.numbers import percentage, significant
 from foreknow.plain import Plain
 from foreknow.publishing import CERTIFICATE, REPORT
@@ -21,6 +20,7 @@ from foreknow.report.pages.audit import (
     by_requirement,
     criterion_sentence,
     is_learned,
+    labels_of,
     policy_rows,
     requirement_title,
     schema_rows,
@@ -31,7 +31,7 @@ from foreknow.report.pages.audit import (
     verdict_sentence,
 )
 from foreknow.report.pages.utility import UtilityPage
-from foreknow.report.scope import sentences
+from foreknow.report.scope import ALL_OF_ONE, TOLD_OF_PEOPLE, noted, sentences
 from foreknow.report.words import (
     average_text,
     listing,
@@ -89,8 +89,17 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def mood(self) -> str:
-        """Safe: nothing else can be evidenced."""
-        return "safe"
+        """Safe: nothing else can be evidenced, but where nothing is asked."""
+        return "" if self.result.audit.idle else "safe"
+
+    def as_they_are(self) -> Iterable[str]:
+        """Labels of the table, and the questions of guidances, in their words."""
+        yield from labels_of(self.result.audit)
+        yield from (self.name, *TOLD_OF_PEOPLE)
+        for title, answers in self._questions:
+            yield title
+            for answer in answers:
+                yield from (answer.question, *answer.to_fill)
 
     def html(self) -> str:
         """Write the page; its print is the document."""
@@ -102,6 +111,8 @@ class EvidencePage(Page[EvidenceReport]):
                 figures.append((f"people-{place}", title, drawn[0], drawn[1]))
         return self.document(
             "evidence.html.j2",
+            verified=self._afresh,
+            mood=self.mood or "plain",
             scope=utility_line(audit.utility),
             no_conclusion=_NO_CONCLUSION,
             published=self._published(),
@@ -123,9 +134,10 @@ class EvidencePage(Page[EvidenceReport]):
         before = self._before()
         if before is None:
             for said in self._safe:
-                yield Sentence(f"✓ {said}", "safe")
+                yield Sentence(f"✓ {said}" if self.mood else said, self.mood)
         else:
-            yield Sentence("✓ Verified afresh from the files: every requirement holds.", "safe")
+            sign = "✓ " if self.mood else ""
+            yield Sentence(f"{sign}{self._afresh}", self.mood)
             yield before
         answers = [answer for _, own in self.questions() for answer in own]
         left = sum(bool(answer.to_fill) for answer in answers)
@@ -140,6 +152,16 @@ class EvidencePage(Page[EvidenceReport]):
     @property
     def _people(self) -> int:
         return self.result.verification.people
+
+    @property
+    def _afresh(self) -> str:
+        return f"Verified afresh from the files: {self._held}."
+
+    @property
+    def _held(self) -> str:
+        if self.result.audit.idle:
+            return "nothing is asked of this table, as nobody has a value that must stay hidden"
+        return "every requirement holds"
 
     @cached_property
     def _noun(self) -> str:
@@ -170,13 +192,16 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _beside(self) -> list[str]:
-        audit = self.result.audit
+        audit, claimed = self.result.audit, self.result.verification.claimed_scope
         said = sentences(audit.scope, self._any_noun, audit.counts.semantics)
-        if audit.scope.method not in (None, NOT_JUDGED):
+        own = sentences(claimed, self._any_noun, audit.counts.semantics, claimed=True)
+        said += map(noted, own)
+        if claimed.method is not None:
             said.append(
                 "Which method made the release is the publisher's word: its files do not show it."
             )
-        return [*said, *(f"{visible(note)}." for note in self.result.certificate.notes)]
+        notes = notes_of_programs(self.result.certificate, audit.policy)
+        return [*said, *(noted(f"{visible(note)}.") for note in notes)]
 
     def _withheld(self, requirement: Any) -> bool:
         return any(is_learned(point.adversary) for point in requirement.points)
@@ -189,7 +214,7 @@ class EvidencePage(Page[EvidenceReport]):
         known, schema = self.result.certificate, self.result.audit.policy.schema
         assert schema is not None
         settings = {visible(key): own for key, own in known.method.items() if key != "name"}
-        how = [f"{visible(known.method.get('name', ''))} {setting_text(settings)}"]
+        how = [noted(f"{visible(known.method.get('name', ''))} {setting_text(settings)}")]
         form = {
             "generalized": "Generalized: columns that others may know are coarsened, and rows that "
             "look alike are a group.",
@@ -200,13 +225,22 @@ class EvidencePage(Page[EvidenceReport]):
             ("Files", [visible(name) for name in known.files]),
             ("People", [f"{number(known.people)} in {some(known.n_groups, 'group', 'groups')}"]),
             ("Form", [form]),
-            *schema_rows(schema),
+            *schema_rows(replace(schema, identifiers=())),
+            *self._left_out,
             ("Made by", how),
         ]
         if known.grids:
-            grids = [f"{visible(name)} {words}" for name, words in known.grids.items()]
+            grids = [noted(f"{visible(name)} {visible(on)}") for name, on in known.grids.items()]
             rows.append(("Ranges are on a grid", grids))
         return rows
+
+    @property
+    def _left_out(self) -> list[tuple[str, list[str]]]:
+        """The identifiers, which files without them do not show."""
+        schema = self.result.audit.policy.schema
+        names = () if schema is None else schema.identifiers
+        said = noted(listing([visible(name) for name in names], most=_ALL))
+        return [("Identifiers, never published", [said])] if names else []
 
     @property
     def _safe(self) -> list[str]:
@@ -311,6 +345,13 @@ class EvidencePage(Page[EvidenceReport]):
 
     def questions(self) -> list[tuple[str, list[Answer]]]:
         """The questions of each guidance, with what was measured."""
+        return [
+            (title, [replace(a, measured=tuple(map(self.said, a.measured))) for a in answers])
+            for title, answers in self._questions
+        ]
+
+    @cached_property
+    def _questions(self) -> list[tuple[str, list[Answer]]]:
         guidances = from_toml(resource("guidances.toml"))["guidance"]
         return [
             (own["title"], [self._answer(**one) for one in own["questions"]]) for own in guidances
@@ -336,7 +377,7 @@ class EvidencePage(Page[EvidenceReport]):
         said = []
         if identifiers:
             these = listing([visible(column) for column in identifiers], most=_ALL)
-            said.append(f"Identifiers were left out: {these}.")
+            said.append(noted(f"Identifiers were left out: {these}."))
         if self._generalized:
             if scope.groups_of_one:
                 said.append(
@@ -345,8 +386,12 @@ class EvidencePage(Page[EvidenceReport]):
                 )
             else:
                 said.append(
-                    f"Every published combination of {self._columns} is shared by at least "
-                    f"{least}, so none of these rows can be told to be that of one person by them."
+                    f"Every published combination of {self._columns} is shared by at least {least}"
+                    + (
+                        f". {ALL_OF_ONE}"
+                        if self.in_cases
+                        else ", so none of these rows can be told to be that of one person by them."
+                    )
                 )
         else:
             said.append(
@@ -372,13 +417,11 @@ class EvidencePage(Page[EvidenceReport]):
 
     @cached_property
     def _inference(self) -> tuple[str, ...]:
-        scope = self.result.audit.scope
         said = list(self._safe)
         over = [own.over for _, own in self._exposed()]
         if over and all(tally is not None and not tally.people for tally in over):
             said.append("Nobody could be found out at a limit; everybody was looked at in turn.")
-        said += sentences(scope, self._any_noun, self.result.audit.counts.semantics)[:_ALL]
-        return tuple(said)
+        return (*said, *self._beside)
 
     @property
     def _linking(self) -> tuple[str, ...]:
@@ -389,7 +432,7 @@ class EvidencePage(Page[EvidenceReport]):
             "The verdicts take it for granted that people were linked to their groups: everybody "
             "may know who is in the table and in which group. What stays hidden is the "
             f"{self._nouns}.",
-            f"{order}, so neither leads to a row of the table.",
+            noted(f"{order}, so neither leads to a row of the table."),
         )
 
     @property
@@ -434,7 +477,8 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _roles_of(self) -> dict[str, list[str]]:
-        return dict(schema_rows(self.result.audit.policy.needed_schema))
+        schema = replace(self.result.audit.policy.needed_schema, identifiers=())
+        return dict([*schema_rows(schema), *self._left_out])
 
     @property
     def _roles(self) -> list[str]:
@@ -446,13 +490,13 @@ class EvidencePage(Page[EvidenceReport]):
         given = known.policy["schema"].get("identifiers", ())
         left_out = listing([visible(column) for column in given], most=_ALL)
         coarser = (
-            f"{self._columns} were coarsened, by {visible(known.method.get('name', ''))}."
+            f"{self._columns} are coarsened."
             if self._generalized
-            else f"{self._columns} are as they were; values were taken out of the rows, and are "
-            "published by group."
+            else f"{self._columns} are published as they are, and values by group, apart from rows."
         )
+        made = noted(f"The groups were made by {visible(known.method.get('name', ''))}.")
         said = f"Left out: {left_out}." if given else "The policy names no identifiers."
-        return [said, coarser]
+        return [noted(said), coarser, made]
 
     @property
     def _usefulness(self) -> list[str]:
@@ -463,7 +507,7 @@ class EvidencePage(Page[EvidenceReport]):
     def _verified(self) -> list[str]:
         files = listing([*map(visible, self.result.verification.files)], most=_ALL)
         return [
-            f"The files ({files}) were judged afresh, by themselves: every requirement holds, for "
+            f"The files ({files}) were judged afresh, by themselves: {self._held}, for "
             f"{people_text(self._people, 'all')}."
         ]
 
@@ -491,12 +535,13 @@ class EvidencePage(Page[EvidenceReport]):
         if found.same_source:
             said.append(f"{rows}; that it is the table of this page was checked: {digest}.")
         else:
-            said.append(f"{rows}; its digest is {digest}. It was not compared with a table.")
+            said.append(noted(f"{rows}; its digest is {digest}."))
+            said.append("It was not compared with a table.")
         versions = found.certificate.versions
         made = listing(
             [f"{visible(key)} {visible(own)}" for key, own in versions.items()], most=_ALL
         )
-        return [*said, f"Made with {made}."]
+        return [*said, noted(f"Made with {made}.")]
 
 
 PAGE = EvidencePage

@@ -46,7 +46,8 @@ class LatticePage(Page[LatticeResult]):
             else None,
             sections=[(title, [], _nodes(found, _MOST_ROWS))],
             tables="grid",
-            promise="Safe means strictly below every limit.",
+            promise="Safe means strictly below every limit; k_map and delta_presence are judged of "
+            "the release alone.",
         )
 
     def brief(self) -> Iterator[Block]:

@@ -11,6 +11,7 @@ from foreknow.auditing.risk import ColumnSet, Contribution, PopulationRisk, Risk
 from foreknow.numbers import percentage
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, amounts, bar_table
 from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, bar_cell
+from foreknow.report.scope import SEVERAL_CASES
 from foreknow.report.words import limit_text, listing, number, some, visible
 
 _WORST = 10  # sets and pairs that a page shows; a terminal shows half of them
@@ -52,6 +53,10 @@ class RiskPage(Page[RiskReport]):
             yield from [grid] if grid.rows else []
         yield from map(Sentence, self._outlook())
 
+    def as_they_are(self) -> Iterator[str]:
+        """Columns of the table, and what is said of the people whose cases these are."""
+        yield from (self.name, SEVERAL_CASES, *map(visible, self.result.columns))
+
     def _scope(self) -> str:
         report = self.result
         people = some(report.people, "person", "people")
@@ -62,7 +67,7 @@ class RiskPage(Page[RiskReport]):
 
     def _outlook(self) -> list[str]:
         """What the figures leave open."""
-        report, said = self.result, []
+        report, said = self.result, [SEVERAL_CASES] if self.in_cases else []
         if report.journalist is None and report.by_values:
             said.append(
                 "The journalist's risk and uniqueness in the population are not measured: give a "

@@ -1,1 +1,0 @@
-"""Learned: statistics that the release itself teaches, and the adversary who learns them."""

@@ -1,0 +1,253 @@
+"""Fit: how likely each value is for each kind of people, by maximum likelihood from the bags.
+
+Given statistics, people have their values independently of each other, and a release shows of each
+group which kinds its people are of, and its bag. Expectation: how many people of each kind of each
+group have each value, on average over its worlds. Maximization: these shares. It begins with the
+frequencies of the groups, and nothing is drawn at random.
+
+Smoothing adds people with the values of everybody to each kind (the mode of a Dirichlet prior), so
+no value is impossible.
+
+Steps are extrapolated (Varadhan and Roland 2008), and an extrapolation that does not raise the
+likelihood is dropped. Nothing here sees who has which value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+
+import numpy as np
+
+from foreknow.adversaries.priors.expectation import LEARNING, Layout
+from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
+from foreknow.data.people import Signature, Signatures
+from foreknow.data.sparse import IntArray, combine, count_pairs
+
+# A column of numbers with more than so many is cut into bins of about equally many people.
+MOST_NUMBERS, BINS = 16, 10
+# How many people smooth: each is tried, and none is drawn or guessed.
+SMOOTHINGS = tuple(4.0**power for power in range(7))
+# Where a step changes no chance by more than this, or after so many steps, it is the end.
+TOLERANCE, STEPS = 1e-3, 60
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """The kinds of people that statistics are by."""
+
+    attributes: tuple[str, ...]
+    labels: Sequence[Signature]  # what each kind is called
+    signatures: Sequence[Signature]
+    of_signature: IntArray  # the kind of each signature
+
+    @classmethod
+    def of(cls, signatures: Signatures, binned: Collection[str] = ()) -> Kinds:
+        """Tell people apart by their signatures; of some columns numbers are cut into bins."""
+        people = np.zeros(len(signatures.labels))
+        np.add.at(people, signatures.codes, signatures.people)
+        columns = []
+        for at, name in enumerate(signatures.attributes):
+            own = [label[at] for label in signatures.labels]
+            columns.append(_bins(own, people) if name in binned else _labels(own))
+        keys, first = combine([codes for _, codes in columns], [len(names) for names, _ in columns])
+        labels = [tuple(names[int(codes[i])] for names, codes in columns) for i in first.tolist()]
+        return cls(signatures.attributes, labels, signatures.labels, keys.astype(np.int64))
+
+    def groups(
+        self, signatures: Signatures, value_offsets: IntArray, values: IntArray, counts: IntArray
+    ) -> SignatureGroups:
+        """The groups of a release, by kind."""
+        n_groups = len(signatures.offsets) - 1
+        of_cell = np.repeat(np.arange(n_groups), np.diff(signatures.offsets))
+        people = count_pairs(
+            of_cell,
+            self.of_signature[signatures.codes],
+            n_groups,
+            len(self.labels),
+            signatures.people,
+        )
+        return SignatureGroups(*people, value_offsets, values, counts)
+
+
+def numbers_among(signatures: Signatures) -> list[str]:
+    """Columns of so many numbers that they can be cut into bins."""
+    found = []
+    for at, name in enumerate(signatures.attributes):
+        own = {label[at] for label in signatures.labels} - {None}
+        if len(own) > MOST_NUMBERS and all(_number(str(label)) is not None for label in own):
+            found.append(name)
+    return found
+
+
+def _labels(labels: Sequence[str | None]) -> tuple[list[str | None], IntArray]:
+    distinct = list(dict.fromkeys(labels))
+    at = {label: i for i, label in enumerate(distinct)}
+    return distinct, np.array([at[label] for label in labels], dtype=np.int64)
+
+
+def _bins(labels: Sequence[str | None], people: FloatArray) -> tuple[list[str | None], IntArray]:
+    """Names of the bins of a column of numbers, and the bin of each label.
+
+    A bin goes on until it has its share; equal numbers are never divided.
+    """
+    distinct, codes = _labels(labels)
+    numbers = [None if label is None else _number(label) for label in distinct]
+    held = [(x, i) for i, x in enumerate(numbers) if x is not None]
+    ranked = np.array([i for _, i in sorted(held)])
+    amount = np.bincount(codes, people, minlength=len(distinct))[ranked]
+    before = np.cumsum(amount) - amount
+    share = np.floor(BINS * before / amount.sum()).astype(np.int64)
+    bins = np.unique(share, return_inverse=True)[1].reshape(-1)
+    names: list[str | None] = []
+    for code in range(int(bins[-1]) + 1):
+        one, other = (distinct[i] for i in ranked[bins == code][[0, -1]].tolist())
+        names.append(one if one == other else f"{one} to {other}")
+    kind = np.full(len(distinct), len(names), dtype=np.int64)
+    kind[ranked] = bins
+    return [*names, None], kind[codes]
+
+
+def _number(label: str) -> float | None:
+    try:
+        number = float(label)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """Statistics that were learned from a release."""
+
+    kinds: Kinds
+    layout: Layout
+    chances: FloatArray  # by kind and value
+    amounts: FloatArray  # by kind and value, how many people have it, on average over worlds
+    overall: FloatArray  # how frequent each value is
+    people: FloatArray  # by kind
+    smoothing: float  # so many people with the values of everybody count for each kind
+    steps: int
+    change: float  # how much the last step changed a chance at most
+
+    @property
+    def converged(self) -> bool:
+        """Whether steps had come to an end."""
+        return self.change <= TOLERANCE
+
+    @cached_property
+    def without_own(self) -> FloatArray:
+        """By cell: the chance that all other groups teach. What a group is about is not counted."""
+        layout = self.layout
+        posteriors = layout.expected(self.chances[layout.signature, layout.value]).posteriors
+        found = self.amounts[layout.signature, layout.value] - layout.people * posteriors
+        others = np.maximum(self.people[layout.signature] - layout.people, 0)
+        amount = others + self.smoothing
+        taught = np.clip(found, 0, others) + self.smoothing * self.overall[layout.value]
+        share = self.overall[layout.value]
+        return np.where(amount > 0, taught / np.where(amount > 0, amount, 1), share)
+
+    @cached_property
+    def predicts(self) -> float:
+        """How likely the bags of the groups are, by what all others teach; its logarithm."""
+        return float(self.layout.times @ self.layout.expected(self.without_own).weights)
+
+    def __repr__(self) -> str:
+        ended = "converged" if self.converged else "NOT converged"
+        return (
+            f"Fit({len(self.kinds.labels)} kinds by {', '.join(self.kinds.attributes)}, "
+            f"{self.chances.shape[1]} values: {ended} in {self.steps} steps)"
+        )
+
+
+def fits(
+    groups: SignatureGroups,
+    kinds: Kinds,
+    n_values: int,
+    smoothings: Sequence[float] = SMOOTHINGS,
+    *,
+    brief: bool = False,
+) -> Iterator[Fit]:
+    """Learn statistics with each smoothing, from the groups' own frequencies on.
+
+    A brief look goes through as few groups exactly when it judges as when it learns.
+    """
+    layout = Layout.of(groups, LEARNING)
+    judged = layout if brief else Layout.of(groups)
+    for smoothing in smoothings:
+        climb = _Climb(layout, kinds, n_values, smoothing)
+        found = climb.climb()
+        yield Fit(kinds, judged, *found[:2], climb.overall, climb.people, smoothing, *found[2:])
+
+
+class _Climb:
+    """Steps of expectation and maximization over some groups."""
+
+    def __init__(self, layout: Layout, kinds: Kinds, n_values: int, smoothing: float) -> None:
+        self.layout, self.smoothing = layout, smoothing
+        self.shape = len(kinds.labels), n_values
+        self.at = layout.signature * n_values + layout.value
+        self.weight = layout.times[layout.case] * layout.people
+        self.people = self._people()
+        totals = self.sums(layout.alone).sum(axis=0)
+        self.overall = totals / totals.sum()
+
+    def sums(self, posteriors: FloatArray) -> FloatArray:
+        """People by kind and value."""
+        found = np.bincount(
+            self.at, self.weight * posteriors, minlength=self.shape[0] * self.shape[1]
+        )
+        return np.asarray(found.reshape(self.shape), dtype=np.float64)
+
+    def _people(self) -> FloatArray:
+        """People by kind."""
+        cases = self.layout.cases
+        case = np.repeat(np.arange(cases.n_groups), np.diff(cases.offsets))
+        amounts = cases.people * self.layout.times[case]
+        found = np.bincount(cases.signatures, amounts, minlength=self.shape[0])
+        return np.asarray(found, dtype=np.float64)
+
+    def chances(self, amounts: FloatArray) -> FloatArray:
+        """The likeliest chances, if people have their values in these amounts."""
+        found = amounts + self.smoothing * self.overall
+        total = (self.people + self.smoothing)[:, None]
+        return np.asarray(np.where(total > 0, found / np.where(total > 0, total, 1), self.overall))
+
+    def step(self, chances: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """The next chances, the amounts they are of, and the likelihood of the given ones."""
+        found = self.layout.expected(chances.ravel()[self.at])
+        amounts = self.sums(found.posteriors)
+        likelihood = float(self.layout.times @ found.weights)
+        if self.smoothing:
+            had = self.overall > 0
+            likelihood += self.smoothing * float(
+                (np.log(np.maximum(chances[:, had], 1e-300)) @ self.overall[had]).sum()
+            )
+        return self.chances(amounts), amounts, likelihood
+
+    def climb(self) -> tuple[FloatArray, FloatArray, int, float]:
+        """Go on until nothing changes: chances, amounts, steps, and the last change."""
+        chances = self.chances(self.sums(self.layout.alone))
+        steps = 0
+        while True:
+            one, amounts, _ = self.step(chances)
+            steps += 1
+            change = float(np.abs(one - chances).max())
+            if change <= TOLERANCE or steps >= STEPS:
+                return one, amounts, steps, change
+            two, _, height = self.step(one)
+            three, _, reached = self.step(_extrapolated(chances, one, two))
+            steps += 2
+            chances = three if reached >= height else two
+
+
+def _extrapolated(zero: FloatArray, one: FloatArray, two: FloatArray) -> FloatArray:
+    """Where two steps lead to, if they go on as they do."""
+    first, second = one - zero, two - 2 * one + zero
+    bend = float(np.sqrt((second**2).sum()))
+    length = 1.0 if bend == 0 else max(1.0, float(np.sqrt((first**2).sum())) / bend)
+    ahead = zero + 2 * length * first + length**2 * second
+    ahead = np.where(two > 0, np.maximum(ahead, two * 1e-2), 0.0)
+    return np.asarray(ahead / ahead.sum(axis=1, keepdims=True))

@@ -1,0 +1,498 @@
+"""Learned: an attacker who knows nothing beforehand, and learns statistics from the release.
+
+D. Kifer, "Attacks on privacy and deFinetti's theorem", SIGMOD 2009.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from foreknow.adversaries.disclosure import Disclosure, of_value
+from foreknow.adversaries.priors.expectation import Layout
+from foreknow.adversaries.priors.fit import SMOOTHINGS, Kinds, fits, numbers_among
+from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
+from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.attacks.trial import Claim, Share, Trial, Tried, most_successful, shares_of
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels import Label
+from foreknow.data.people import Signatures
+from foreknow.data.release import Release
+from foreknow.data.sights import Sight
+from foreknow.data.sparse import IntArray, ranges
+from foreknow.errors import DataError, InputError, UnsupportedError
+from foreknow.settings import Settings
+
+# Surer than this of a value counts as sure, where no limit is given.
+SURE = 0.9
+# Of so many people at most, and beside an audit; and there of so many groups at least.
+MOST_PEOPLE, MOST_BESIDE, LEAST_GROUPS = 50_000, 4000, 50
+# Beside an audit: columns that are looked at one by one, with one smoothing; and what is tried of
+# those that tell most, without trees, which take seconds.
+_COLUMNS, _LOOK, _BESIDE = 10, (256.0,), (16.0, 256.0, 4096.0)
+# Groups are dealt out into so many parts; people of one are guessed by what trees learn of others.
+_FOLDS = 3
+# The trees: how many, and how many people a leaf has at least; how often bags are spread again.
+_TREES, _LEAF, _ROUNDS = 50, 20, 2
+# A column of more labels than this is known to trees by their order alone.
+_MOST_LABELS = 32
+# So much of what everybody has is mixed into what trees say: nothing is impossible.
+_MIXED = 0.01
+
+
+class LearnedSettings(Settings):
+    """``learned = { by = ["job"] }`` in a policy file."""
+
+    by: Annotated[list[str], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class Learned:
+    """An attacker who learns from the release how values go with columns, then reads the groups.
+
+    What others call random worlds takes every assignment of a group's values to its people to be
+    equally likely. This attacker knows as little beforehand, and weighs them: first they learn
+    P(value | by) from all groups together, then they become as sure of each person as `Priors` of
+    that would be. Of the groups, a person's own does not count for what is learned of them, so that
+    nothing is counted twice.
+
+    It is **an attack, and no bound**: another attacker may learn more, so no requirement takes it.
+    Statistics are learned by expectation and maximization from the frequencies of the groups, with
+    several smoothings, of exact values and of bins of numbers; and by trees, where scikit-learn is
+    installed. Of these, the one counts that predicts the groups best from all others. Nothing is
+    drawn at random that a seed could change.
+
+    Parameters
+    ----------
+    by : sequence of str
+        The columns that are known of everybody: several are taken together.
+
+    Examples
+    --------
+    Clerks have gout and drivers have flu; but no single group says so:
+
+    >>> import pyarrow as pa
+    >>> jobs, sick = ["clerk", "driver", "cook"] * 40, ["gout", "flu", "cold"] * 40
+    >>> sick[1::3] = ["flu", "flu", "cold", "flu"] * 10
+    >>> sick[2::3] = ["cold", "cold", "flu", "gout"] * 10
+    >>> group = [row // 2 for row in range(120)]
+    >>> table = pa.table({"job": jobs, "group": group, "disease": sick})
+    >>> release = Release.from_groups(table, group="group", sensitive="disease")
+    >>> found = Learned(by=["job"]).disclosures(release)["gout"]
+    >>> found.estimated, found.probability > 0.9, found.witness.known
+    (True, True, {'job': 'clerk'})
+    """
+
+    by: Sequence[str]
+    key: ClassVar[str] = "learned"
+    settings: ClassVar[type[Settings]] = LearnedSettings
+    estimates: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.by, str) or not self.by or not all(isinstance(b, str) for b in self.by):
+            raise InputError(
+                f'Learned: by must be a list of columns, such as ["job"], not {self.by!r}'
+            )
+        object.__setattr__(self, "by", tuple(self.by))
+        if len(set(self.by)) < len(self.by):
+            raise InputError(f"Learned: by names a column twice: {', '.join(self.by)}")
+
+    def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
+        """Find the highest posterior of a value, or of all values, by what was learned.
+
+        Parameters
+        ----------
+        release : Release
+            With one value per person, and the columns of everybody.
+        value : label, optional
+
+        Returns
+        -------
+        Disclosure
+            Its `estimated` is true, and it has no fraction; its witness is a `Claim`.
+        """
+        found = of_value(self.disclosures(release), value)
+        return found or Disclosure(value, 0.0, estimated=True)
+
+    def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
+        """Every sensitive value's disclosure."""
+        return max(learnings(release, self.by), key=lambda each: each.predicts).disclosures()
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Never: what can be learned depends on all groups."""
+        return False
+
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> Learned:
+        """Make it of its table in a policy file."""
+        return cls(read.by)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table that stands for it in a policy file."""
+        return {"learned": {"by": list(self.by)}}
+
+    def __repr__(self) -> str:
+        return f"Learned({', '.join(self.by)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Learning:
+    """What one attacker learned from a release, and how sure of everybody it makes."""
+
+    attacker: str
+    counts: GroupCounts
+    kinds: Kinds
+    layout: Layout
+    statistics: FloatArray  # by cell, what all other groups teach
+
+    @cached_property
+    def _expected(self) -> Any:
+        return self.layout.expected(self.statistics)
+
+    @property
+    def posteriors(self) -> FloatArray:
+        """By cell of the layout."""
+        return np.asarray(self._expected.posteriors)
+
+    @cached_property
+    def predicts(self) -> float:
+        """How likely the bags of the groups are, by what all others teach; its logarithm."""
+        return float(self.layout.times @ self._expected.weights)
+
+    @cached_property
+    def _row(self) -> IntArray:
+        """By cell: the people that it is of, those of one kind in one group, by number."""
+        own = self.layout.case * len(self.kinds.labels) + self.layout.signature
+        return np.asarray(np.cumsum(np.diff(own, prepend=-1) != 0) - 1)
+
+    @cached_property
+    def _first(self) -> IntArray:
+        """The first cell of each row."""
+        return np.flatnonzero(np.diff(self._row, prepend=-1))
+
+    @cached_property
+    def _guess(self) -> IntArray:
+        """By row the cell of the likeliest value, the first of equal ones."""
+        top = np.maximum.reduceat(self.posteriors, self._first)[self._row]
+        at = np.flatnonzero(self.posteriors == top)
+        return at[np.unique(self._row[at], return_index=True)[1]]
+
+    def disclosures(self) -> dict[Label, Disclosure]:
+        """The highest posterior of each value."""
+        values = self.counts.values
+        found = {value: Disclosure(value, 0.0, estimated=True) for value in values}
+        order = np.lexsort((-self.posteriors, self.layout.value))
+        first = np.flatnonzero(np.diff(self.layout.value[order], prepend=-1))
+        for cell in order[first].tolist():
+            claim = self.claim(cell)
+            found[claim.value] = Disclosure(
+                claim.value, claim.probability, _witness=_given(claim), estimated=True
+            )
+        return found
+
+    def claim(self, cell: int) -> Claim:
+        """Of whom a cell is, and of what."""
+        layout, counts = self.layout, self.counts
+        group = int(np.argmax(layout.case_of == layout.case[cell]))
+        value = counts.values[int(layout.value[cell])]
+        kind = self.kinds.labels[int(layout.signature[cell])]
+        return Claim(
+            value,
+            counts.group_label(group),
+            dict(zip(self.kinds.attributes, kind, strict=True)),
+            int(layout.people[cell]),
+            int(counts.sizes[group]),
+            int(counts.bag(group)[value]),
+            float(self.posteriors[cell]),
+        )
+
+    def trial(self, release: Any, truth: Signatures | None, limit: float, about: IntArray) -> Trial:
+        """How many are guessed right, and of how many it is surer than a limit.
+
+        `truth`: how many people of each group have which columns and value; None where nobody may
+        count that. Of the values in `about`, by their codes, it is said how sure it makes.
+        """
+        layout, counts = self.layout, self.counts
+        heights = np.where(np.isin(layout.value, about), self.posteriors, 0.0)
+        top = int(np.argmax(heights))
+        frequent = np.maximum.reduceat(counts.counts, counts.offsets[:-1]).astype(np.float64)
+        guess = self._guess
+        sure_row = heights[guess] > limit
+        people = (layout.times[layout.case] * layout.people)[guess]
+        sure, rightly = round(float(people[sure_row].sum())), None
+        right = float(people @ self.posteriors[guess]) / counts.n_people
+        shares: dict[str, Share] = {}
+        if truth is not None:
+            group, row, value, amount = self._of_truth(truth)
+            hit = amount * (layout.value[guess[row]] == value)
+            of_group = np.bincount(group, hit, minlength=counts.n_groups)
+            shares = shares_of(of_group, frequent, counts.sizes)
+            right, rightly = shares["right"].share, round(float(hit[sure_row[row]].sum()))
+            if sure:
+                own = np.bincount(group, hit * sure_row[row], minlength=counts.n_groups)
+                every = np.bincount(group, amount * sure_row[row], minlength=counts.n_groups)
+                shares["sure_and_right"] = Share.of(own, every)
+        return Trial(
+            "learned",
+            str(getattr(release, "name", "the release")),
+            str(getattr(release, "sensitive", "")),
+            self.kinds.attributes,
+            self.attacker,
+            right,
+            float(frequent.sum()) / counts.n_people,
+            float(heights[top]),
+            limit,
+            sure,
+            rightly,
+            truth is not None,
+            counts.n_people,
+            claim=self.claim(top) if heights[top] else None,
+            shares=shares,
+        )
+
+    def _of_truth(self, truth: Signatures) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+        """Of people who are alike: group, row, code of the value, and how many they are."""
+        layout, n_kinds = self.layout, len(self.kinds.labels)
+        group = np.repeat(np.arange(len(truth.offsets) - 1), np.diff(truth.offsets))
+        kind_of = {label: i for i, label in enumerate(self.kinds.signatures)}
+        code_of = {str(value): code for code, value in enumerate(self.counts.values)}
+        kinds = np.array([kind_of[label[:-1]] for label in truth.labels], dtype=np.int64)
+        codes = np.array([code_of[str(label[-1])] for label in truth.labels], dtype=np.int64)
+        keys = (layout.case * n_kinds + layout.signature)[self._first]
+        wanted = layout.case_of[group] * n_kinds + self.kinds.of_signature[kinds[truth.codes]]
+        row = np.searchsorted(keys, wanted)
+        return group, row, codes[truth.codes], truth.people.astype(np.float64)
+
+
+def _given(claim: Claim) -> Callable[[], Claim]:
+    return lambda: claim
+
+
+def learnings(
+    release: HasCounts, by: Sequence[str], smoothings: Sequence[float] = SMOOTHINGS
+) -> list[Learning]:
+    """What each attacker learns by some columns; kept with the counts of the release.
+
+    With fewer smoothings than all, trees are left out.
+
+    Raises
+    ------
+    UnsupportedError
+        If the release does not tell the columns of its people, or people have several values.
+    """
+    counts = counts_of(release)
+    key = "learned", tuple(by), tuple(smoothings), getattr(release, "sight", None)
+    if key not in counts.memory:
+        counts.memory[key] = list(_learned(release, counts, by, smoothings))
+    found: list[Learning] = counts.memory[key]
+    return found
+
+
+def _learned(
+    release: Any, counts: GroupCounts, by: Sequence[str], smoothings: Sequence[float]
+) -> Iterator[Learning]:
+    if counts.semantics != "single":
+        raise UnsupportedError(
+            f"Learned needs one value per person, not {counts.semantics!r}: what goes with what "
+            "is learned of people with one value each"
+        )
+    if not hasattr(release, "signatures"):
+        raise UnsupportedError(
+            f"Learned needs to know {', '.join(by)} of everybody: give a Release with these "
+            "columns, not its counts"
+        )
+    if release.sensitive in by:
+        raise DataError(
+            f"Learned: {release.sensitive!r} is the sensitive column of the release; by names "
+            "columns that are known of people"
+        )
+    signatures: Signatures = release.signatures(by)
+    bags = counts.offsets, counts.codes, counts.counts
+    numbers, brief = numbers_among(signatures), len(smoothings) < len(SMOOTHINGS)
+    ways = [("exact values", Kinds.of(signatures))]
+    if numbers:
+        ways.append(("bins of numbers", Kinds.of(signatures, numbers)))
+    for what, kinds in ways[-1:] if len(smoothings) == 1 else ways:
+        groups = kinds.groups(signatures, *bags).checked(counts)
+        for found in fits(groups, kinds, counts.n_values, smoothings, brief=brief):
+            name = f"EM, {what}, smoothing {found.smoothing:g}"
+            yield Learning(name, counts, kinds, found.layout, found.without_own)
+    (_, kinds), *_ = ways
+    if not brief:
+        groups = kinds.groups(signatures, *bags).checked(counts)
+        if (trees := _trees(groups, kinds, counts.n_values)) is not None:
+            yield Learning("trees", counts, kinds, *trees)
+
+
+# ---- trees ----------------------------------------------------------------------------------
+
+
+def _trees(
+    groups: SignatureGroups, kinds: Kinds, n_values: int
+) -> tuple[Layout, FloatArray] | None:
+    """What extremely randomized trees learn, of each third of the groups from the others."""
+    try:
+        forest = import_module("sklearn.ensemble").ExtraTreesClassifier
+    except ImportError:
+        return None
+    layout = Layout.of(groups)
+    if layout.cases.n_groups < 2 * _FOLDS or len(kinds.labels) < 2:
+        return None
+    known = np.hstack([_features(column) for column in zip(*kinds.labels, strict=True)])
+    weight = layout.times[layout.case] * layout.people
+    part = (np.random.default_rng(0).permutation(layout.cases.n_groups) % _FOLDS)[layout.case]
+    chances = layout.alone
+    for _ in range(1 + _ROUNDS):
+        spread = weight * layout.expected(chances).posteriors
+        chances = np.empty(len(part))
+        for fold in range(_FOLDS):
+            others, own = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+            if not len(own) or not len(others):
+                return None
+            leaf = min(_LEAF / spread[others].sum(), 0.5)
+            model = forest(_TREES, min_weight_fraction_leaf=leaf, random_state=0)
+            rows = others[spread[others] > 0]
+            model.fit(known[layout.signature[rows]], layout.value[rows], sample_weight=spread[rows])
+            overall = np.bincount(layout.value[rows], spread[rows], minlength=n_values)
+            table = np.tile(_MIXED * overall / overall.sum(), (len(known), 1))
+            table[:, model.classes_] += (1 - _MIXED) * model.predict_proba(known)
+            chances[own] = table[layout.signature[own], layout.value[own]]
+    return layout, chances
+
+
+def _features(labels: Sequence[str | None]) -> FloatArray:
+    """A column as numbers: as they are; of labels which one it is, or their order."""
+    distinct = sorted({label for label in labels if label is not None})
+    try:
+        return np.array([[-1.0 if label is None else float(label)] for label in labels])
+    except ValueError:
+        place = {label: i for i, label in enumerate(distinct)}
+    codes = np.array([-1 if label is None else place[label] for label in labels])
+    if len(distinct) > _MOST_LABELS:
+        return codes[:, None].astype(np.float64)
+    return np.asarray(codes[:, None] == np.arange(len(distinct)), dtype=np.float64)
+
+
+# ---- trials ---------------------------------------------------------------------------------
+
+
+def learned_trial(
+    release: Any,
+    by: Sequence[str],
+    *,
+    limit: float = SURE,
+    about: Sequence[Label] | None = None,
+) -> Trial:
+    """Let every attacker learn by some columns, and say what the most successful one finds.
+
+    Parameters
+    ----------
+    release : Release or Sight
+        A `Sight` of the owner's table is measured; else it is what attackers claim.
+    by : sequence of str
+    limit : float
+        What counts as sure.
+    about : sequence of labels, optional
+        The values of which it is said how sure it makes; default: all.
+    """
+    some = _Some(release, MOST_PEOPLE)
+    return _trial(some, by, limit, about, some.truth(by))
+
+
+def learned_beside(
+    release: Any,
+    columns: Sequence[str],
+    about: Sequence[Label] | None = None,
+    *,
+    limit: float = SURE,
+) -> Trial | None:
+    """What each column, the two that tell most, and all together teach; the most successful.
+
+    None where nothing is known of people beside their groups, or the groups are too few.
+    """
+    counts = counts_of(release)
+    if counts.semantics != "single" or counts.n_groups < LEAST_GROUPS:
+        return None
+    known = [name for name in columns if name in _known(release)][:_COLUMNS]
+    if not known:
+        return None
+    some = _Some(release, MOST_BESIDE)
+
+    def tried(by: Sequence[str], smoothings: Sequence[float]) -> Trial:
+        return _trial(some, by, limit, about, some.truth(by), smoothings)
+
+    try:
+        told = sorted(known, key=lambda name: -tried((name,), _LOOK).right)[:2]
+        found = [tried((name,), _BESIDE) for name in told]
+        found += [tried(told, _BESIDE)] if len(told) > 1 else []
+    except (DataError, UnsupportedError):  # such as a table that changed since it was counted
+        return None
+    every = tuple(one for trial in found for one in trial.tried)
+    return replace(most_successful(found), tried=every)
+
+
+def _trial(
+    some: _Some,
+    by: Sequence[str],
+    limit: float,
+    about: Sequence[Label] | None,
+    truth: Signatures | None,
+    smoothings: Sequence[float] = SMOOTHINGS,
+) -> Trial:
+    values = some.counts.values
+    codes = np.arange(len(values)) if about is None else np.array([values.codes[v] for v in about])
+    each = learnings(some, by, smoothings)
+    trials = [own.trial(some, truth, limit, codes) for own in each]
+    if truth is None:
+        place = max(range(len(each)), key=lambda i: each[i].predicts)
+        best = trials[place]
+    else:
+        best = most_successful(trials)
+    tried = tuple(Tried(t.attacker, tuple(by), t.right, t.surest) for t in trials)
+    return replace(best, tried=tried, whole=some.whole)
+
+
+def _known(release: Any) -> tuple[str, ...]:
+    if isinstance(release, Sight):
+        return release.attributes
+    if isinstance(release, Release):
+        return tuple(n for n in release.people_columns if n not in release.group_columns)
+    return ()
+
+
+class _Some:
+    """The groups of a release; of a large one some, drawn at random."""
+
+    def __init__(self, release: Any, most: int) -> None:
+        counts = counts_of(release)
+        order = np.random.default_rng(0).permutation(counts.n_groups)
+        enough = int(np.searchsorted(np.cumsum(counts.sizes[order]), most)) + 1
+        self._groups = np.sort(order[:enough])
+        self.whole = len(self._groups) == counts.n_groups
+        self._release = release
+        if isinstance(release, Sight) and not self.whole:
+            self._release = release.only(self._groups)
+        self.counts = counts if self.whole else counts.take(self._groups)
+        self.sensitive, self.name = release.sensitive, release.name
+
+    def truth(self, by: Sequence[str]) -> Signatures | None:
+        """How many people of each group have which columns and value, where that is known."""
+        return self._release.held(by) if isinstance(self._release, Sight) else None
+
+    def signatures(self, attributes: Sequence[str]) -> Signatures:
+        """Those of these groups."""
+        found: Signatures = self._release.signatures(attributes)
+        if isinstance(self._release, Sight) or self.whole:
+            return found
+        starts, ends = found.offsets[self._groups], found.offsets[self._groups + 1]
+        cells, offsets = ranges(starts, ends)
+        return Signatures(
+            found.attributes, found.labels, offsets, found.codes[cells], found.people[cells]
+        )

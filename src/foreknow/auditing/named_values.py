@@ -1,0 +1,120 @@
+"""What a policy names and a table lacks, what lies beside it, and what near values have in common.
+
+`foreknow.verifier.named_values` says the same of written files, by code of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import is_pattern, matching, spelt_otherwise
+from foreknow.data.windows import Line, Range, Windows
+from foreknow.errors import PolicyError, nearest
+from foreknow.policy.requirement import Requirement
+
+# Values that are compared with a name that nobody has; how many of these names are, and how many
+# values are listed as beginning alike.
+_COMPARED, _LISTED = 10_000, 20
+
+
+def named_values(counts: GroupCounts, requirements: Iterable[Requirement]) -> dict[str, Any]:
+    """What is said of values that requirements on one column name; see `Scope`."""
+    there = sorted({str(counts.values[code]) for code in np.flatnonzero(counts.totals)})
+    known, absent = set(there), set[str]()
+    idle: list[str] = []
+    alike: set[tuple[str, str]] = set()
+    no_numbers: set[str] = set()
+    for required in requirements:
+        given = _given(required, counts)
+        lists = [own for own in given.values() if not isinstance(own, Range)]
+        values = [*map(str, required.values or ())]
+        texts = [text for own in (values, *lists) for text in own]
+        for text in (*texts, *map(str, () if required.at_level else required.excluded)):
+            if text not in known and not (is_pattern(text) and matching(text, there)):
+                if (other := spelt_otherwise(text, there)) is not None:
+                    raise PolicyError(
+                        f"{required.name}: nobody has {text!r}, but {other!r} is the same number; "
+                        f"write it as the table does: {other!r}"
+                    )
+                absent.add(text)
+        sets = required.sets(counts.values) if required.about_sets else {}
+        if values:
+            about = required.about(counts.values).tolist()
+            own = [str(value) for value, of in zip(counts.values, about, strict=True) if of]
+            sets = {" or ".join(values): tuple(own)}
+        idle += [name for name, own in sets.items() if known.isdisjoint(own)]
+        members = {value for own in sets.values() for value in own}
+        bases = {text for text in texts if not is_pattern(text)}
+        alike |= _begin_alike(bases, [value for value in there if value not in members])
+        if len(lists) < len(given):
+            no_numbers |= {value for value in there if not any(map(str.isnumeric, value))}
+    near = {
+        text: nearest(text, there[:_COMPARED])
+        for text in sorted(absent)[:_LISTED]
+        if not is_pattern(text)
+    }
+    return {
+        "absent": tuple((text, near.get(text) or "") for text in sorted(absent)),
+        "idle": tuple(sorted(set(idle))),
+        "begin_alike": tuple(sorted(alike)[:_LISTED]),
+        "no_numbers": tuple(sorted(no_numbers)[:_LISTED]),
+    }
+
+
+def extremes(release: HasCounts, requirement: Requirement) -> set[tuple[str, str, int, int]]:
+    """Groups that lie wholly in the lowest or the highest tenth of a table, where near is hidden.
+
+    The lowest tenth are the values up to that of the last of the first tenth of all people, in
+    ascending order: whoever has this value belongs to it. The highest likewise, from above. Where
+    a tenth has every value of the table, nothing is said of it.
+    """
+    windows = requirement.counted(release)
+    assert isinstance(windows, Windows)
+    counts, found = windows.counts, set()
+    cells = np.diff(counts.offsets)
+    some = np.flatnonzero(cells)
+    texts: dict[int, list[str]] = {}
+    seen = counts_of(requirement.seen(release)).values
+    for value, place in zip(seen, Line.of(seen).place.tolist(), strict=True):
+        texts.setdefault(place, []).append(str(value))
+    there = np.flatnonzero(counts.totals)
+    tenth = -(-int(counts.totals.sum()) // 10)
+    for end, codes in (("lowest", there), ("highest", there[::-1])):
+        if not len(codes):
+            continue
+        last = int(codes[np.argmax(np.cumsum(counts.totals[codes]) >= tenth)])
+        if last == codes[-1]:
+            continue
+        inside = counts.codes <= last if end == "lowest" else counts.codes >= last
+        wholly = some[np.logical_and.reduceat(inside, counts.offsets[:-1][some])]
+        if len(wholly):
+            text = min(texts[last])
+            found.add((end, text, len(wholly), int(counts.sizes[wholly].sum())))
+    return found
+
+
+def _given(required: Requirement, counts: GroupCounts) -> Mapping[str, Any]:
+    """The sets of a requirement as they are given; of a hierarchy, the values of its labels."""
+    of = required.any_of
+    if isinstance(of, tuple):
+        return {"": of}
+    if isinstance(of, Mapping):
+        return of
+    return required.sets(counts.values) if required.about_sets else {}
+
+
+def _begin_alike(bases: set[str], others: Iterable[str]) -> set[tuple[str, str]]:
+    """Values that begin like a member; of numbers, those that only have more digits do not."""
+    lengths, found = sorted({len(text) for text in bases if text}, reverse=True), set()
+    for value in others:
+        for length in lengths:
+            base, rest = value[:length], value[length:]
+            if rest and base in bases and not (base.isdigit() and rest[0].isdigit()):
+                found.add((value, base))
+                break
+    return found

@@ -1,0 +1,142 @@
+"""Bounds: how large what is read may be, so that a small file takes neither hours nor memory."""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from foreknow.errors import DataError
+
+# Microdata have some hundreds of columns; with a hundred thousand, their names alone take minutes.
+MOST_COLUMNS = 20_000
+# DuckDB reads lines of up to 2 MB; names of 20,000 columns, of 100 letters each, are as long.
+HEADER_BYTES = 2 << 20
+# A value is a word or a letter somebody wrote; this is ten letters of 100,000 characters.
+VALUE_BYTES = 1 << 20
+# A file below this, unpacked, is read by any machine.
+UNPACKED_BYTES = 1 << 30
+# Real tables shrink to a tenth, sorted ones to a hundredth; one of blanks to a thousandth.
+TIMES_SMALLER = 500
+# Excel has 1,048,576 rows; with 47 columns, all filled, a sheet takes 2 GB when it is read.
+MOST_CELLS = 50_000_000
+
+_BLOCK = 1 << 20
+_OVERLAP = 100
+_PLACE = re.compile(rb'<(?:\w+:)?c\s[^<>]{0,40}?\br="([A-Z]{1,3})(\d{1,7})"')
+_ROW = re.compile(rb'<(?:\w+:)?row\s[^<>]{0,40}?\br="(\d{1,7})"')
+_CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
+
+
+def header_lines(file: Any, name: str) -> Iterator[str]:
+    """Lines of a CSV file for whoever reads its header, as long as that may be."""
+    done = 0
+    while line := file.readline(HEADER_BYTES + 1):
+        done += len(line)
+        if done > HEADER_BYTES:
+            raise DataError(
+                f"{name}: the first line, which names the columns, is longer than 2 MB; is this a "
+                "table with a line for each row?"
+            )
+        yield line
+
+
+def check_columns(many: int, name: str) -> None:
+    """Raise `DataError` for a table that is wider than any that we know."""
+    if many > MOST_COLUMNS:
+        raise DataError(
+            f"{name} has {many:,} columns, and {MOST_COLUMNS:,} are the most; take out those that "
+            "are not needed"
+        )
+
+
+def check_parquet(path: Path) -> None:
+    """Raise `DataError` for a Parquet file with too many columns, or that unpacks to too much."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pa.OSFile(os.path.realpath(path)) as file:
+            about, size = pq.ParquetFile(file).metadata, file.size()
+            check_columns(about.num_columns, path.name)
+            unpacked = sum(
+                about.row_group(group).total_byte_size for group in range(about.num_row_groups)
+            )
+    except (pa.ArrowException, OSError):
+        return  # who reads it says what is wrong
+    _check_unpacked(path.name, size, unpacked)
+
+
+def check_text(longest: int | None, what: str) -> None:
+    """Raise `DataError` for a text of too many bytes."""
+    if longest is not None and longest > VALUE_BYTES:
+        raise DataError(
+            f"{what} holds a text of {longest:,} bytes, and {VALUE_BYTES:,} are the most; shorten "
+            "it, or leave the column out"
+        )
+
+
+def checked(column: str, what: str) -> str:
+    """A column of texts, in the SQL of DuckDB, in which one that is too long is an error."""
+    said = f"{what} holds a text of over {VALUE_BYTES:,} bytes; shorten it or leave the column out"
+    told = "'" + said.replace("'", "''") + "'"
+    return f"CASE WHEN strlen({column}) > {VALUE_BYTES} THEN error({told}) ELSE {column} END"
+
+
+def check_workbook(path: Path, name: str) -> None:
+    """Raise `DataError` for a workbook that unpacks to too much, or of too many cells."""
+    with zipfile.ZipFile(path) as archive:
+        every = archive.infolist()
+        _check_unpacked(name, path.stat().st_size, sum(each.file_size for each in every))
+        for each in every:
+            if re.search(r"worksheets?/[^/]*\.xml$", each.filename, re.IGNORECASE):
+                with archive.open(each) as sheet:
+                    _check_cells(sheet, name, each.filename)
+
+
+def _check_cells(sheet: Any, name: str, part: str) -> None:
+    """The rectangle that a sheet declares; where a cell says no place, as if all were in a row."""
+    last = widest = cells = places = rows = 0
+    before = b""
+    while block := sheet.read(_BLOCK):
+        text = before + block
+        cut = len(text) - _OVERLAP if len(block) == _BLOCK else len(text)
+        cut = max(text.rfind(b"<", 0, max(cut, 0)), 0) if len(block) == _BLOCK else cut
+        now, before = text[:cut], text[cut:]
+        found = _PLACE.findall(now)
+        places += len(found)
+        cells += len(_CELL.findall(now))
+        for letters in {letters for letters, _ in found}:
+            widest = max(widest, _number(letters))
+        if found:
+            last = max(last, *(int(row) for _, row in found))
+        given = _ROW.findall(now)
+        rows += now.count(b"<row") + now.count(b":row")
+        last = max([last, *map(int, given)])
+    widest = max(widest, min(cells - places, 1 << 14))
+    declared = max(last, rows if places < cells else 0) * widest
+    if declared > MOST_CELLS:
+        raise DataError(
+            f"{name}: {part} reaches to row {max(last, rows):,} and column {widest:,}, and "
+            f"{MOST_CELLS:,} cells are the most; delete what lies far from the table, or save it "
+            "as CSV"
+        )
+
+
+def _number(letters: bytes) -> int:
+    """The number of a column: A is 1, AA is 27."""
+    number = 0
+    for letter in letters:
+        number = number * 26 + letter - 64
+    return number
+
+
+def _check_unpacked(name: str, size: int, unpacked: int) -> None:
+    if unpacked > max(UNPACKED_BYTES, TIMES_SMALLER * size):
+        raise DataError(
+            f"{name} has {size:,} bytes and unpacks to {unpacked:,}, which is no real table; save "
+            "it again, or as CSV"
+        )

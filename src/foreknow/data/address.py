@@ -1,0 +1,89 @@
+"""Address: of a database, as libpq takes it; and what may be said of one, which is no password."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+
+# An address is read in one way only: a sign that has a meaning in it must be written as %40.
+# As a Path it has one slash; anything like one may hold a password, whoever could open it.
+_LOOKS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.DOTALL)
+_HOST = r"(?:\[[0-9A-Fa-f:.]*\]|[^:/?#@\[\],\s]*)(?::\d*)?"
+_REST = re.compile(
+    rf"(?:(?P<who>[^/?#@\[\]]*)@)?(?P<place>{_HOST}(?:,{_HOST})*(?:/[^?#@\[\]]*)?)"
+    r"(?:\?(?P<query>[^?#@]*))?",
+    re.DOTALL,
+)
+_ODD = re.compile(r"%(?![0-9A-Fa-f]{2})|%00")
+_SECRET = re.compile(r"(?:^|&)((?:ssl)?password=[^&]*)")
+
+ADVICE = (
+    "in a user name, a password and after ?, write % as %25, / as %2F, ? as %3F, # as %23, @ as "
+    "%40, [ as %5B and ] as %5D; a port is a number"
+)
+
+
+class Address(NamedTuple):
+    """The parts of an address: who asks, of which host and database, and how."""
+
+    scheme: str
+    who: str
+    place: str
+    query: str
+
+    @property
+    def secrets(self) -> list[str]:
+        """The texts in it that nobody is to read."""
+        _, colon, password = self.who.partition(":")
+        given = [password] if colon else []
+        given += [each.partition("=")[2] for each in _SECRET.findall(self.query)]
+        return sorted({form for each in given for form in (each, unquote(each)) if form}, key=len)
+
+
+def read_address(source: str | Path) -> Address | None:
+    """Its parts; None for what is no address, or can be read in two ways."""
+    looks = _LOOKS.fullmatch(str(source))
+    if looks is None:
+        return None
+    # The folder of a socket may stand where the host would.
+    found = _REST.fullmatch(looks[2])
+    if found is None or _ODD.search(looks[2]):
+        return None
+    return Address(looks[1], found["who"] or "", found["place"], found["query"] or "")
+
+
+def spoken(source: str | Path) -> str:
+    """What may be said of a source: of an address neither who asks nor a password.
+
+    >>> spoken("postgresql://me:secret@localhost/clinic?table=a"), spoken("people.csv")
+    ('postgresql://localhost/clinic?table=a', 'people.csv')
+    >>> spoken("postgresql://me:sec/ret@localhost/clinic")
+    'postgresql://...'
+    """
+    looks = _LOOKS.fullmatch(str(source))
+    if looks is None:
+        return str(source)
+    found = read_address(source)
+    if found is None:
+        return f"{looks[1]}://..."
+    query = "&".join(each for each in found.query.split("&") if not _SECRET.match(each))
+    return f"{found.scheme}://{found.place}{'?' * bool(query)}{query}"
+
+
+def hidden(text: str, words: Iterable[str]) -> str:
+    """A text without what addresses among these words hold of a password.
+
+    >>> hidden("'mysql:/me:a@b@host' does not exist", ["mysql://me:a@b@host"])
+    "'mysql://...' does not exist"
+    """
+    for word in words:
+        for part in (word, word.partition("=")[2]):
+            if spoken(part) == part:
+                continue
+            for form in (part, str(Path(part))):
+                for shown in (form, repr(form)[1:-1]):
+                    text = text.replace(shown, spoken(part))
+    return text

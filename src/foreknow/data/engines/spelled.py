@@ -1,0 +1,161 @@
+"""Spelled: a table in which some texts, such as "NA", stand for what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foreknow.data.engines.table import Table, sql_text
+from foreknow.data.reading import BLANKS
+
+_LISTS: Any = (pa.ListType, pa.LargeListType, pa.FixedSizeListType, pa.ListViewType)
+_LISTS += (pa.LargeListViewType,)
+
+
+class Spelled:
+    """The table; what is spelled so is a null, and of a list no value.
+
+    Parameters
+    ----------
+    table : Table
+    spellings : collection of str
+        As `Reading.missing` has them.
+    only : collection of str, optional
+        The columns that are read so; all where left out.
+
+    Attributes
+    ----------
+    found : dict of str to set of str
+        The spellings that were met, by column.
+    as_written : Table
+        The table with all that is written in it.
+    """
+
+    def __init__(
+        self, table: Table, spellings: Collection[str], only: Collection[str | None] | None = None
+    ) -> None:
+        self.as_written = table
+        self.name, self.columns = table.name, table.columns
+        self.untyped, self.settled = table.untyped, table.settled
+        self.found: dict[str, set[str]] = {}
+        self._spellings, self._only = frozenset(spellings), only
+        self._listed = pa.array(sorted(spellings), pa.string())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "as_written":
+            raise AttributeError(name)
+        return getattr(self.as_written, name)
+
+    @property
+    def spelled(self) -> set[str]:
+        """Columns with such a spelling: what else is in them may be numbers or dates."""
+        return {name for name, met in self.found.items() if met}
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns."""
+        mixed = getattr(self.as_written, "arrow_of_values", None)
+        if mixed is not None:
+            return self._cleared(mixed(columns, {c: self._value(c) for c in self._of(columns)}))
+        return self._cleared(self.as_written.arrow(columns))
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
+        """Count equal rows where the data lives; some may be equal only as they are read here."""
+        counted = self.as_written.tally(columns)
+        return counted and (self._cleared(counted[0]), counted[1])
+
+    def in_engine(self, table: Any, columns: Sequence[str]) -> Any:
+        """A table of an engine that reads its columns so by itself; some are looked at."""
+        texts = [name for name in self._of(table.columns) if table.is_text(name)]
+        looked = [name for name in texts if name in columns]
+        if not table.untyped:
+            for name in table.holding(looked, self._spellings):
+                self.found.setdefault(name, set()).update(self._spellings)
+        return table.without(texts, self._spellings)
+
+    def _of(self, columns: Sequence[str]) -> list[str]:
+        return [name for name in columns if self._only is None or name in self._only]
+
+    def _value(self, name: str) -> Callable[[Any], Any]:
+        met = self.found.setdefault(name, set())
+
+        def read(value: Any) -> Any:
+            if type(value) is not str or (bare := value.strip(BLANKS)) not in self._spellings:
+                return value
+            met.add(bare)
+            return None
+
+        return read
+
+    def _cleared(self, rows: pa.Table) -> pa.Table:
+        for name in self._of(rows.column_names):
+            at, column = rows.column_names.index(name), rows.column(name)
+            if _texts_of(column.type) and column.num_chunks:
+                rows = rows.set_column(at, name, self._column(name, column))
+        return rows
+
+    def _column(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        if pa.types.is_string_view(column.type):
+            column = column.cast(pa.string())
+        return pa.chunked_array([self._without(name, chunk) for chunk in column.chunks])
+
+    def _without(self, name: str, array: Any) -> Any:
+        kind = array.type
+        if isinstance(kind, _LISTS):
+            return self._shorter(name, array)
+        if pa.types.is_dictionary(kind):
+            missing = self._are_missing(name, array.dictionary)
+            if not missing.any():
+                return array
+            place = np.cumsum(~missing) - 1
+            known = pa.array(place.astype(np.int32), mask=missing)
+            entries = array.dictionary.filter(pa.array(~missing))
+            at = known.take(array.indices)
+            return pa.DictionaryArray.from_arrays(at, entries, ordered=kind.ordered)
+        missing = self._are_missing(name, array)
+        if not missing.any():
+            return array
+        return pc.if_else(pa.array(missing), pa.scalar(None, kind), array)
+
+    def _are_missing(self, name: str, texts: Any) -> Any:
+        bare = pc.utf8_trim(texts.cast(pa.string()), characters=BLANKS)
+        are = pc.is_in(bare, value_set=self._listed)
+        if pc.any(are).as_py():
+            self.found.setdefault(name, set()).update(pc.unique(bare.filter(are)).to_pylist())
+        return are.to_numpy(zero_copy_only=False)
+
+    def _shorter(self, name: str, lists: Any) -> Any:
+        values = pc.list_flatten(lists)
+        kept = ~self._are_missing(name, values)
+        of = np.asarray(pc.list_parent_indices(lists))[kept]
+        ends = np.concatenate(([0], np.cumsum(np.bincount(of, minlength=len(lists)))))
+        none = pc.is_null(lists)
+        return pa.LargeListArray.from_arrays(
+            pa.array(ends, pa.int64()), values.filter(pa.array(kept)), mask=none
+        )
+
+
+def is_untyped(table: Table, column: str) -> bool:
+    """Whether the texts of a column may be numbers or dates.
+
+    Those of a file of texts may; and those beside a spelling of what is missing, for which such a
+    column had to be one of texts.
+    """
+    return table.untyped or column in getattr(table, "spelled", ())
+
+
+def is_spelled(column: str, spellings: Collection[str]) -> str:
+    """The condition, in the SQL of DuckDB, that a column of texts says that it is missing."""
+    blanks = " || ".join(f"chr({ord(blank)})" for blank in BLANKS)
+    return f"trim({column}, {blanks}) IN ({', '.join(map(sql_text, sorted(spellings)))})"
+
+
+def _texts_of(kind: pa.DataType) -> bool:
+    if isinstance(kind, _LISTS) or pa.types.is_dictionary(kind):
+        return _texts_of(kind.value_type)
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )

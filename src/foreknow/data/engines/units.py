@@ -1,0 +1,261 @@
+"""Units: whether each row of a table is a person, and in which columns a few rows share a value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foreknow.data.engines.columns import codes_of, fetch
+from foreknow.data.engines.counted import counted_where_it_lives
+from foreknow.data.engines.duckdb_table import DuckTable
+from foreknow.data.engines.table import Snapshot, Table
+from foreknow.data.sparse import IntArray
+from foreknow.errors import DataError
+from foreknow.text import number
+
+if TYPE_CHECKING:
+    from foreknow.data.schema import Schema
+
+# ---- in the reading of a file that is made anyway -----------------------------------------------
+
+# A CSV file of more bytes is counted by its engine, which may put them on disk.
+_MOST_BYTES = 1 << 32
+
+
+def look_beside(table: Table, schema: Schema) -> None:
+    """Have the next reading of a large CSV file look at identifiers and households as well."""
+    file = _file_of(table)
+    if file is None or schema.several:
+        return
+    source = _source(table, table.columns)
+    if source is not None and _LARGE * 16 < (source.size or 0) < _MOST_BYTES:
+        homes = _like_shared(source, _perhaps_shared(table, schema))
+        file.beside = tuple(dict.fromkeys([*_looked_at(schema), *homes]))
+
+
+def _looked_at(schema: Schema) -> list[str]:
+    """Identifiers that must not repeat."""
+    return [n for n in schema.identifiers if schema.unit == "person" and n != schema.person]
+
+
+def _unique(table: Table) -> set[str]:
+    """Columns of which a reading saw that no value repeats: no two have the same hash."""
+    found = getattr(_file_of(table), "hashes", {}).items()
+    return {name for name, hashes in found if (hashes[1:] != hashes[:-1]).all()}
+
+
+def _file_of(table: Table) -> DuckTable | None:
+    """The CSV file that a table is."""
+    inner = getattr(table, "as_written", table)
+    return inner if isinstance(inner, DuckTable) and inner.file is not None else None
+
+
+# ---- whoever stands in two rows -----------------------------------------------------------------
+
+
+def refuse_repeated(table: Table, schema: Schema, columns: Sequence[str] | None = None) -> None:
+    """Raise `DataError` if a row is to be a person, and an identifier repeats.
+
+    A missing value names nobody, and repeats nothing. Where people may have several rows, an
+    identifier must not be that of two people. `columns` are those that the table has.
+    """
+    person = schema.person if schema.several else None
+    own = _looked_at(schema)
+    own = [n for n in own if n not in _unique(table) and (columns is None or n in columns)]
+    odd = repeated(table, own) if person is None else dict.fromkeys(own, (0, 0))
+    for name, counted in odd.items():
+        if not getattr(_source(table, [name]), "in_order", True):  # nor have rows numbers
+            raise _not_people(table, name, "some are in several rows", *counted)
+        rows = fetch(table, [name] if person is None else [name, person])
+        codes, found = codes_of(rows.column(name))
+        distinct = len(found) - bool(found.null_count)
+        known = np.flatnonzero(codes < distinct)
+        codes = codes[known]
+        owner = known if person is None else codes_of(rows.column(person))[0][known]
+        first = np.empty(distinct, dtype=np.int64)
+        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the last that is written stays
+        again = owner != owner[first[codes]]
+        if again.any():
+            later = int(np.argmax(again))
+            one, value = int(first[codes[later]]), found[int(codes[later])].as_py()
+            where = f"{value!r} is in rows {known[one] + 1} and {known[later] + 1}"
+            if person is None:
+                raise _not_people(table, name, where, len(known), distinct)
+            raise DataError(
+                f"{table.name}: the identifier {name!r} repeats: {where}, of two people by "
+                f"{person!r}; say person = {name!r}, if it tells people apart, {_NO_NAME}"
+            )
+
+
+_NO_NAME = (
+    "or, if it names nobody by itself (a first name, a household), leave it out of identifiers: a "
+    "column without a role is not published either"
+)
+
+
+def _not_people(table: Table, name: str, where: str, rows: int, distinct: int) -> DataError:
+    return DataError(
+        f"{table.name}: the identifier {name!r} repeats: {where}, and {number(rows)} rows have "
+        f"{number(distinct)} different ones, so a row is not a person. Give one row for each "
+        f'person; or say person = "{name}" with semantics = "set" or "multiset", where a person '
+        'may have several sensitive values; or say unit = "row" in [schema], and all that is said '
+        f"is about cases, and not about people; {_NO_NAME}"
+    )
+
+
+def repeated(table: Table, columns: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Of some columns those with a value that two rows have: how many rows, how many values."""
+    source = _source(table, columns) if columns else None
+    if source is not None:
+        _, found = source.distinct(columns)
+    else:
+        each = ((name, fetch(table, [name]).column(name).drop_null()) for name in columns)
+        found = {name: (len(rows), _distinct(rows)) for name, rows in each}
+    return {name: own for name, own in found.items() if own[0] > own[1]}
+
+
+def _distinct(rows: pa.ChunkedArray) -> int:
+    if pa.types.is_integer(rows.type) or pa.types.is_string(rows.type):
+        return int(pc.count_distinct(rows).as_py())  # faster
+    return len(codes_of(rows)[1])
+
+
+def _source(table: Table, columns: Sequence[str]) -> Any:
+    """Where the columns can be counted without reading them; None where that is faster here."""
+    if isinstance(table, Snapshot) and "_rows" in vars(table):
+        return None
+    found = counted_where_it_lives(table, columns)
+    return None if isinstance(found, str) else found
+
+
+# ---- households ---------------------------------------------------------------------------------
+
+# So many rows are a household; of values that look like one there are so many at least.
+_LEAST, _MOST, _SEVERAL = 2, 9, 20
+# Where most rows are in such households, there are at most so many rows for each value.
+_MOST_EACH = 18
+# Of a table that is larger than so many rows, or bytes, one of so many values is looked at.
+_LARGE, _OF_LARGE = 1 << 18, 64
+_LIVE_TOGETHER = """
+    household households hh hhid haushalt haushalte haushaltsnummer family families familie famille
+    familia couple couples paar address addresses adresse anschrift street strasse straße dwelling
+    apartment flat wohnung home hogar foyer ménage menage
+"""
+_MANY_SHARE = "firstname vorname forename givenname prénom prenom"
+_WHOLE, _HEAD, _LOOK = re.compile(r"[0-9]{1,18}"), 20_000, 1000
+
+
+def shared(table: Table, schema: Schema) -> tuple[str, ...]:
+    """Columns in which most rows share their value with one to eight others.
+
+    A household, an address, a family. Columns that others know, or that are hidden, are looked at
+    if their name says so; those without a role also if their values look like names, or numbers of
+    something. Where people may have several rows, people are counted.
+    """
+    person = schema.person if schema.several else None
+    if isinstance(table, Snapshot):  # each column of one reading, in whatever order
+        table = table.inner or table
+    names = [name for name in _perhaps_shared(table, schema) if name != person]
+    source = None if person else _source(table, names)
+    if source is None:
+        all_of = ((n, _counted(table, n, person)) for n in names)
+        return tuple(n for n, found in all_of if _is_shared(found, 1, is_household(n)))
+    seen = getattr(_file_of(table), "hashes", {})
+    names = [n for n in names if n in seen] if seen else _like_shared(source, names)
+    size = source.size if names else 0
+    share = _OF_LARGE if size is None or size > _LARGE * (16 if source.untyped else 1) else 1
+
+    def found(name: str) -> bool:
+        if name in seen:
+            some = seen[name][seen[name].view(np.uint64) % np.uint64(share) == 0]
+            times = np.unique(some, return_counts=True)[1]
+            if not len(times) or times.max() <= _MOST:  # else perhaps a spelling of what is missing
+                few = _are_few(times)
+                if is_household(name) or not few:
+                    return few
+        return _is_shared(source.sampled(name, share), share, is_household(name))
+
+    return tuple(name for name in names if found(name))
+
+
+def _perhaps_shared(table: Table, schema: Schema) -> list[str]:
+    """Columns that households may share: by their name, or without a role."""
+    odd = {*_MANY_SHARE.split()}
+    free = {n for n in table.columns if schema.role(n) is None and not _words(n) & odd}
+    return [name for name in table.columns if name in free or is_household(name)]
+
+
+def _like_shared(source: Any, names: Sequence[str]) -> list[str]:
+    """Those of some columns of which the first rows have as many values as households would."""
+    head = source.head(names, _HEAD) if names else pa.table({})
+    return [name for name in names if _may_be(head.column(name), is_household(name))]
+
+
+def is_household(name: str) -> bool:
+    """Whether the name of a column says that people who live together share its values."""
+    return bool(_words(name) & {*_LIVE_TOGETHER.split()})
+
+
+def _words(name: str) -> set[str]:
+    split = [word for word in re.split(r"[\W_\d]+", name.lower()) if word]
+    return {*split, "".join(split)}
+
+
+def _may_be(head: pa.ChunkedArray, is_named: bool) -> bool:
+    """Whether the first rows have as many different values as households would have."""
+    codes, found = codes_of(head.drop_null())
+    many = bool(len(codes)) and len(codes) <= _MOST_EACH * len(found)
+    return many and (is_named or _are_names(found, None))
+
+
+def _counted(table: Table, name: str, person: str | None) -> tuple[pa.Array, IntArray]:
+    """Values of a column, and how many rows, or people, have each."""
+    try:
+        rows = fetch(table, [name] if person is None else [name, person])
+    except DataError:  # a column that cannot be read need not be
+        return pa.array([], pa.string()), np.zeros(0, dtype=np.int64)
+    codes, found = codes_of(rows.column(name))
+    distinct = len(found) - bool(found.null_count)
+    known = np.flatnonzero(codes < distinct)
+    codes = codes[known].astype(np.int64)
+    if person is not None:
+        who, people = codes_of(rows.column(person))
+        codes = np.unique(codes * len(people) + who[known]) // len(people)
+    return found.slice(0, distinct), np.bincount(codes, minlength=distinct)
+
+
+def _is_shared(found: tuple[pa.Array, IntArray], share: int, is_named: bool) -> bool:
+    """Whether most rows share their value with a few others; one of so many values was found."""
+    values, times = found
+    if not _are_few(times):
+        return False
+    few = (times >= _LEAST) & (times <= _MOST)
+    return is_named or (share * int(few.sum()) >= _SEVERAL and _are_names(values, share))
+
+
+def _are_few(times: IntArray) -> bool:
+    """Whether most rows have a value that a few rows have."""
+    few = (times >= _LEAST) & (times <= _MOST)
+    return 2 * int(times[few].sum()) > int(times.sum())
+
+
+def _are_names(values: pa.Array, share: int | None) -> bool:
+    """Whether values are texts with letters, or whole numbers of which few are left out.
+
+    Without a share, of how many values one is there, numbers are only to be whole.
+    """
+    some = values.slice(0, _LOOK).to_pylist()
+    if not some or not all(isinstance(value, (str, int)) for value in some):
+        return False
+    if any(isinstance(value, str) and not _WHOLE.fullmatch(value) for value in some):
+        return 2 * sum(any(char.isalpha() for char in str(value)) for value in some) > len(some)
+    try:
+        every = np.array([float(value) for value in values.to_pylist()])
+    except ValueError:
+        return False
+    return share is None or bool(10 * len(every) * share >= 7 * (every.max() - every.min() + 1))

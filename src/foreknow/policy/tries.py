@@ -1,0 +1,54 @@
+"""Try: an attack to carry out on a release before it is published, and what stops it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from foreknow.errors import PolicyError
+from foreknow.numbers import Number, as_threshold
+
+
+@dataclass(frozen=True)
+class Try:
+    """An attack to carry out before a release is published: ``[[try]]`` in a policy file.
+
+    It can stop a publication, and makes nothing safe: an attack that fails proves nothing.
+
+    Parameters
+    ----------
+    attack : Learned
+        What is carried out, on the release and with the owner's table at hand.
+    stop : number, optional
+        If the most successful attacker becomes surer than that of somebody's value, nothing is
+        published.
+
+    Examples
+    --------
+    >>> from foreknow.attacks.learned import Learned
+    >>> Try(Learned(["job"]), stop="17/20").to_dict()
+    {'learned': {'by': ['job']}, 'stop': '17/20'}
+    """
+
+    attack: Any
+    stop: Number | None = None
+
+    def __post_init__(self) -> None:
+        if not getattr(self.attack, "estimates", False):
+            raise PolicyError(
+                f"a try takes an attack that is carried out, such as Learned([...]), not "
+                f"{self.attack!r}; what is proved of knowledge is a requirement"
+            )
+        stop = None if self.stop is None else as_threshold(self.stop)
+        object.__setattr__(self, "stop", stop)
+
+    @property
+    def limit(self) -> Fraction | None:
+        """What stops a publication."""
+        return None if self.stop is None else Fraction(self.stop)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ``[[try]]`` table of a policy file."""
+        stop = {} if self.stop is None else {"stop": str(self.stop)}
+        return {**self.attack.to_dict(), **stop}

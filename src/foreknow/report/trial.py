@@ -1,0 +1,108 @@
+"""Trials in words: what an attacker found, and that it is at least that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from foreknow.attacks.trial import Share, Trial
+from foreknow.numbers import percentage
+from foreknow.report.words import (
+    group_words,
+    listing,
+    named,
+    noun_of,
+    plural,
+    signature_words,
+    some,
+    visible,
+)
+
+WHAT_IT_IS = (
+    "A trial, and no verdict: at least this can be found out. Another attacker may find more, and "
+    "no figure here makes a release safe."
+)
+_NOT_RUN = "No trial was run of what can be learned from the release itself"
+_TAKES = (
+    "it takes one sensitive column, of which everybody has one value, their exact columns, and 50 "
+    "groups; see foreknow learned FOLDER TABLE --policy FILE"
+)
+_CLAIMED = (
+    "A trial, and no verdict: how much of what an attacker claims is right is not known here."
+)
+
+
+def trial_sentences(trial: Trial) -> list[str]:
+    """What came of a trial: guesses, and how sure the attacker becomes."""
+    columns = listing([visible(name) for name in trial.by], most=8)
+    nouns = plural(noun_of(trial.sensitive))
+    who = f"Somebody who learns from the release how {nouns} go with {columns}"
+    right, alone = (_share(trial, key) for key in ("right", "baseline"))
+    limit = percentage(trial.limit, 0)
+    if not trial.measured:
+        return [
+            f"{who} would claim to be up to {percentage(trial.surest, 0, 'down')} sure of "
+            f"somebody's, and to guess {right} right. That is the attacker's claim: who has which "
+            f"is not known here. By the groups alone, {alone} are guessed right."
+        ]
+    return [
+        f"{who} guesses at least {right} of them right; by the groups alone, {alone}.",
+        f"The attacker is up to {percentage(trial.surest, 0, 'down')} sure, and surer than {limit} "
+        f"of {_rightly(trial)}.",
+    ]
+
+
+def _rightly(trial: Trial) -> str:
+    if not trial.sure:
+        return "nobody"
+    people = some(trial.sure, "person", "people")
+    share = trial.shares.get("sure_and_right")
+    between = _between(share) if share is not None else ""
+    return f"{people}, {trial.sure_and_right:,} of them rightly{between}"
+
+
+def _share(trial: Trial, key: str) -> str:
+    share = trial.shares.get(key)
+    return f"{percentage(getattr(trial, key), 0)}{_between(share) if share is not None else ''}"
+
+
+def _between(share: Share) -> str:
+    if share.low is None or share.high is None:
+        return ""
+    return f" ({percentage(share.low, 0, 'down')} to {percentage(share.high, 0, 'up')})"
+
+
+def what_it_is(trial: Trial) -> str:
+    """That it is no verdict; and of what was counted, that it is at least that."""
+    return WHAT_IT_IS if trial.measured else _CLAIMED
+
+
+def claim_sentence(trial: Trial) -> str:
+    """Of whom the attacker is surest; for the owner only."""
+    claim = trial.claim
+    if claim is None:
+        return "The attacker is sure of nobody."
+    who = listing(signature_words(claim.known, claim.known.values()), most=8)
+    alike = some(claim.people, "person there", "people there")
+    return (
+        f"It is surest of {named(claim.value)} for {alike} with {who} in "
+        f"{group_words(claim.group)}: {percentage(claim.probability, 0, 'down')}. The group alone "
+        f"says {percentage(claim.alone, 0)}."
+    )
+
+
+def trials_beside(trials: Sequence[Trial] | None, *, kept: bool = False) -> list[str]:
+    """Say beside verdicts what trials found, or that none was run, and how to run one.
+
+    `kept`: the report goes out with the release, and what was counted stays with the owner.
+    """
+    if trials is None:
+        return [f"{_NOT_RUN} here: see foreknow audit."]
+    if not trials:
+        return [f"{_NOT_RUN}: {_TAKES}."]
+    if kept:
+        return [f"What a trial learned from the release itself is not said here: {_TAKES}."]
+    found = []
+    for trial in trials:
+        sample = "" if trial.whole else f" Of {trial.people:,} people, drawn at random."
+        found.append(f"{' '.join(trial_sentences(trial))}{sample} {what_it_is(trial)}")
+    return found
