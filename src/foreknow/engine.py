@@ -240,6 +240,7 @@ def _close() -> None:
     for connection in [*_connections, *_databases.values()]:
         with suppress(Exception):
             connection.close()
+    _databases.clear()  # what is still held of DuckDB when the process ends is called a leak
     shutil.rmtree(_scratch[1], ignore_errors=True)
 
 

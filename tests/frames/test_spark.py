@@ -240,12 +240,14 @@ def test_a_source_is_read_once(session, tmp_path, at_home):
         spark.concat(spark.lit("ward "), (spark.col("id") % 5).cast("string")).alias("ward"),
         (1950 + spark.col("id") % 30).alias("born"),
         spark.concat(spark.lit("d"), (spark.col("id") * 7 % 6).cast("string")).alias("disease"),
-        spark.expr("uuid()").alias("name"),  # of an identifier it does not matter
+        spark.concat(spark.lit("p"), spark.col("id").cast("string")).alias("name"),
     )
     policy = policy_of()
     by_chance = frame.withColumn("age", (spark.rand() * 9).cast("int"))
-    with pytest.raises(fk.InputError, match="a source is read once"):
-        fk.publish(by_chance, policy)
+    named_by_chance = frame.withColumn("name", spark.expr("uuid()"))  # do they repeat?
+    for frame_by_chance in (by_chance, named_by_chance):
+        with pytest.raises(fk.InputError, match="a source is read once"):
+            fk.publish(frame_by_chance, policy)
     fk.publish(by_chance.cache(), policy).write(tmp_path / "cached")
     assert fk.verify(tmp_path / "cached").people == 300
     fk.publish(frame, policy).write(tmp_path / "named")

@@ -325,8 +325,8 @@ class Streamed(Counted):
 
     def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
         """All values, and how often each occurs: not every engine has a hash."""
-        grouped = self._native.filter(self._native[column].notnull()).group_by(column)
-        return values_of(grouped.aggregate(n=self._native.count()).to_pyarrow())
+        known = self._native.filter(self._native[column].notnull())
+        return values_of(known.group_by(column).aggregate(n=known.count()).to_pyarrow())
 
     def _opened(self, columns: Sequence[str]) -> tuple[Any, Any]:
         connection, native = connect(), self._native

@@ -118,7 +118,8 @@ class Spelled:
         missing = self._are_missing(name, array)
         if not missing.any():
             return array
-        return pc.if_else(pa.array(missing), pa.scalar(None, kind), array)
+        # if_else makes broken texts of a slice, with PyArrow 22
+        return array.take(pa.array(np.arange(len(array)), mask=missing))
 
     def _are_missing(self, name: str, texts: Any) -> Any:
         bare = pc.utf8_trim(texts.cast(pa.string()), characters=BLANKS)
