@@ -34,7 +34,8 @@ def look_beside(table: Table, schema: Schema) -> None:
         return
     source = _source(table, table.columns)
     if source is not None and _LARGE * 16 < (source.size or 0) < _MOST_BYTES:
-        homes = _like_shared(source, _perhaps_shared(table, schema))
+        names = _perhaps_shared(table, schema)
+        homes = _may_share(source.head(names, _HEAD), names) if names else []
         file.beside = tuple(dict.fromkeys([*_looked_at(schema), *homes]))
 
 
@@ -166,7 +167,12 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
         all_of = ((n, _counted(table, n, person)) for n in names)
         return tuple(n for n, found in all_of if _is_shared(found, 1, is_household(n)))
     seen = getattr(_file_of(table), "hashes", {})
-    names = [n for n in names if n in seen] if seen else _like_shared(source, names)
+    if not seen:
+        head = source.head(names, _HEAD) if names else pa.table({})
+        if len(head) < _HEAD:  # all of the table, in one question for all columns
+            all_of = ((name, _times(head.column(name))) for name in names)
+            return tuple(n for n, found in all_of if _is_shared(found, 1, is_household(n)))
+    names = [n for n in names if n in seen] if seen else _may_share(head, names)
     size = source.size if names else 0
     share = _OF_LARGE if size is None or size > _LARGE * (16 if source.untyped else 1) else 1
 
@@ -190,10 +196,15 @@ def _perhaps_shared(table: Table, schema: Schema) -> list[str]:
     return [name for name in table.columns if name in free or is_household(name)]
 
 
-def _like_shared(source: Any, names: Sequence[str]) -> list[str]:
+def _may_share(head: pa.Table, names: Sequence[str]) -> list[str]:
     """Those of some columns of which the first rows have as many values as households would."""
-    head = source.head(names, _HEAD) if names else pa.table({})
     return [name for name in names if _may_be(head.column(name), is_household(name))]
+
+
+def _times(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
+    """Values of a column, and how many rows have each."""
+    codes, found = codes_of(column.drop_null())
+    return found, np.bincount(codes, minlength=len(found))
 
 
 def is_household(name: str) -> bool:
