@@ -155,6 +155,11 @@ class Comparison(Result):
     complete: bool = True
 
     @property
+    def in_cases(self) -> bool:
+        """Whether rows are cases, of which a person may have several."""
+        return self.policy.needed_schema.unit == "row"
+
+    @property
     def safe(self) -> tuple[Candidate, ...]:
         """Those with a release that is safe at its limit."""
         return tuple(each for each in self.candidates if each.safe)

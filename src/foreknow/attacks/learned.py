@@ -255,6 +255,7 @@ class Learning:
             counts.n_people,
             claim=self.claim(top) if heights[top] else None,
             shares=shares,
+            in_cases=bool(getattr(release, "cases", False)),
         )
 
     def _of_truth(self, truth: Signatures) -> tuple[IntArray, IntArray, IntArray, FloatArray]:

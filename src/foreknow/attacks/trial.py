@@ -119,6 +119,8 @@ class Trial(Result):
         "right", "baseline" and "sure_and_right" as `Share`, with their intervals.
     tried : tuple of Tried
         All attackers.
+    in_cases : bool
+        Whether rows are cases, of which a person may have several.
     """
 
     format = "foreknow trial"
@@ -144,6 +146,7 @@ class Trial(Result):
     claim: Claim | None = None
     shares: dict[str, Share] = field(default_factory=dict)
     tried: tuple[Tried, ...] = ()
+    in_cases: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -51,6 +51,11 @@ class DisclosureCurves(Result):
     sensitive: str | None
     scope: Scope = field(default_factory=Scope)
 
+    @property
+    def in_cases(self) -> bool:
+        """Whether rows are cases, of which a person may have several."""
+        return self.scope.cases
+
     def _content(self) -> dict[str, Any]:
         return {
             "release": self.name,

@@ -51,6 +51,8 @@ class Scope(Plain):
         Columns of the table that no requirement looks at.
     suppressed : tuple of str or None
         Columns that make groups, and of which nothing is published: they are ``*`` everywhere.
+    exact : tuple of str
+        Quasi-identifiers that are published of everybody as they are, as in the bucketized form.
     method : str or None
         What came of an adversary who knows the method: "not judged"; "frequencies", where by a
         proof they believe the frequencies of the group; "at most 1/4", where by a proof they are
@@ -105,7 +107,7 @@ class Scope(Plain):
 
     _told = (
         "left_out smallest_group groups_of_one without_value unprotected beside suppressed "
-        "method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
+        "exact? method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
         "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "
         "absent? idle? begin_alike? no_numbers? extremes? cases? shared?"
     )
@@ -118,6 +120,7 @@ class Scope(Plain):
     beside: tuple[str, ...] | None = None
     suppressed: tuple[str, ...] | None = None
     method: str | None = None
+    exact: tuple[str, ...] = ()
     linked: bool = False
     values_and_people: tuple[int, int] | None = None
     crowded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -218,6 +221,7 @@ class Scope(Plain):
             unprotected=+free,
             beside=None if table is None else (*unseen, *beside),
             suppressed=None if table is None else table.suppressed,
+            exact=() if table is None else table.recognized,
             method=None if policy is None else NOT_JUDGED,
             linked=table is not None and table.linked,
             unrequired=tuple(unrequired),

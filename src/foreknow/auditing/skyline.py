@@ -89,6 +89,11 @@ class SkylineReport(Result):
     scope: Scope = field(default_factory=Scope)
 
     @property
+    def in_cases(self) -> bool:
+        """Whether rows are cases, of which a person may have several."""
+        return self.scope.cases
+
+    @property
     def skylines(self) -> dict[Label, Skyline]:
         """The points of each value, sorted; none where not even l = k = m = 0 is withstood."""
         return dict(zip(self.values, map(list, self._points), strict=True))

@@ -87,6 +87,8 @@ class LatticeSurvey(Result):
     people : int
     name, sensitive : str
         What the table and its sensitive column are called.
+    in_cases : bool
+        Whether rows are cases, of which a person may have several.
     """
 
     format = "foreknow survey"
@@ -104,6 +106,7 @@ class LatticeSurvey(Result):
     name: str
     sensitive: str
     _rollup: Rollup
+    in_cases: bool = False
 
     @property
     def n_nodes(self) -> int:
@@ -261,6 +264,7 @@ def survey(
         name or microdata.name,
         microdata.schema.sensitive,
         rollup,
+        microdata.schema.unit == "row",
     )
 
 

@@ -287,11 +287,13 @@ def is_published(path: Path) -> bool:
 def say_scope(release: Release) -> None:
     """Say what nothing that is printed of a release looked at."""
     from foreknow.auditing.scope import Scope
-    from foreknow.report.scope import sentences
+    from foreknow.report.scope import TOLD_OF_PEOPLE, sentences
     from foreknow.report.words import noun_of
+    from foreknow.text import in_cases, visible
 
+    labels = (*TOLD_OF_PEOPLE, *map(visible, release.counts.values))
     for line in sentences(Scope.of(release), noun_of(release.sensitive), release.semantics):
-        print_plain(line)
+        print_plain(in_cases(line, labels) if release.cases else line)
     say_index(release)
 
 

@@ -516,8 +516,13 @@ class Microdata:
             for attribute in kept:
                 if attribute.order == "nominal" and attribute.name not in self.schema.types:
                     refuse_dates(attribute.name, attribute.domain)
+            noun = "cases" if self.schema.unit == "row" else "people"
+            for attribute in kept:
+                wanted = (styles or {}).get(attribute.name)
+                if attribute.name not in exact and _ends_at_values(attribute, wanted):
+                    refuse_rare_ends(attribute, least, self.times, noun)
             kept = [
-                without_rare(attribute, least, self.times, attribute.name not in exact)
+                without_rare(attribute, least, self.times, attribute.name not in exact, noun)
                 if lists_values(attribute, (styles or {}).get(attribute.name))
                 else attribute
                 for attribute in kept
@@ -762,7 +767,11 @@ def lists_values(attribute: Attribute, wanted: str | None) -> bool:
 
 
 def without_rare(
-    attribute: Attribute, least: int, times: IntArray | None = None, merging: bool = True
+    attribute: Attribute,
+    least: int,
+    times: IntArray | None = None,
+    merging: bool = True,
+    noun: str = "people",
 ) -> Attribute:
     """The same with the values that fewer than `least` people have as one value, `other`.
 
@@ -790,10 +799,51 @@ def without_rare(
         looks = doubts(name, domain)
         raise SchemaError(
             f"column {name!r}: {many:,} of its {n_values:,} values are had by fewer than "
-            f"{least} people each, and labels would list them; give it {ways}"
+            f"{least} {noun} each, and labels would list them; give it {ways}"
             f"{'' if looks is None else f'. It {looks}'}"
         )
     return merged(attribute, rare)
+
+
+def _ends_at_values(attribute: Attribute, wanted: str | None) -> bool:
+    """Whether its ranges begin and end at values of members, and nobody insists on that."""
+    if attribute.cells is not None or attribute.order != "ordered":
+        return False
+    return wanted == "range" or (wanted is None and not attribute.ancestors)
+
+
+def refuse_rare_ends(
+    attribute: Attribute, least: int, times: IntArray | None = None, noun: str = "people"
+) -> None:
+    """Raise `SchemaError` where ranges would end at values of which most are those of few people.
+
+    No grid hides them: texts in an order, or numbers of which some are not finite.
+
+    >>> rows = pa.table({"ward": ["A1", "B2", "C3"], "disease": ["Flu"] * 3})
+    >>> own = Microdata(rows, quasi_identifiers=["ward"], sensitive="disease")
+    >>> try:
+    ...     refuse_rare_ends(own.attributes[0], 5)
+    ... except SchemaError as error:
+    ...     print(str(error)[:67])
+    column 'ward': 3 of its 3 values are had by fewer than 5 people eac
+    """
+    name, domain = attribute.name, attribute.domain
+    first = int(domain[0] is None)
+    rare = np.bincount(attribute.codes, times, len(domain))[first:] < least
+    endless = any(isinstance(value, float) and not np.isfinite(value) for value in domain[first:])
+    many = int(np.count_nonzero(rare))
+    if not many or (2 * many <= len(rare) and not endless):
+        return
+    ways = "coarser values first, or a hierarchy with levels"
+    if endless:
+        ways = "finite numbers in place of inf, or say that these are missing"
+    elif attribute.ancestors:
+        ways = 'labels by its hierarchy: leave out labels = "range"'
+    raise SchemaError(
+        f"column {name!r}: {many:,} of its {len(rare):,} values are had by fewer than {least} "
+        f"{noun} each, and ranges would end at them; give it {ways}; or say "
+        f'labels = {{ {json.dumps(name)} = "exact" }} in [publish] to show them all'
+    )
 
 
 def merged(attribute: Attribute, rare: NDArray[np.bool_]) -> Attribute:

@@ -271,6 +271,7 @@ class _Scope(Settings):
     unprotected: dict[str, _Amount]
     beside: _Names
     suppressed: _Names
+    exact: _Names = Field(default=[])
     values_and_people: Annotated[tuple[_Amount, _Amount], Strict(False)] | None = None
     crowded: dict[str, Annotated[tuple[_Amount, _Amount], Strict(False)]] = Field(default={})
     alike: list[Annotated[list[str], Field(min_length=2)]] = Field(default=[])

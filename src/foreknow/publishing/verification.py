@@ -534,6 +534,7 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
         **found,
         cases=known.in_cases,
         beside=beside,
+        exact=known.exact,
         method=NOT_JUDGED,
         assumed=layout.assumed(sights),
         shuffled=tuple(others),

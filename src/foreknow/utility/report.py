@@ -30,6 +30,8 @@ class UtilityReport(Result):
         quasi-identifiers are exact.
     errors : tuple of QueryError
         By how many quasi-identifiers each query asks about, rising.
+    in_cases : bool
+        Whether rows are cases, of which a person may have several.
     """
 
     format = "foreknow utility"
@@ -38,6 +40,7 @@ class UtilityReport(Result):
     form: Form
     utility: Utility
     errors: tuple[QueryError, ...]
+    in_cases: bool = False
 
     @property
     def optimum(self) -> int:
@@ -125,7 +128,8 @@ def utility_report(
     shown = everything if attributes is None else reading.shown(microdata, asked)
     overall = one_group(microdata, asked)
     errors = tuple(compared(workload, shown, microdata, overall) for workload in workloads)
-    return UtilityReport(reading.release.name, errors[0].form, utility, errors)
+    in_cases = microdata.schema.unit == "row"
+    return UtilityReport(reading.release.name, errors[0].form, utility, errors, in_cases)
 
 
 def _numbers(predicates: int | Sequence[int] | None, attributes: int) -> list[int]:

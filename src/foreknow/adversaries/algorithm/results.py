@@ -111,6 +111,11 @@ class Attack(Result):
     _names: Sequence[Label] = field(repr=False, default=())  # of the sets that limits are about
 
     @property
+    def in_cases(self) -> bool:
+        """Whether rows are cases, of which a person may have several."""
+        return self._microdata.schema.unit == "row"
+
+    @property
     def n_people(self) -> int:
         """People of the release, with those who are left out."""
         return self._posteriors.worlds.n_people

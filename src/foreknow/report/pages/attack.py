@@ -36,6 +36,10 @@ class AttackPage(Page[Attack]):
         super().__init__(result)
         self.names = names
 
+    def as_they_are(self) -> Iterator[str]:
+        """Values of the table, and names of rows."""
+        yield from map(visible, (*(case.value for case in self.result.cases), *(self.names or ())))
+
     @property
     def headline(self) -> str:
         """Say the outcome in a few words."""

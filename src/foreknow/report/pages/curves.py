@@ -20,8 +20,18 @@ from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
 from foreknow.report.figures import last_below, limit_holds, steps, with_limit
 from foreknow.report.knowledge import NOUN, implications_text, values_text
 from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, bar_cell
-from foreknow.report.scope import sight
-from foreknow.report.words import group_words, is_certain, named, noun_of, number, percent, some
+from foreknow.report.scope import TOLD_OF_PEOPLE, sight
+from foreknow.report.words import (
+    group_text,
+    group_words,
+    is_certain,
+    named,
+    noun_of,
+    number,
+    percent,
+    some,
+    visible,
+)
 
 _ALL, _HALF = Fraction(1), Fraction(1, 2)
 _LONGEST, _BAR = 32, 30
@@ -32,6 +42,11 @@ class CurvesPage(Page[DisclosureCurves]):
 
     serves = DisclosureCurves
     kept = "it says who is found out first, and by which knowledge"
+
+    def as_they_are(self) -> Iterator[str]:
+        """Labels of the table, and what is said of the people whose cases these are."""
+        yield from (self.name, *TOLD_OF_PEOPLE, *map(visible, self.result.counts.values))
+        yield from map(group_text, self.result.counts.groups or ())
 
     @property
     def headline(self) -> str:

@@ -15,8 +15,9 @@ from foreknow.auditing.skyline import Corner, Point, SkylineReport
 from foreknow.data.labels import Label
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
 from foreknow.report.page import Block, Cell, Grid, Laid, Page, Row, Sentence, bar_cell, script_json
-from foreknow.report.scope import sight
+from foreknow.report.scope import TOLD_OF_PEOPLE, sight
 from foreknow.report.words import (
+    group_text,
     is_certain,
     limit_text,
     named,
@@ -37,6 +38,11 @@ class SkylinePage(Page[SkylineReport]):
 
     serves = SkylineReport
     kept = "it says how little knowledge finds people out, and in which groups"
+
+    def as_they_are(self) -> Iterator[str]:
+        """Labels of the table, and what is said of the people whose cases these are."""
+        yield from (self.name, *TOLD_OF_PEOPLE, *map(visible, self.result.counts.values))
+        yield from map(group_text, self.result.counts.groups or ())
 
     @property
     def headline(self) -> str:
@@ -118,7 +124,7 @@ PAGE = SkylinePage
 
 def value_table(report: SkylineReport, value: Label) -> Laid:
     """Lay out the points of one value, or the most notable of many, each with a sentence."""
-    return Laid(_points(report, value))
+    return Laid(map(SkylinePage(report)._block, _points(report, value)))
 
 
 def worst_case(report: SkylineReport, value: Label, point: Point) -> Laid:
@@ -127,7 +133,8 @@ def worst_case(report: SkylineReport, value: Label, point: Point) -> Laid:
     said = f"l={l}, k={k}, m={m} is {'withstood' if safe else 'not withstood'}"
     first = Sentence(f"{said}: {probability_text(report, value, point)}.", "" if safe else "unsafe")
     details = [f"{who}: {what}" for who, what in _worst(report, value, point).details]
-    return Laid([first, *map(Sentence, [worst_sentence(report, value, point), *details, ""])])
+    said_of = [worst_sentence(report, value, point), *details, ""]
+    return Laid(map(SkylinePage(report)._block, [first, *map(Sentence, said_of)]))
 
 
 def _points(report: SkylineReport, value: Label) -> Iterator[Block]:

@@ -8,7 +8,7 @@ from foreknow.attacks.trial import Trial
 from foreknow.numbers import percentage
 from foreknow.report.page import Block, Grid, Page, Sentence, bar_cell
 from foreknow.report.trial import claim_sentence, trial_sentences, what_it_is
-from foreknow.report.words import listing, visible
+from foreknow.report.words import group_words, listing, visible
 
 _MOST = 12
 
@@ -18,6 +18,14 @@ class TrialPage(Page[Trial]):
 
     serves = Trial
     kept = "it says whom the release tells most about"
+
+    def as_they_are(self) -> Iterator[str]:
+        """Labels of the table."""
+        found = self.result
+        yield from map(visible, (self.name, found.sensitive, *found.by))
+        if (claim := found.claim) is not None:
+            yield from (visible(claim.value), group_words(claim.group))
+            yield from map(visible, claim.known.values())
 
     @property
     def headline(self) -> str:
