@@ -255,7 +255,7 @@ class Learning:
             counts.n_people,
             claim=self.claim(top) if heights[top] else None,
             shares=shares,
-            in_cases=bool(getattr(release, "cases", False)),
+            in_cases=release.cases,
         )
 
     def _of_truth(self, truth: Signatures) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
@@ -482,6 +482,7 @@ class _Some:
             self._release = release.only(self._groups)
         self.counts = counts if self.whole else counts.take(self._groups)
         self.sensitive, self.name = release.sensitive, release.name
+        self.cases = bool(getattr(release, "cases", False))
 
     def truth(self, by: Sequence[str]) -> Signatures | None:
         """How many people of each group have which columns and value, where that is known."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -32,7 +33,7 @@ from foreknow.data.hierarchy import Mask as Masked
 from foreknow.data.hierarchy import Ordered, Tree
 from foreknow.data.labels import GroupLabels
 from foreknow.data.matching import Falling
-from foreknow.data.microdata import Microdata
+from foreknow.data.microdata import OTHER, Microdata
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import DataError, InputError, UnsupportedError
@@ -66,6 +67,8 @@ class Population:
         # By column, labels that are one value as it is, whatever else they look like.
         self.exact: dict[str, frozenset[str]] = {}
         self.expected: str | None = None
+        # Whether the table itself was at hand, so that no label stands for its rarer values.
+        self.held = False
         self._read: dict[tuple[str, ...], _Points] = {}
         self._packed: dict[tuple[str, Any, bool], NDArray[np.uint8]] = {}
 
@@ -91,6 +94,7 @@ class Population:
         own = Population(self.at)
         own.source, own._read = self.source, self._read if not schema.hierarchies else {}
         own.columns, own.expected = tuple(schema.quasi_identifiers), self.expected
+        own.held = self.held
         own.trees, own.orders, own.exact = dict(self.trees), dict(self.orders), dict(self.exact)
         for column, hierarchy in schema.hierarchies.items():
             if column not in schema.quasi_identifiers:
@@ -133,6 +137,7 @@ class Population:
             attribute.name: frozenset(v for v in attribute.domain if isinstance(v, str))
             for attribute in attributes
         }
+        self.held = True
         self._packed.clear()
 
     def keep_exact(self, labels: GroupLabels) -> None:
@@ -210,6 +215,7 @@ class Population:
 
     def placed(self, counts: GroupCounts) -> tuple[IntArray, int]:
         """How many people each group covers, and any; refuse where they cannot be its people."""
+        self.refuse_others(labels_of(counts))
         many, inside = self.match(counts)
         short = np.flatnonzero(many < counts.sizes)
         for group in short[:1].tolist():
@@ -218,6 +224,27 @@ class Population:
         if int(many.sum()) > inside:  # groups overlap
             self._refuse_crowds(counts, many)
         return many, inside
+
+    def refuse_others(self, groups: GroupLabels) -> None:
+        """Refuse labels that say `other` where rarer values may be meant, and not a value."""
+        if self.held or groups.exact:
+            return
+        points = self._points(groups.columns)
+        for place, (column, falling) in enumerate(zip(groups.columns, points.falling, strict=True)):
+            labels = {label[place] for label in groups}
+            parts = {part.strip('"') for label in labels for part in str(label).split(" | ")}
+            meant = [part for part in parts if re.fullmatch(rf"{OTHER}\+*", part)]
+            if column in self.trees or not {*meant} & {*falling.texts}:
+                continue
+            covered = [self._within(falling, column, label, False) for label in labels]
+            listed = np.logical_or.reduce([mask for mask in covered if not mask.all()])
+            rest = [text for text, there in zip(falling.texts, listed, strict=True) if not there]
+            if rest:
+                raise DataError(
+                    f"column {column!r}: {meant[0]!r} may be one value, or stand for rarer ones, "
+                    f"such as {rest[0]!r}, so groups cannot be compared with the population; name "
+                    "that value otherwise, in the table and in the population"
+                )
 
     def _refuse_crowds(self, counts: GroupCounts, many: IntArray) -> None:
         """Refuse groups that lie within another and have more people than it covers."""

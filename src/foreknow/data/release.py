@@ -626,7 +626,7 @@ class Release(Plain):
                 recognized=self.recognized,
                 shuffled=self._shuffled,
             )
-            own.knows, own._whole = known, self
+            own.knows, own._whole, own.cases = known, self, self.cases
             if self._owner is not None:
                 if known:
                     raise UnsupportedError(
@@ -709,7 +709,7 @@ class Release(Plain):
             recognized=self.recognized,
             shuffled=self._shuffled,
         )
-        bare.__dict__["_counted"] = self._counted
+        bare.__dict__["_counted"], bare.cases = self._counted, self.cases
         return bare
 
     def naming(self, members: Members, holdings: Holdings | None = None) -> Release:

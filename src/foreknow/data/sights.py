@@ -65,6 +65,11 @@ class Sight:
             )
 
     @property
+    def cases(self) -> bool:
+        """Whether rows are cases, of which a person may have several."""
+        return self._microdata.schema.unit == "row"
+
+    @property
     def sight(self) -> Sight:
         """What tells it from other sights of the same release."""
         return self

@@ -23,7 +23,7 @@ from foreknow.auditing.scope import Scope
 from foreknow.criteria import registry as criteria
 from foreknow.data.engines import Table, open_table
 from foreknow.data.engines.write import disarm_name
-from foreknow.data.labels import Labels
+from foreknow.data.labels import GroupLabels, Labels
 from foreknow.data.layout import Layout, several_of
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
@@ -318,6 +318,8 @@ def _judged(
                 for column in (written.parts or (written.sensitive,))
             }
             required = policy.published(every)["require"]
+            for compared_with in () if known.exact else policy.compared:
+                compared_with.refuse_others(GroupLabels.of(list(written.held), known.groups))
         findings = [
             replace(finding, requirement=place)
             for place, table in enumerate(required)

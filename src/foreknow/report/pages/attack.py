@@ -64,7 +64,7 @@ class AttackPage(Page[Attack]):
     @property
     def name(self) -> str:
         """What was attacked."""
-        return _scope(self.result)
+        return self.said(_scope(self.result))
 
     def brief(self) -> Iterator[Block]:
         """Sentences, and few of the worst cases."""
