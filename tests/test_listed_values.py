@@ -327,3 +327,39 @@ def test_a_population_cannot_be_compared_with_others():
     with pytest.raises(fk.InputError, match="compared with the labels of groups"):
         fk.publish(rows, rules)
     assert fk.publish(rows, rules, labels={"job": "exact"}).audit.safe
+
+
+# ---- ends of ranges ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "more", "way"),
+    [
+        (pa.array([f"N{i:03d}" for i in range(240)]), {"mask": 4}, 'leave out labels = "range"'),
+        (pa.array([float("inf"), *(20_000.5 + i for i in range(239))]), None, "finite numbers"),
+    ],
+)
+def test_no_range_ends_at_values_of_few_people(values, more, way):
+    table = people(place=values)
+    required = policy(columns=("place",), hierarchies={"place": more} if more else {})
+    wanted = {"labels": {"place": "range"}}
+    with pytest.raises(fk.InputError, match="ranges would end at them") as error:
+        fk.publish(table, required, **wanted)
+    assert way in str(error.value)
+    made = fk.publish(table, required, labels={"place": "exact"})
+    assert made.audit.safe
+
+
+def test_an_ordered_categorical_is_no_way_round():
+    codes = pa.DictionaryArray.from_arrays(
+        pa.array(range(240), pa.int16()), pa.array([f"N{i:03d}" for i in range(240)]), ordered=True
+    )
+    with pytest.raises(fk.InputError, match=r"240 of its 240 values .* ranges would end at them"):
+        fk.publish(people(place=codes), policy(columns=("place",)))
+    few = [["low", "mid", "high"][i % 3] for i in range(240)]
+    few[0] = "top"
+    order = ["low", "mid", "high", "top"]
+    codes = pa.DictionaryArray.from_arrays(
+        pa.array([order.index(each) for each in few], pa.int8()), pa.array(order), ordered=True
+    )
+    assert fk.publish(people(place=codes), policy(columns=("place",))).audit.safe

@@ -554,3 +554,36 @@ def test_quotes_of_a_value_are_not_those_of_a_label(values, tmp_path):
         made = fk.publish(table, policy, format="parquet", labels={"town": "exact"})
         made.write(tmp_path / "out")
         assert fk.verify(tmp_path / "out", population=path).findings[0].attained == 6
+
+
+def test_a_label_that_may_stand_for_rarer_values_is_not_taken_for_one(tmp_path):
+    """Three people have a rare job each; in the population, a thousand have the job "other"."""
+    jobs = ["pope", "nun", "abbot", *(["cook", "clerk", "nurse"][i % 3] for i in range(237))]
+    table = pa.table({"job": jobs, "ill": [["flu", "cold"][i % 2] for i in range(240)]})
+    path = tmp_path / "everybody.csv"
+    pc.write_csv(pa.table({"job": [*jobs, *["other"] * 1000]}), path)
+    schema = {"quasi_identifiers": ["job"], "sensitive": "ill"}
+    half = {"schema": schema, "require": [{"facts": {"l": 0, "k": 0}, "below": 0.9}]}
+    made = fk.publish(table, half)
+    assert "other" in made.to_arrow()["job"].to_pylist()
+    made.write(tmp_path / "out")
+    required = {"k_map": {"k": 50, "population": str(path)}}
+    asked = fk.Policy.of({"schema": schema, "require": [required]})
+    for judge in (
+        lambda: fk.audit(made.release, asked),
+        lambda: fk.audit(tmp_path / "out", asked),
+        lambda: fk.audit(tmp_path / "out" / "release.csv", asked),
+        lambda: fk.verify(tmp_path / "out", asked),
+    ):
+        with pytest.raises(fk.InputError, match=r"'other' may be one value, or stand for rarer"):
+            judge()
+    # Where the table is at hand, it is known to be a value.
+    real = pa.table(
+        {"job": ["other", "cook"] * 120, "ill": [["flu", "cold"][i // 2 % 2] for i in range(240)]}
+    )
+    pc.write_csv(pa.table({"job": ["other", "cook", "nun"] * 130}), path)
+    again = fk.Policy.of({"schema": schema, "require": [required]})
+    made = fk.publish(real, again)
+    assert [each.attained.amount for each in made.audit.criteria] == [130]
+    made.write(tmp_path / "real")
+    assert fk.verify(tmp_path / "real", population=path)

@@ -543,3 +543,21 @@ def test_rows_without_a_value_of_several_columns_are_counted_for_each(seed, tmp_
     assert "lacking" not in made.certificate.scope
     made.write(tmp_path / "out")
     fk.verify(tmp_path / "out")
+
+
+def test_exact_columns_of_people_are_named_beside_the_verdict(tmp_path):
+    table = pa.table({"age": range(40), "ill": ["flu", "cold", "cough", "gout"] * 10})
+    policy = {
+        "schema": {"quasi_identifiers": ["age"], "sensitive": "ill"},
+        "require": [{"group_size": 4}, {"facts": {"l": 0, "k": 1}, "below": 0.9}],
+    }
+    said = "Everybody's age is published as in the table: whoever knows somebody by it may find"
+    made = fk.publish(table, policy, form="bucketized")
+    made.write(tmp_path / "out")
+    assert any(note.startswith(said) for note in made.audit.notes)
+    assert fk.verify(tmp_path / "out").scope.exact == ("age",)
+    assert "Everybody&#39;s age is published as in the table" in (
+        tmp_path / "out" / "report.html"
+    ).read_text().replace("\n", " ")
+    other = fk.publish(table, policy, form="generalized")
+    assert not any("as in the table" in note for note in other.audit.notes)

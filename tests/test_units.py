@@ -344,3 +344,47 @@ def test_a_spelling_of_what_is_missing_hides_no_household(tmp_path, counts_nothi
     microdata = fk.Microdata(path, schema)
     assert microdata.n_people == 6000
     assert microdata.shared == ("household",)
+
+
+def test_every_page_of_a_release_of_cases_says_cases(tmp_path, monkeypatch, capsys):
+    from tests.cli.desk import Desk
+
+    monkeypatch.chdir(tmp_path)
+    desk = Desk(tmp_path, monkeypatch, capsys)
+    pl.from_arrow(visits(people=120, each=3)).write_csv("visits.csv")
+    desk.put("p.toml", toml(unit="row"))
+    desk.says("publish", "visits.csv", "-p", "p.toml", "-o", "out")
+    for said in (
+        desk.says("curves", "out", "--html", "c.html"),
+        desk.says("skyline", "out", "-c", "0.9"),
+        desk.says("skyline", "out", "-c", "0.9", "--value", "flu"),
+        desk.says("utility", "out", "visits.csv", "-p", "p.toml", "--html", "u.html"),
+        desk.says("learned", "out", "visits.csv", "-p", "p.toml", "--by", "age"),
+    ):
+        assert_cases(said)
+    for page in ("c.html", "u.html"):
+        assert_cases(
+            re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", (tmp_path / page).read_text())
+        )
+    rules = fk.Policy.load("p.toml")
+    assert_cases(str_of(fk.compare("visits.csv", rules, methods=["mondrian"], processes=0)))
+    own = fk.Microdata("visits.csv", fk.Policy.load("p.toml").schema)
+    found = fk.attack(own, fk.Mondrian(), fk.Policy.load("p.toml"), seconds=1)
+    assert_cases(str_of(found))
+    assert "360 cases" in str_of(found)
+
+
+def str_of(result):
+    from io import StringIO
+
+    from rich.console import Console
+
+    text = StringIO()
+    Console(file=text, width=100).print(result)
+    return text.getvalue()
+
+
+def test_a_refusal_counts_cases_too():
+    rare = visits(people=40, each=1, age=[f"place {i}" for i in range(40)])
+    with pytest.raises(fk.InputError, match="fewer than 4 cases each"):
+        fk.publish(rare, policy(unit="row"))

@@ -79,10 +79,10 @@ def sentences(
         names = _several([visible(column) for column in scope.identifiers])
         said.append(f"The table names people, in {names}: what is published must not.")
     if scope.exact:
+        are, them = ("are", "them") if scope.exact[1:] else ("is", "it")
         said.append(
-            f"Everybody's {_columns(scope.exact, 'and')} {'are' if scope.exact[1:] else 'is'} "
-            "published as in the table: whoever knows somebody by them may find the row, and so "
-            "who is in the table."
+            f"Everybody's {_columns(scope.exact, 'and')} {are} published as in the table: whoever "
+            f"knows somebody by {them} may find the row, and so who is in the table."
         )
     said += sight(scope)
     if scope.method is not None:
