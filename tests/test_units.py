@@ -388,3 +388,12 @@ def test_a_refusal_counts_cases_too():
     rare = visits(people=40, each=1, age=[f"place {i}" for i in range(40)])
     with pytest.raises(fk.InputError, match="fewer than 4 cases each"):
         fk.publish(rare, policy(unit="row"))
+
+
+def test_dates_of_birth_but_for_one_are_no_numbers_of_people():
+    born = [f"{i % 28 + 1:02d}.03.{1900 + i % 97}" for i in range(2716)]
+    born += ["00.00.1961", born[0]]
+    found = fk.suggest_policy(visits(people=2718, each=1, geb=born), sensitive="ill")
+    assert not found.repeated
+    assert "geb" not in found.policy.schema.columns
+    assert "nearly all of its values read as dates" in found.to_toml()

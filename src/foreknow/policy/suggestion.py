@@ -387,14 +387,24 @@ def _unlistable(each: Profile) -> str:
     """Why labels must not list the values of a column of texts."""
     if each.kind != "text" or each.people is None or _code_length(each) is not None:
         return ""
-    if found := nearly_all_read(each.domain, each.people.tolist()):
-        return f"nearly all of its values read as {found[0]}: mend the others, or say its type"
+    if read := _nearly_read(each):
+        return read
     if 2 * int(np.count_nonzero(each.people < min(_K, each.rows))) <= each.distinct:
         return ""
     return (
         f"most of its values are had by fewer than {_K} people each, and labels would list them: "
         "give it a hierarchy"
     )
+
+
+def _nearly_read(each: Profile) -> str:
+    """That a column of texts would be one of dates or numbers, but for a few."""
+    if each.kind != "text" or each.people is None:
+        return ""
+    found = nearly_all_read(each.domain, each.people.tolist())
+    if found is None:
+        return ""
+    return f"nearly all of its values read as {found[0]}: mend the others, or say its type"
 
 
 def _identifier(each: Profile) -> tuple[Role, str] | None:
@@ -409,6 +419,8 @@ def _identifier(each: Profile) -> tuple[Role, str] | None:
     if _OFTEN_NAMES.keys() & words and share >= Fraction(1, 20) and each.known >= 2 * _K:
         return "identifier", f"by its name and its many values, it names people: {own}"
     if each.known >= 2 * _K and share >= _NEARLY and _no_measure(each):
+        if _repeats(each) and (read := _nearly_read(each)):
+            return "undecided", read  # two people may be born on one day
         return "identifier", f"nearly everybody has a value of their own: {own}"
     return None
 
