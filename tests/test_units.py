@@ -388,6 +388,10 @@ def test_a_refusal_counts_cases_too():
     rare = visits(people=40, each=1, age=[f"place {i}" for i in range(40)])
     with pytest.raises(fk.InputError, match="fewer than 4 cases each"):
         fk.publish(rare, policy(unit="row"))
+    with pytest.raises(fk.NoSafeRelease) as error:
+        fk.publish(visits(people=1, each=3, ill=["Sick person"] * 3), policy(unit="row"))
+    assert_cases(str(error.value))
+    assert "Sick person" in str(error.value)
 
 
 def test_dates_of_birth_but_for_one_are_no_numbers_of_people():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import wraps
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,7 @@ from foreknow.errors import (
     InternalError,
     NoSafeRelease,
     OutputError,
+    P,
     did_you_mean,
     hinted,
     memory_for,
@@ -288,8 +291,27 @@ class Publication:
         return self.certificate.to_dict()
 
 
+def _counting_cases(call: Callable[P, Publication]) -> Callable[P, Publication]:
+    """Let a refusal count cases, where rows are cases; what it quotes stays."""
+
+    @wraps(call)
+    def called(*args: P.args, **given: P.kwargs) -> Publication:
+        try:
+            return call(*args, **given)
+        except NoSafeRelease as error:
+            policy = Policy.of(args[1] if len(args) > 1 else given["policy"])  # type: ignore[arg-type]
+            if policy.schema is None or policy.schema.unit != "row":
+                raise
+            kept = [*policy.schema.columns, *re.findall(r"'[^']*'", error.said)]
+            lines = [in_cases(line, kept) for line in error.way_out]
+            raise NoSafeRelease(in_cases(error.said, kept), lines) from None
+
+    return called
+
+
 @memory_for("the release")
 @hinted
+@_counting_cases
 def publish(
     microdata: Any,
     policy: Policy | Mapping[str, Any] | str | Path,
