@@ -26,7 +26,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 def release(page: Any, base: str) -> None:
     page.goto(f"{base}/release?of=release&value=HIV&requirement=1&l=2&k=7&m=2")
-    page.wait_for_selector("#solid canvas")
+    page.wait_for_selector("#heat rect")
     page.wait_for_timeout(1500)
     page.evaluate("document.getElementById('turn').scrollIntoView()")
 

@@ -1,7 +1,6 @@
 """Pages as a browser would read them, and terminals as people do."""
 
 import io
-import json
 import re
 from html.parser import HTMLParser
 
@@ -40,12 +39,6 @@ class Reader(HTMLParser):
         return re.sub(r"\s+", " ", " ".join(self.words))
 
 
-def figures_of(page):
-    """What the script of a page draws in three dimensions."""
-    found = re.findall(r'class="data">(.*?)</script>', page, re.DOTALL)
-    return [json.loads(text) for text in found]
-
-
 def printed(shown, width=80, **options):
     """What a terminal shows."""
     stream = io.StringIO()
@@ -56,13 +49,3 @@ def printed(shown, width=80, **options):
 def words(shown, width=80):
     """The same as one line."""
     return " ".join(printed(shown, width).split())
-
-
-def texts_in(node):
-    """Every text in plain values."""
-    if isinstance(node, str):
-        yield node
-    for child in (
-        node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    ):
-        yield from texts_in(child)

@@ -1,7 +1,5 @@
 """Every page of every kind of result: offline, harmless, for whom it says, the same each time."""
 
-import base64
-import hashlib
 import html
 import io
 import json
@@ -14,14 +12,14 @@ from types import ModuleType
 
 import pytest
 from rich.console import Console
-from tests.report.reading import Reader, figures_of, printed, texts_in, words
+from tests.report.reading import Reader, printed, words
 from tests.report.results import EVIL, RESULTS
 
 import foreknow as fk
 from foreknow.errors import InputError, InternalError
 from foreknow.output import as_json
 from foreknow.report import pages, render
-from foreknow.report.page import Page, document, fragment, plotly
+from foreknow.report.page import Page, document, fragment
 from foreknow.result import Result
 from foreknow.text import visible
 
@@ -76,21 +74,9 @@ def test_a_page_opens_offline_and_its_scripts_are_ours(kind, hostile):
     assert "@import" not in style
     rule = next(a["content"] for _, a in reader.elements if "content" in a and "http-equiv" in a)
     assert rule.startswith("default-src 'none';")
-    if kind != "SkylineReport":
-        assert reader.scripts == []
-        assert "script-src 'none';" in rule
-        assert len(text) < 200_000
-        return
-    scripts = [attrs for tag, attrs in reader.elements if tag == "script"]
-    assert len([a for a in scripts if a.get("type") != "application/json"]) == 2
-    assert rule.count("sha256-") == 2
-    assert text.count(plotly()) == 1
-    for script in reader.scripts[-2:]:
-        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        assert f"'sha256-{digest}'" in rule
-    for script in reader.scripts[:-2]:  # JSON that cannot end its script
-        assert not set("<>&'\u2028") & set(script)
-        json.loads(script)
+    assert reader.scripts == []
+    assert "script-src 'none';" in rule
+    assert len(text) < (500_000 if kind == "SkylineReport" else 200_000)
 
 
 @every_page
@@ -112,16 +98,11 @@ def test_hostile_labels_are_shown_as_they_are(kind):
     reader = Reader(text)
     shown = [re.sub(r"\s+", " ", visible(label)) for label in EVIL]
     assert any(label in reader.text for label in shown)
-    body = text[text.index("<body") :].replace(plotly(), "")
+    body = text[text.index("<body") :]
     for label in EVIL:
         assert html.escape(label) == label or label not in body
     assert not re.findall(r"<script>alert|<img|<b>bold", body)
     text.encode("utf-8")
-    for figure in figures_of(text):
-        for said in texts_in(figure):
-            for own in ("<b>", "</b>", "<br>", "<extra>", "</extra>"):
-                said = said.replace(own, "")
-            assert "<" not in said
 
 
 @every_page
@@ -213,13 +194,13 @@ def test_no_page_names_people():
     assert named._repr_html_() == f"<code>{html.escape(repr(named))}</code>"
 
 
-def test_a_terminal_needs_neither_plotly_nor_jinja():
+def test_a_terminal_needs_no_jinja():
     code = (
         "import io, sys, foreknow as fk, rich.console as r; "
         "c = fk.GroupCounts.from_bags(['ab']); "
         "found = fk.audit(c, fk.Policy([fk.Requirement(fk.Facts(), 1)])); "
         "r.Console(file=io.StringIO()).print(found); "
-        "print([m for m in ('plotly', 'jinja2') if m in sys.modules])"
+        "print([m for m in ('jinja2',) if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,26 +1,23 @@
-"""The page of skylines: sentences word for word, tables, and stairs that are closed."""
+"""The page of skylines: sentences word for word, tables and heat maps."""
 
-import random
 from fractions import Fraction
-from itertools import product
 
 import pytest
-from plotly.graph_objects import Figure
-from tests.report.reading import Reader, figures_of, words
+from tests.report.reading import Reader, words
 from tests.report.results import case_study, many_points, of_sets, three_values
 
 from foreknow.auditing.named_people import NamedWitness
 from foreknow.report import render
+from foreknow.report.chart import HeatMap, Panel, Square
 from foreknow.report.knowledge import Terms
 from foreknow.report.pages.skyline import (
     adversary,
     beyond_sentence,
-    floor_of,
     least_sentence,
     notable_points,
     point_sentence,
     probability_text,
-    skyline_figure,
+    skyline_heat,
     terms_of,
     value_table,
     worst_case,
@@ -191,14 +188,15 @@ def test_several_values_have_an_overview_and_a_section_each():
     assert sections == ["value-1", "value-2", "value-3"]
     assert "The most that is withstood of one kind of knowledge alone" in reader.text
     assert "Flu 8 nothing is withstood" in reader.text
-    options = [
-        a["value"] for tag, a in reader.elements if tag == "option" and "value-" in a["value"]
+    heats = [a["id"] for tag, a in reader.elements if a.get("class") == "heat"]
+    drawn = [
+        f"value-{place}" for place, own in enumerate(three_values().skylines.values(), 1) if own
     ]
-    assert options == sections
-    assert len(figures_of(page)) == 2  # nothing to draw where nothing is withstood
+    assert heats == [f"{anchor}-heat-figure" for anchor in drawn]
+    assert len(drawn) == 2  # nothing to draw where nothing is withstood
 
 
-def test_of_many_points_the_telling_ones_come_first_and_all_are_drawn():
+def test_of_many_points_the_telling_ones_come_first_and_all_are_there():
     report = many_points()
     points = len(report.skylines["AIDS"])
     page = render(report).html()
@@ -206,7 +204,6 @@ def test_of_many_points_the_telling_ones_come_first_and_all_are_drawn():
     assert f"11 of the {points} points: the extremes, the balanced, and some between" in reader.text
     assert f"All {points} points" in reader.text
     assert sum(tag == "details" for tag, _ in reader.elements) == 1
-    assert len(figures_of(page)[0]["points"]) == points
 
 
 def test_long_tables_are_cut(monkeypatch):
@@ -214,7 +211,7 @@ def test_long_tables_are_cut(monkeypatch):
     report = many_points()
     left = len(report.skylines["AIDS"]) - 30
     text = Reader(render(report).html()).text
-    assert f"And {left} others, which are in the figures" in text
+    assert f"And {left} others, which are in the JSON" in text
     monkeypatch.setattr("foreknow.report.pages.skyline._MOST_VALUES", 2)
     text = Reader(render(three_values()).html()).text
     assert "And one other value; ask for" in text
@@ -227,69 +224,65 @@ def test_words_of_sets():
     assert "ruled out" not in text
 
 
-# ---- the figure ---------------------------------------------------------------------------------
+# ---- the heat map -------------------------------------------------------------------------------
 
 
-def figure_of(report):
+def heat_of(report):
     (value,) = report.values
-    points = report.skylines[value]
-    return Figure(skyline_figure(points, [str(p) for p in points], terms_of(report, value)))
+    return value, skyline_heat(report, value)
 
 
-def test_ticks_are_few_whole_numbers_from_0():
-    for report in (case_study(), many_points()):
-        for axis in ("xaxis", "yaxis", "zaxis"):
-            ticks = figure_of(report).layout.scene[axis].tickvals
-            assert ticks[0] == 0
-            assert len(ticks) <= 7
-            assert all(type(tick) is int for tick in ticks)
+@pytest.mark.parametrize("make", [case_study, many_points, of_sets])
+def test_a_square_is_within_just_where_its_amounts_are_withstood(make):
+    report = make()
+    value, heat = heat_of(report)
+    for panel in heat.panels:
+        assert len(panel.rows) == len(heat.rows)
+        for row in panel.rows:
+            assert len(row) == len(heat.columns)
+            for square in row:
+                found = report.disclosure(value, square.at)
+                assert square.within == found.below(report.confidence)
+                assert square.share == pytest.approx(found.probability, abs=1e-12)
+                assert square.text.startswith("l={}, k={}, m={}: ".format(*square.at))
 
 
-# ---- the solid ----------------------------------------------------------------------------------
+def test_rows_are_values_columns_people_and_panels_links():
+    _, heat = heat_of(case_study())
+    places = [[[square.at for square in row] for row in panel.rows] for panel in heat.panels]
+    assert [[row[0][0] for row in panel] for panel in places] == [[0, 1, 2, 3, 4, 5]] * len(places)
+    assert [at[1] for at in places[0][0]] == [0, 1, 2, 3, 4, 5]
+    assert places[0][0][0] == (0, 0, 0)
+    assert heat.panels[0].title == "no links"
 
 
-def random_points(seed, most=6):
-    """Random points, none of which is at most another one."""
-    chance = random.Random(seed)
-    points = {
-        tuple(chance.randrange(most) for _ in range(3)) for _ in range(chance.randrange(1, 9))
-    }
-    return sorted(
-        point
-        for point in points
-        if not any(other != point and below(point, other) for other in points)
-    )
+def test_of_many_amounts_few_are_drawn_and_the_ends_among_them():
+    report = many_points()
+    value, heat = heat_of(report)
+    points = report.points(value)
+    assert len(heat.panels) <= 6
+    assert len(heat.columns) <= 14
+    assert len(heat.rows) <= 14
+    for axis, drawn in ((0, heat.rows), (1, heat.columns)):
+        most = max(point[axis] for point in points)
+        assert f"{most:,}" in drawn
+    (last,) = {square.at[2] for square in heat.panels[-1].rows[0]}
+    assert last == max(point[2] for point in points)
 
 
-def below(point, other):
-    return all(a <= b for a, b in zip(point, other, strict=True))
+def test_the_line_goes_around_what_is_within():
+    inside, outside = Square("", 0.1, True), Square("", 0.9, False)
+    panel = Panel("", [[inside, inside], [inside, outside], [outside, outside]])
+    heat = HeatMap("", "", ["0", "1"], ["0", "1", "2"], [panel])
+    assert panel.edge == [2, 1, 0]
+    assert heat.outline(panel) == "M22 62H66V42H44V22H22V2H22Z"
 
 
-def drawn(points):
-    """The boxes that are drawn, by their ends, and the edges, by theirs."""
-    *meshes, edges, _ = skyline_figure(points, [""] * len(points), JOBS)["data"]
-    boxes = [set() for _ in points]
-    for mesh in meshes:
-        places = list(zip(mesh["z"], mesh["x"], mesh["y"], strict=True))
-        for at, place in enumerate(places):
-            boxes[at // 8].add(place)
-        assert len(mesh["i"]) == len(places) // 2  # two triangles for each face
-    ends = list(zip(edges["z"], edges["x"], edges["y"], strict=True))
-    return boxes, [(ends[i], ends[i + 1]) for i in range(0, len(ends), 3)]
-
-
-def test_the_stairs_are_a_box_below_each_point_and_edges_end_where_the_stairs_go_on():
-    for points in map(random_points, range(100)):
-        floor = floor_of(points)
-        boxes, edges = drawn(points)
-        for point, box in zip(points, boxes, strict=True):
-            assert box == set(product(*zip(floor, point, strict=True)))
-        assert {one for one, _ in edges} == set(points)
-        for one, other in edges:
-            (axis,) = (a for a in range(3) if one[a] != other[a])
-            for step in range(int(other[axis]), one[axis]):
-                on = [*one[:axis], step + 1, *one[axis + 1 :]]
-                over = [p for p in points if below(on, p) and p != one]
-                assert not over  # no other box holds the edge
-            at_the_end = [p for p in points if p != one and below(other, p)]
-            assert bool(at_the_end) == (other[axis] != floor[axis])
+def test_a_page_draws_a_square_for_each_and_says_what_it_means():
+    _, heat = heat_of(case_study())
+    reader = Reader(render(case_study()).html())
+    squares = [a["class"] for tag, a in reader.elements if tag == "rect"]
+    drawn = [square for panel in heat.panels for row in panel.rows for square in row]
+    assert squares == ["held" if square.within else "over" for square in drawn]
+    assert "l=2, k=1, m=3: 90.9%" in reader.text
+    assert "inside the line they stay below 95%" in reader.text

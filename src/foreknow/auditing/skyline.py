@@ -109,12 +109,12 @@ class SkylineReport(Result):
         """The points of a value with what is reached there, and with one fact more of each kind."""
         points = self.points(value)
         beyond = [((l + 1, k, m), (l, k + 1, m), (l, k, m + 1)) for l, k, m in points]
-        found = self._disclosures(value, [*points, *chain.from_iterable(beyond)])
+        found = self.disclosures(value, [*points, *chain.from_iterable(beyond)])
         return tuple(
             Corner(
                 point,
                 found[point],
-                (found[l] if point[0] < self._most_l else None, found[k], found[m]),
+                (found[l] if point[0] < self.most_l else None, found[k], found[m]),
             )
             for point, (l, k, m) in zip(points, beyond, strict=True)
         )
@@ -127,7 +127,7 @@ class SkylineReport(Result):
         points = np.array([(-1, -1, -1), *self.points(value)], dtype=np.int64)
         options = []
         for l in sorted({0, *(points[:, 0] + 1).tolist()}):
-            if l > self._most_l:
+            if l > self.most_l:
                 break
             above = points[points[:, 0] >= l]
             for k in sorted({0, *(above[:, 1] + 1).tolist()}):
@@ -150,7 +150,7 @@ class SkylineReport(Result):
     def withstands(self, value: Label, point: Point) -> bool:
         """Whether an adversary with these amounts stays below the confidence."""
         facts = Facts(*_three(point))
-        amounts = min(facts.l, self._most_l), facts.k, facts.m
+        amounts = min(facts.l, self.most_l), facts.k, facts.m
         return any(
             all(a <= b for a, b in zip(amounts, corner, strict=True))
             for corner in self.points(value)
@@ -187,7 +187,7 @@ class SkylineReport(Result):
     def _place(self) -> dict[Label, int]:
         return {value: i for i, value in enumerate(self.values)}
 
-    def _disclosures(self, value: Label, points: Sequence[Point]) -> dict[Point, Disclosure]:
+    def disclosures(self, value: Label, points: Sequence[Point]) -> dict[Point, Disclosure]:
         """What many adversaries reach, in a few array operations for each l."""
         if self.windows is not None:
             return {point: self.disclosure(value, point) for point in set(points)}
@@ -213,7 +213,7 @@ class SkylineReport(Result):
         return Disclosure(value, 1 / (1 + ratio), exact, lambda: asked().witness)
 
     @cached_property
-    def _most_l(self) -> int:
+    def most_l(self) -> int:
         """How many other values there are; to know of more of them adds nothing."""
         return int(np.count_nonzero(self.counts.totals)) - 1
 

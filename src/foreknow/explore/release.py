@@ -21,7 +21,7 @@ from foreknow.data.release import Release
 from foreknow.errors import InputError
 from foreknow.explore.kinds import Judged
 from foreknow.explore.session import Dial, Looked, Secret
-from foreknow.explore.shown import chart_values, grid_values, page_values
+from foreknow.explore.shown import chart_values, grid_values, heat_values, page_values
 from foreknow.numbers import as_threshold, shown, whole_number
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.publishing.members import OwnRelease
@@ -39,7 +39,7 @@ from foreknow.report.pages.audit import (
     worst_cell,
 )
 from foreknow.report.pages.skyline import adversary as adversary_words
-from foreknow.report.pages.skyline import least_sentence, skyline_values, terms_of
+from foreknow.report.pages.skyline import heat_caption, least_sentence, skyline_heat, terms_of
 from foreknow.report.words import (
     answer_texts,
     group_text,
@@ -252,7 +252,7 @@ def group_sentence(
 
 
 def skyline(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
-    """The skyline of one value at the limit: stairs to turn, and what each point means."""
+    """The skyline of one value at the limit: its heat map, and what each point means."""
     turned = Turned.of(looked, given)
     noun = sensitive_noun(looked.policy, turned.dial.requirement)
     for secret in turned.dial.secrets:
@@ -271,7 +271,8 @@ def skyline(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
                 "least": least_sentence(report, found[0]),
                 "points": [corner.point for corner in corners],
                 "words": [adversary_words(terms, corner.point) for corner in corners],
-                "drawn": skyline_values(report, found[0], corners) if corners else None,
+                "heat": heat_values(skyline_heat(report, found[0])) if corners else None,
+                "caption": heat_caption(report, found[0]),
             }
     raise InputError(f"the requirement is not about {named(turned.value)}")
 

@@ -31,22 +31,21 @@ from foreknow.explore import columns, policy, release
 from foreknow.explore.publish import Press
 from foreknow.explore.security import HOST, MOST_BYTES, Guard, Keys
 from foreknow.explore.session import Session
-from foreknow.report.page import plotly, templates
+from foreknow.report.page import templates
 from foreknow.text import one_line, visible
 
 if TYPE_CHECKING:
     import uvicorn
 
-# The views: address, title, and whether it draws.
-VIEWS = (
-    ("columns", "Columns", False),
-    ("policy", "Policy", False),
-    ("release", "Release", True),
-    ("publish", "Publish", False),
-)
+# The views: address and title.
+VIEWS = {
+    "columns": "Columns",
+    "policy": "Policy",
+    "release": "Release",
+    "publish": "Publish",
+}
 _TYPES = {".css": "text/css", ".js": "text/javascript"}
 _STATIC = re.compile(r"[a-z]+\.(?:css|js)")
-_STYLED = re.compile(r'document\.getElementById\("[0-9a-f]{64}"\)')
 _WATCH = 1.0  # seconds between looks whether the terminal is still there
 _WAITING = 32  # connections that are accepted at once, so that files are left for them
 _FORWARD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Foreknow</title>
@@ -62,7 +61,7 @@ def application(session: Session, press: Press | None = None) -> Starlette:
     routes = [
         Route("/", _start(session)),
         Route("/static/{name}", _static),
-        *(Route(f"/{key}", _view(key)) for key, _, _ in VIEWS),
+        *(Route(f"/{key}", _view(key)) for key in VIEWS),
         _answers("/api/choices", lambda given: _choices(session)),
         _answers("/api/columns", lambda given: columns.overview(session, given.get("of"))),
         _changes("/api/columns/settled", lambda given: columns.settled(session, given)),
@@ -150,16 +149,14 @@ def _start(session: Session) -> Callable[[Request], Response]:
 
 
 def _view(key: str) -> Callable[[Request], Response]:
-    ((title, draws),) = [(title, draws) for own, title, draws in VIEWS if own == key]
-
     def endpoint(request: Request) -> Response:
-        return _page(key, title, draws)
+        return _page(key, VIEWS[key])
 
     return endpoint
 
 
-def _page(key: str, title: str, draws: bool = False) -> Response:
-    shown = {"view": key, "title": title, "draws": draws, "views": VIEWS, "version": __version__}
+def _page(key: str, title: str) -> Response:
+    shown = {"view": key, "title": title, "views": VIEWS, "version": __version__}
     template = templates("foreknow.explore").get_template(f"{key}.html.j2")
     return HTMLResponse(template.render(**shown))
 
@@ -177,9 +174,6 @@ def _static(request: Request) -> Response:
 @cache
 def _file(name: str) -> str | None:
     """A script or style, of the report where it has it."""
-    if name == "library.js":
-        # It would bring styles for maps, which are not drawn, and which the page's policy forbids.
-        return _STYLED.sub("true", plotly())
     places = [files("foreknow.explore") / "static" / name]
     places += [files("foreknow.report") / "templates" / name] if name == "style.css" else []
     return next((each.read_text("utf-8") for each in places if each.is_file()), None)

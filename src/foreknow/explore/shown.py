@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from foreknow.report.chart import Chart
+from foreknow.report.chart import Chart, HeatMap
 from foreknow.report.page import Block, Cell, Grid, Page
 
 
@@ -61,4 +61,32 @@ def chart_values(chart: Chart) -> dict[str, Any]:
         ],
         "height": chart.height,
         "margin": chart.margin,
+    }
+
+
+def heat_values(heat: HeatMap) -> dict[str, Any]:
+    """A heat map: its squares in rows from the bottom, and the line around those within."""
+    return {
+        "across": heat.across,
+        "up": heat.up,
+        "columns": list(heat.columns),
+        "rows": list(heat.rows),
+        "wide": heat.wide,
+        "high": heat.high,
+        "beside": heat.beside,
+        "size": heat.size,
+        "panels": [
+            {
+                "title": panel.title,
+                "edge": heat.outline(panel) if any(panel.edge) else "",
+                "rows": [
+                    [
+                        {"text": one.text, "share": one.share, "within": one.within, "at": one.at}
+                        for one in row
+                    ]
+                    for row in panel.rows
+                ],
+            }
+            for panel in heat.panels
+        ],
     }

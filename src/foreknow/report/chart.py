@@ -1,14 +1,14 @@
-"""Charts: lines, marks and bars as SVG that needs no script and is as wide as its place.
+"""Charts: lines, marks, bars and heat maps as SVG that needs no script.
 
-Across and up, places are percents of the plot, and so nothing in it is stretched, and texts keep
-their size, whether the page is wide or narrow, on a screen or on paper.
+Places of a chart are percents of the plot: it is as wide as its place, nothing in it is stretched,
+and texts keep their size, whether the page is wide or narrow, on a screen or on paper.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from foreknow.report.page import Grid
 
@@ -177,6 +177,67 @@ class Chart:
         """On which side of a limit its name stands."""
         assert self.rule is not None
         return "start" if self.rule.left == self.rule.across else "end"
+
+
+@dataclass(frozen=True)
+class Square:
+    """One square: what it says when it is pointed at, how dark it is, whether it is within."""
+
+    text: str
+    share: float
+    within: bool
+    at: tuple[int, ...] = ()  # the amounts that it stands for
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Squares by two amounts, in rows from the bottom up, each of as many as there are columns."""
+
+    title: str
+    rows: Sequence[Sequence[Square]]
+
+    @property
+    def edge(self) -> Sequence[int]:
+        """How many squares of each row, from the left, are within."""
+        return [sum(square.within for square in row) for row in self.rows]
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Panels of squares that share their axes; what is within has a thick line around it."""
+
+    across: str
+    up: str
+    columns: Sequence[str]
+    rows: Sequence[str]
+    panels: Sequence[Panel]
+
+    high: ClassVar[int] = 20
+
+    @property
+    def wide(self) -> int:
+        """Of a square: as its longest label takes."""
+        return max(22, 4 + 8 * max(map(len, self.columns), default=0))
+
+    @property
+    def beside(self) -> int:
+        """What the labels of rows take."""
+        return 14 + 8 * max(map(len, self.rows), default=0)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of a panel, with its labels."""
+        wide = self.beside + self.wide * len(self.columns) + 2
+        return wide, self.high * (len(self.rows) + 1) + 4
+
+    def outline(self, panel: Panel) -> str:
+        """The line around what is within: up along its right end, row by row."""
+        top = self.high * len(self.rows) + 2
+        steps = [
+            f"H{self.beside + self.wide * end}V{top - self.high * (row + 1)}"
+            for row, end in enumerate(panel.edge)
+        ]
+        return f"M{self.beside} {top}{''.join(steps)}H{self.beside}Z"
 
 
 def bar_table(head: tuple[str, str], rows: Iterable[tuple[str, int]]) -> Grid:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +20,7 @@ from foreknow._version import __version__
 from foreknow.report.console import Writer, titled, writer
 from foreknow.text import in_cases, visible
 
-if TYPE_CHECKING:  # a terminal needs neither Jinja nor Plotly
+if TYPE_CHECKING:  # a terminal needs no Jinja
     from jinja2 import Environment, Template
 
 R = TypeVar("R")
@@ -202,22 +200,17 @@ def document(
     kept: str | None,
     heading: str,
     name: str | None = None,
-    script: str | None = None,
     **shown: Any,
 ) -> str:
     """Write one HTML page; `kept` says why it is for the owner only, None that it is not.
 
-    No script is admitted, or those of a page by their digests: nothing in a label could run even
-    if it got past the escaping.
+    No script is admitted: nothing in a label could run even if it got past the escaping.
     """
-    scripts = [] if script is None else [plotly(), resource(script)]
     named = None if name is None else visible(name)
     return _template(template).render(
         version=__version__,
         style=Markup(resource("style.css")),
-        scripts=[Markup(text) for text in scripts],
         kept=kept,
-        digests=" ".join(map(_digest, scripts)) or "'none'",
         title=heading if named is None else f"{heading} – {named}",
         heading=heading,
         name=named,
@@ -229,21 +222,6 @@ def fragment(heading: str, name: str = "", blocks: Iterable[Block] = (), mood: s
     """Write a small HTML fragment: a heading, then sentences and tables."""
     shown = {"heading": heading, "name": visible(name), "mood": mood, "blocks": list(blocks)}
     return _template("summary.html.j2").render(shown)
-
-
-def script_json(plain: Any) -> Markup:
-    """JSON of plain values that may stand inside a script element, whatever its texts contain."""
-    from jinja2.utils import htmlsafe_json_dumps
-
-    return htmlsafe_json_dumps(plain, sort_keys=True)
-
-
-@cache
-def plotly() -> str:
-    """The library that draws in three dimensions: of several megabytes."""
-    from plotly.offline import get_plotlyjs
-
-    return str(get_plotlyjs()).replace("\r\n", "\n")
 
 
 def _template(name: str) -> Template:
@@ -268,9 +246,3 @@ def resource(name: str) -> str:
     """A text of the templates."""
     text = files("foreknow.report").joinpath("templates", name).read_text(encoding="utf-8")
     return text.replace("\r\n", "\n")
-
-
-def _digest(script: str) -> str:
-    """What a content security policy calls a script."""
-    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    return f"'sha256-{digest}'"

@@ -1,4 +1,4 @@
-// Charts of bars as the report draws them: places are percents, so they are as wide as their place.
+// Charts of bars and heat maps as the report draws them.
 import { el, fill } from "./dom.js";
 
 function svg(tag, props, text) {
@@ -29,4 +29,33 @@ export function chart(place, values) {
   place.style.setProperty("--beside", values.margin + "ch");
   place.style.height = values.height + "px";
   fill(place, el("p", { class: "up" }, values.y.title), plot, el("p", { class: "across" }, values.x.title));
+}
+
+function square(values, each, row, column, choose) {
+  const top = values.high * (values.rows.length - 1 - row) + 2;
+  const made = svg("rect", { class: each.within ? "held" : "over", x: values.beside + values.wide * column, y: top, width: values.wide - 1, height: values.high - 1, "fill-opacity": 0.08 + 0.77 * each.share });
+  made.dataset.at = each.at.join(",");
+  made.append(svg("title", {}, each.text));
+  made.addEventListener("click", () => choose(each.at));
+  return made;
+}
+
+function panel(values, own, choose) {
+  const [wide, high] = values.size;
+  const plot = svg("svg", { role: "img", "aria-label": own.title, viewBox: `0 -18 ${wide} ${high + 36}`, width: wide, height: high + 36 });
+  plot.append(svg("text", { class: "own", x: values.beside, y: -5 }, own.title));
+  own.rows.forEach((row, i) => {
+    const middle = values.high * (values.rows.length - 0.5 - i) + 2;
+    plot.append(svg("text", { x: values.beside - 5, y: middle, dy: ".35em", "text-anchor": "end" }, values.rows[i]));
+    plot.append(...row.map((each, j) => square(values, each, i, j, choose)));
+  });
+  values.columns.forEach((text, j) => plot.append(svg("text", { x: values.beside + values.wide * (j + 0.5), y: values.high * values.rows.length + 17, "text-anchor": "middle" }, text)));
+  if (own.edge) plot.append(svg("path", { class: "edge", d: own.edge }));
+  plot.append(svg("text", { x: wide - 2, y: high + 14, "text-anchor": "end" }, values.across));
+  return plot;
+}
+
+// A square that is clicked is chosen by its amounts.
+export function heatMap(place, values, choose) {
+  fill(place, ...values.panels.map((own) => panel(values, own, choose)));
 }

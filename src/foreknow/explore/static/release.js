@@ -1,6 +1,5 @@
 import { ask, blocks, byId, el, fill, keep, latest, send, state, table, trouble } from "./dom.js";
-import { chart } from "./chart.js";
-import { draw } from "./figures.js";
+import { chart, heatMap } from "./chart.js";
 
 const AMOUNTS = ["l", "k", "m"];
 let found = null;
@@ -99,8 +98,8 @@ const climb = latest(async (given) => {
   section.hidden = false;
   byId("skyline-title").textContent = told.title;
   byId("least").textContent = told.least;
-  section.querySelector(".pair").hidden = !told.drawn;
-  if (!told.drawn) return;
+  section.querySelector(".pair").hidden = !told.heat;
+  if (!told.heat) return;
   const rows = told.points.map((point, i) =>
     el(
       "tr",
@@ -120,14 +119,8 @@ const climb = latest(async (given) => {
       el("tbody", {}, ...rows)
     )
   );
-  const solid = byId("solid");
-  solid.points = told.points;
-  if (draw(solid, told.drawn.solid)) {
-    solid.on("plotly_click", (event) => {
-      const at = event.points.find((each) => each.data.mode === "markers");
-      if (at) goTo(solid.points[at.pointNumber]);
-    });
-  }
+  heatMap(byId("heat"), told.heat, goTo);
+  byId("heat-caption").textContent = `${told.caption} Click one to put the dials there.`;
 });
 
 function goTo(point) {

@@ -1,11 +1,10 @@
-"""Skylines: the knowledge that a release withstands, as stairs, tables and sentences."""
+"""Skylines: the knowledge that a release withstands, as heat maps, tables and sentences."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,9 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts, FactsWitness
 from foreknow.auditing.skyline import Corner, Point, SkylineReport
 from foreknow.data.labels import Label
+from foreknow.report.chart import HeatMap, Panel, Square
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
-from foreknow.report.page import Block, Cell, Grid, Laid, Page, Row, Sentence, bar_cell, script_json
+from foreknow.report.page import Block, Cell, Grid, Laid, Page, Row, Sentence, bar_cell
 from foreknow.report.scope import TOLD_OF_PEOPLE, sight
 from foreknow.report.words import (
     group_text,
@@ -65,7 +65,7 @@ class SkylinePage(Page[SkylineReport]):
         )
 
     def html(self) -> str:
-        """Write the page: stairs that turn, their slices, and tables that need no scripts."""
+        """Write the page: heat maps, and every point of the skyline in tables."""
         report = self.result
         counts, left_out = report.counts, len(report.values) - _MOST_VALUES
         sections = [
@@ -74,7 +74,6 @@ class SkylinePage(Page[SkylineReport]):
         ]
         return self.document(
             "skyline.html.j2",
-            script="skyline.js" if any(section["data"] for section in sections) else None,
             scope=f"{some(counts.n_people, 'person', 'people')} in "
             f"{some(counts.n_groups, 'group', 'groups')}. {' '.join(sight(report.scope))}",
             explanation=self.explanation,
@@ -292,7 +291,8 @@ def _section(report: SkylineReport, value: Label) -> dict[str, Any]:
         "rows": [_row(report, value, corner) for corner in notable],
         "all_rows": [] if few else [_row(report, value, each) for each in corners[:_MOST_ROWS]],
         "more_rows": some(left, "other", "others") if left > 0 else "",
-        "data": script_json(skyline_values(report, value, corners)) if corners else None,
+        "heat": skyline_heat(report, value) if corners else None,
+        "caption": heat_caption(report, value),
     }
 
 
@@ -307,184 +307,71 @@ def _row(report: SkylineReport, value: Label, corner: Corner) -> dict[str, Any]:
     }
 
 
-def skyline_values(
-    report: SkylineReport, value: Label, corners: tuple[Corner, ...]
-) -> dict[str, Any]:
-    """What a script draws: the stairs, and the points of which it cuts slices."""
-    terms = terms_of(report, value)
-    points = [corner.point for corner in corners]
-    texts = [
-        _hover(
-            point_sentence(terms, corner, report.confidence),
-            beyond_sentence(terms, corner, report.confidence),
-        )
-        for corner in corners
-    ]
-    return {
-        "solid": skyline_figure(points, texts, terms),
-        "points": points,
-        "floor": floor_of(points),
-        "axes": terms.axes,
-        "things": terms.things,
-    }
-
-
 # ---- the figure -----------------------------------------------------------------------------
 
-Place: TypeAlias = tuple[float, float, float]
-
-# Faces across l, k and m: one hue, three depths, so that stairs are seen without colour too.
-_FACES = ("#8fbdf0", "#3f88dc", "#1f5fb0")
-_INK, _SIZE, _WIDTH = "#5b6470", 14, 56
-_EDGE, _POINT, _RIM = "#0c2a52", "#e07b16", "#ffffff"
-_GRID = "rgba(128,136,148,0.35)"
-# Beyond so many points marks are small, and edges are left out, which would hide the faces.
-_MANY, _VERY_MANY = 60, 400
+# Amounts of one kind across or up, and panels, at most; of one value, and of each of several.
+_MOST_AMOUNTS, _MOST_PANELS = (13, 8), (6, 3)
 
 
-def skyline_figure(points: Sequence[Point], texts: Sequence[str], terms: Terms) -> dict[str, Any]:
-    """Draw what lies below a skyline as stairs, and its points as marks that show texts."""
-    floor = floor_of(points)
-    faces = [
-        {
-            "type": "mesh3d",
-            **_mesh(points, floor, axis),
-            "color": color,
-            "flatshading": True,
-            "lighting": {"ambient": 1, "diffuse": 0, "specular": 0, "fresnel": 0},
-            "hoverinfo": "skip",
-        }
-        for axis, color in enumerate(_FACES)
+def skyline_heat(report: SkylineReport, value: Label) -> HeatMap:
+    """How sure an adversary becomes of a value by l, up, and k, across, for each m."""
+    terms, points = terms_of(report, value), np.array(report.points(value))
+    highest_l, highest_k, _ = points.max(axis=0).tolist()
+    several = len(report.values) > 1
+    ls = some_amounts(min(highest_l + 1, report.most_l), highest_l, _MOST_AMOUNTS[several])
+    ks = some_amounts(highest_k + 1, highest_k, _MOST_AMOUNTS[several])
+    ms = chosen(sorted({0, *points[:, 2].tolist()}), _MOST_PANELS[several])
+    found = report.disclosures(value, [(l, k, m) for m in ms for l in ls for k in ks])
+
+    def square(point: Point) -> Square:
+        (l, k, m), sure = point, _chance(found[point], report.confidence)
+        within = report.withstands(value, point)
+        return Square(f"l={l}, k={k}, m={m}: {sure}", found[point].probability, within, point)
+
+    panels = [
+        Panel(amount_of(m, terms.things[2]), [[square((l, k, m)) for k in ks] for l in ls])
+        for m in ms
     ]
-    edges = {
-        "type": "scatter3d",
-        **_edges(points if len(points) <= _VERY_MANY else (), floor),
-        "mode": "lines",
-        "line": {"color": _EDGE, "width": 2},
-        "hoverinfo": "skip",
-    }
-    marks = {
-        "type": "scatter3d",
-        **_places(points),
-        "mode": "markers",
-        "marker": _mark(len(points)),
-        "text": list(texts),
-        "hovertemplate": "%{text}<extra></extra>",
-    }
-    return {"data": [*faces, edges, marks], "layout": _layout(points, floor, terms)}
-
-
-def _hover(*sentences: str) -> str:
-    """Lay out sentences for a hover box, and disarm the tags that Plotly would read in them."""
-    lines = [line for said in sentences for line in textwrap.wrap(said, _WIDTH)]
-    short = [line if len(line) <= 2 * _WIDTH else f"{line[: 2 * _WIDTH - 1]}…" for line in lines]
-    return "<br>".join(
-        line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for line in short
+    return HeatMap(
+        f"{terms.axes[1]} →", terms.axes[0], [*map(number, ks)], [*map(number, ls)], panels
     )
 
 
-def floor_of(points: Sequence[Point]) -> Place:
-    """Where the solid starts: so far below 0 that an amount of 0 can be seen.
+def heat_caption(report: SkylineReport, value: Label) -> str:
+    """Say how to read the heat map."""
+    terms, limit = terms_of(report, value), limit_text(report.confidence)
+    return (
+        f"Up: {terms.axes[0]}. The darker, the surer somebody can be; inside the line they "
+        f"stay below {limit}. Point at a square to read how sure."
+    )
 
-    >>> floor_of([(0, 4, 100), (2, 0, 0)])
-    (-1.0, -1.0, -5.0)
+
+def some_amounts(most: int, told: int, many: int) -> list[int]:
+    """Amounts from 0 to the most, about so many, and one that is told among them.
+
+    >>> some_amounts(4, 3, 8), some_amounts(100, 99, 5)
+    ([0, 1, 2, 3, 4], [0, 24, 49, 74, 99, 100])
     """
-    l, k, m = (-max(1.0, max(point[axis] for point in points) / 20) for axis in range(3))
-    return l, k, m
+    if most < many:
+        return list(range(most + 1))
+    return sorted({told, most, *(told * i // (many - 1) for i in range(many))})
 
 
-def _mark(points: int) -> dict[str, Any]:
-    size = 6 if points <= _MANY else 4 if points <= _VERY_MANY else 2
-    rim = {"color": _RIM, "width": 1 if points <= _VERY_MANY else 0}
-    return {"symbol": "diamond", "size": size, "color": _POINT, "line": rim}
+def chosen(amounts: Sequence[int], most: int) -> list[int]:
+    """So many of some amounts, the first and the last among them.
+
+    >>> chosen([0, 1, 2, 5, 9], 3)
+    [0, 2, 9]
+    """
+    if len(amounts) <= most:
+        return list(amounts)
+    return [amounts[(len(amounts) - 1) * i // (most - 1)] for i in range(most)]
 
 
-def _mesh(points: Sequence[Point], floor: Place, axis: int) -> dict[str, Any]:
-    """The two faces across an axis of a box below each point, as triangles; inner ones hidden."""
-    first, second = (other for other in range(3) if other != axis)
-    corners = []
-    for point in points:
-        for at in (floor[axis], point[axis]):
-            for one, other in ((floor, floor), (point, floor), (point, point), (floor, point)):
-                place = {axis: at, first: one[first], second: other[second]}
-                corners.append((place[0], place[1], place[2]))
-    starts = range(0, len(corners), 4)
-    return {
-        **_places(corners),
-        "i": [at for start in starts for at in (start, start)],
-        "j": [at for start in starts for at in (start + 1, start + 2)],
-        "k": [at for start in starts for at in (start + 2, start + 3)],
-    }
+def amount_of(amount: int, things: tuple[str, str]) -> str:
+    """So many things.
 
-
-def _edges(points: Sequence[Point], floor: Place) -> dict[str, Any]:
-    """From each point along each axis down to where the stairs go on, as one line with gaps."""
-    at = np.array(points).reshape(-1, 3)
-    places = []
-    for axis in range(3):
-        first, second = (other for other in range(3) if other != axis)
-        beside = (at[:, None, first] <= at[:, first]) & (at[:, None, second] <= at[:, second])
-        np.fill_diagonal(beside, False)
-        below = np.where(beside, at[:, axis], floor[axis]).max(axis=1, initial=floor[axis])
-        for point, end in zip(points, below.tolist(), strict=True):
-            lower = (*point[:axis], end, *point[axis + 1 :])
-            places += [point, (lower[0], lower[1], lower[2])]
-    return {
-        axis: [x for i in range(0, len(ends), 2) for x in (*ends[i : i + 2], None)]
-        for axis, ends in _places(places).items()
-    }
-
-
-def _places(places: Sequence[Place]) -> dict[str, list[float]]:
-    """People lie along x, links along y, values go up."""
-    return {axis: [_short(place[at]) for place in places] for axis, at in _AXES}
-
-
-_AXES = (("x", 1), ("y", 2), ("z", 0))
-
-
-def _short(number: float) -> float:
-    return int(number) if number == int(number) else round(number, 3)
-
-
-def _layout(points: Sequence[Point], floor: Place, terms: Terms) -> dict[str, Any]:
-    tops = [max(1, *(point[axis] for point in points)) for axis in range(3)]
-    axes = {
-        f"{name}axis": {
-            "title": {"text": terms.axes[at], "font": {"size": _SIZE}},
-            "range": [floor[at], tops[at] * 1.04],
-            **_ticks(tops[at]),
-            "color": _INK,
-            "gridcolor": _GRID,
-            "linecolor": _INK,
-            "zeroline": False,
-            "showbackground": False,
-            "showspikes": False,
-        }
-        for name, at in _AXES
-    }
-    return {
-        "template": "none",
-        "height": 440,
-        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "system-ui, sans-serif", "size": _SIZE, "color": _INK},
-        "showlegend": False,
-        "uirevision": "kept",
-        "scene": {
-            **axes,
-            "aspectmode": "manual",
-            "aspectratio": {"x": 1.1, "y": 1.1, "z": 0.85},
-            "camera": {
-                "eye": {"x": 1.5, "y": 1.5, "z": 0.95},
-                "center": {"x": 0, "y": 0, "z": -0.13},
-            },
-            "dragmode": "turntable",
-        },
-    }
-
-
-def _ticks(top: int) -> dict[str, Any]:
-    """Whole numbers from 0, few."""
-    step = next(s * 10**e for e in range(20) for s in (1, 2, 5) if top <= 6 * s * 10**e)
-    return {"tickmode": "array", "tickvals": list(range(0, top + 1, step))}
+    >>> amount_of(0, ("link", "links")), amount_of(1, ("link", "links"))
+    ('no links', 'one link')
+    """
+    return some(amount, *things) if amount else f"no {things[1]}"
