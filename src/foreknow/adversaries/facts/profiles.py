@@ -389,7 +389,7 @@ def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:
 def _slack_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:
     """What cells have to spare under ``set``, and which of them have exactly the same."""
     l = min(l, int(np.diff(counts.offsets).max(initial=0)))
-    rank, top_cells = _ranked(counts)
+    rank, top_cells = ranked_cells(counts)
     group, own = counts.cell_groups[cells], np.minimum(rank[cells], l)
     present, place = np.unique(group, return_inverse=True)
     starts, ends = counts.offsets[present], counts.offsets[present + 1]
@@ -404,7 +404,7 @@ def _slack_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, Int
     return slack_set(n, others), _classes([*others.T, n])
 
 
-def _ranked(counts: GroupCounts) -> tuple[IntArray, IntArray]:
+def ranked_cells(counts: GroupCounts) -> tuple[IntArray, IntArray]:
     """The rank of each cell within its group, most frequent first; and the cells in that order."""
     key = "ranked cells"
     if key not in counts.memory:

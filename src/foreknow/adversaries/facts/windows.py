@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ from foreknow.adversaries.facts.minima import FactsMeasure
 from foreknow.adversaries.facts.profiles import (
     FloatArray,
     Profiles,
+    ranked_cells,
     safe_product,
     t_exact,
     t_ratio,
@@ -37,10 +37,8 @@ from foreknow.data.sparse import IntArray, combine
 from foreknow.data.windows import Window, Windows
 from foreknow.numbers import CLOSE
 
-# Cells worked on at once: what is known of them by rank takes 2 l numbers each.
+# Cells worked on at once.
 _BLOCK = 1 << 19
-# Of more of the most frequent values, each window is looked at by itself.
-_FEW = 32
 # Floats order quotients of whole numbers below this as they are; no two of them are equal.
 _EXACT_QUOTIENTS = 1 << 25
 # The rank of what no range holds.
@@ -64,154 +62,82 @@ class Pieces(NamedTuple):
     slack: IntArray
 
 
-@dataclass(frozen=True)
-class Block:
-    """Cells of some whole groups, in which windows are looked up."""
-
-    counts: GroupCounts
-    last: IntArray  # of each window, the code of its last value
-    l: int
-    start: int  # groups
-    end: int
-
-    @cached_property
-    def _cells(self) -> slice:
-        offsets = self.counts.offsets
-        return slice(int(offsets[self.start]), int(offsets[self.end]))
-
-    @cached_property
-    def codes(self) -> IntArray:
-        """The value of each cell."""
-        return self.counts.codes[self._cells]
-
-    @cached_property
-    def group(self) -> IntArray:
-        """The group of each cell, from 0 in the block."""
-        lengths = np.diff(self.counts.offsets[self.start : self.end + 1])
-        return np.repeat(np.arange(self.end - self.start), lengths)
-
-    @cached_property
-    def _ends(self) -> IntArray:
-        """Where the cells of each group end."""
-        ends: IntArray = self.counts.offsets[self.start + 1 : self.end + 1] - self._cells.start
-        return ends
-
-    @cached_property
-    def _keys(self) -> IntArray:
-        return self.group * self.counts.n_values + self.codes
-
-    @cached_property
-    def _running(self) -> IntArray:
-        return np.concatenate(([0], np.cumsum(self.counts.counts[self._cells])))
-
-    @cached_property
-    def _largest(self) -> tuple[list[IntArray], list[IntArray]]:
-        """Sums of the 1 to l largest counts of the group: before each cell, and from it on."""
-        many = self.counts.counts[self._cells]
-        at_start = np.zeros(len(many), dtype=bool)
-        at_start[self._ends[:-1]] = True
-        at_start[:1] = True
-        before = []
-        for sums in _running_largest(many, self.group, self.l):
-            moved = np.concatenate(([0], sums[:-1]))
-            moved[at_start] = 0
-            before.append(moved)
-        backwards = _running_largest(
-            many[::-1], self.group[::-1].max(initial=0) - self.group[::-1], self.l
-        )
-        return before, [np.append(sums[::-1], 0) for sums in backwards]
-
-    def own(self) -> Pieces:
-        """Each window that begins at a value of the group: the worst of a group by itself."""
-        begins = np.arange(len(self.codes))
-        return self._pieces(self.codes, self.codes, self.group, begins)
-
-    def every(self) -> Pieces:
-        """All pieces: after a value has left, and where a value has entered."""
-        n_values = self.counts.n_values
-        # After the value of a cell has left, until the next leaves.
-        inner = np.flatnonzero(self.group[1:] == self.group[:-1])
-        left = self._pieces(
-            self.codes[inner] + 1, self.codes[inner + 1], self.group[inner], inner + 1
-        )
-        # Where the value of a cell has entered, until the first that is in there leaves.
-        entry = np.searchsorted(self.last, np.arange(n_values))[self.codes]
-        begins = np.searchsorted(self._keys, self.group * n_values + entry)
-        entered = self._pieces(entry, self.codes[begins], self.group, begins)
-        return Pieces(*(np.concatenate(pair) for pair in zip(left, entered, strict=True)))
-
-    def at(self, places: IntArray) -> Pieces:
-        """What each group has in some windows."""
-        groups = np.repeat(np.arange(self.end - self.start), len(places))
-        windows = np.tile(places, self.end - self.start)
-        begins = np.searchsorted(self._keys, groups * self.counts.n_values + windows)
-        return self._pieces(windows, windows, groups, begins)
-
-    def _pieces(self, first: IntArray, last: IntArray, group: IntArray, begins: IntArray) -> Pieces:
-        """Pieces at windows from `first`, of cells from `begins`; those without people left out."""
-        after = group * self.counts.n_values + self.last[first]
-        ends = np.searchsorted(self._keys, after, side="right")
-        if (empty := ends <= begins).any():
-            some = np.flatnonzero(~empty)
-            first, last, group, begins, ends = (x[some] for x in (first, last, group, begins, ends))
-        n = self.counts.sizes[self.start + group]
-        s = self._running[ends] - self._running[begins]
-        others = self._others_of_few if self.l <= _FEW else self._others_of_many
-        return Pieces(first, last, self.start + group, n, s, n - s - others(group, begins, ends))
-
-    def _others_of_few(self, group: IntArray, begins: IntArray, ends: IntArray) -> IntArray:
-        """Sums of the l largest counts outside of windows: some before, the rest behind."""
-        none = np.zeros(len(group), dtype=np.int64)
-        if not self.l:
-            return none
-        before, behind = self._largest
-        some_behind = ends < self._ends[group]
-        sums = [none, *(np.where(some_behind, largest[ends], 0) for largest in behind)]
-        others = sums[self.l]
-        for i, own in enumerate(before, 1):
-            np.maximum(others, own[begins] + sums[self.l - i], out=others)
-        return others
-
-    def _others_of_many(self, group: IntArray, begins: IntArray, ends: IntArray) -> IntArray:
-        """The same group by group, from the largest count on; groups ascend."""
-        others = np.zeros(len(group), dtype=np.int64)
-        many = self.counts.counts[self._cells]
-        starts = np.concatenate(([0], self._ends[:-1]))
-        pieces = np.searchsorted(group, np.arange(len(starts) + 1))
-        for g, (start, end) in enumerate(zip(starts.tolist(), self._ends.tolist(), strict=True)):
-            order = start + np.argsort(-many[start:end], kind="stable")
-            step = max(1, _BLOCK // (end - start))
-            for low in range(int(pieces[g]), int(pieces[g + 1]), step):
-                rows = slice(low, min(low + step, int(pieces[g + 1])))
-                outside = (order < begins[rows, None]) | (order >= ends[rows, None])
-                used = outside & (np.cumsum(outside, axis=1) <= self.l)
-                others[rows] = used @ many[order]
-        return others
+def own_windows(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
+    """Each window that begins at a value of the group: the worst of a group by itself."""
+    begins = np.arange(len(counts.codes))
+    return _pieces(counts, last, l, counts.codes, counts.codes, counts.cell_groups, begins)
 
 
-def _running_largest(many: IntArray, group: IntArray, l: int) -> Iterator[IntArray]:
-    """Sums of the 1, 2, ... l largest counts of a group so far; groups ascend."""
-    shift = group * (int(many.max(initial=0)) + 1)
-    new = np.ones(len(many), dtype=bool)
-    new[1:] = group[1:] != group[:-1]
-    passed, total = many, np.zeros(len(many), dtype=np.int64)
-    for _ in range(l):
-        largest = np.maximum.accumulate(passed + shift) - shift
-        total = total + largest
-        yield total
-        earlier = np.concatenate(([0], largest[:-1]))
-        earlier[new] = 0
-        passed = np.minimum(earlier, passed)
+def every_window(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
+    """All pieces: after a value has left, and where a value has entered."""
+    codes, group = counts.codes, counts.cell_groups
+    # After the value of a cell has left, until the next leaves.
+    inner = np.flatnonzero(group[1:] == group[:-1])
+    left = _pieces(counts, last, l, codes[inner] + 1, codes[inner + 1], group[inner], inner + 1)
+    # Where the value of a cell has entered, until the first that is in there leaves.
+    entry = np.searchsorted(last, np.arange(counts.n_values))[codes]
+    begins = np.searchsorted(_keys(counts), group * counts.n_values + entry)
+    entered = _pieces(counts, last, l, entry, codes[begins], group, begins)
+    return Pieces(*(np.concatenate(pair) for pair in zip(left, entered, strict=True)))
 
 
-def blocks(counts: GroupCounts, last: IntArray, l: int) -> Iterator[Block]:
-    """Whole groups, so many cells at once."""
-    l = min(l, int(np.diff(counts.offsets).max(initial=0)))
-    most, start = max(1, _BLOCK // (min(l, _FEW) + 1)), 0
+def windows_at(counts: GroupCounts, last: IntArray, l: int, places: IntArray) -> Pieces:
+    """What each group has in some windows."""
+    group, window = (
+        np.repeat(np.arange(counts.n_groups), len(places)),
+        np.tile(places, counts.n_groups),
+    )
+    begins = np.searchsorted(_keys(counts), group * counts.n_values + window)
+    return _pieces(counts, last, l, window, window, group, begins)
+
+
+def _keys(counts: GroupCounts) -> IntArray:
+    """The group and the value of each cell as one number; they ascend."""
+    return counts.cell_groups * counts.n_values + counts.codes
+
+
+def _pieces(
+    counts: GroupCounts,
+    ends_at: IntArray,
+    l: int,
+    first: IntArray,
+    last: IntArray,
+    group: IntArray,
+    begins: IntArray,
+) -> Pieces:
+    """Pieces at windows from `first`, of cells from `begins`; those without people left out."""
+    ends = np.searchsorted(_keys(counts), group * counts.n_values + ends_at[first], side="right")
+    some = slice(None) if (begins < ends).all() else np.flatnonzero(begins < ends)
+    first, last, group, begins, ends = (x[some] for x in (first, last, group, begins, ends))
+    running = np.concatenate(([0], np.cumsum(counts.counts)))
+    n, s = counts.sizes[group], running[ends] - running[begins]
+    return Pieces(first, last, group, n, s, n - s - _others(counts, l, group, begins, ends))
+
+
+def _others(
+    counts: GroupCounts, l: int, group: IntArray, begins: IntArray, ends: IntArray
+) -> IntArray:
+    """How many have one of the l most frequent values of a group outside of a window."""
+    others, left = np.zeros(len(group), dtype=np.int64), np.full(len(group), l)
+    _, ranked = ranked_cells(counts)  # most frequent first
+    rest, place = np.arange(len(group) if l else 0), 0
+    while len(rest := rest[counts.offsets[group[rest]] + place < counts.offsets[group[rest] + 1]]):
+        cell = ranked[counts.offsets[group[rest]] + place]
+        outside = (cell < begins[rest]) | (cell >= ends[rest])
+        others[rest] += np.where(outside, counts.counts[cell], 0)
+        left[rest] -= outside
+        rest, place = rest[left[rest] > 0], place + 1
+    return others
+
+
+def blocks(counts: GroupCounts) -> Iterator[tuple[int, GroupCounts]]:
+    """Whole groups, so many cells at once; the first of each block, and their counts."""
+    start = 0
     while start < counts.n_groups:
-        upto = np.searchsorted(counts.offsets, counts.offsets[start] + most, side="right")
+        upto = np.searchsorted(counts.offsets, counts.offsets[start] + _BLOCK, side="right")
         end = max(start + 1, int(upto) - 1)
-        yield Block(counts, last, l, start, end)
+        whole = start == 0 and end == counts.n_groups
+        yield start, counts if whole else counts.take(np.arange(start, end))
         start = end
 
 
@@ -240,8 +166,8 @@ def worst_window(windows: Windows, amounts: tuple[int, int, int]) -> tuple[Windo
     """The window of which an adversary with (l, k, m) facts can be surest, and how sure."""
     l, k, m = amounts
     several, codes, spans = [], [], []
-    for block in blocks(windows.counts, windows.last, l):
-        pieces = block.every() if m else block.own()
+    for _, block in blocks(windows.counts):
+        pieces = (every_window if m else own_windows)(block, windows.last, l)
         triples, code = _distinct(pieces.n, pieces.s, pieces.slack, pieces.last)
         several.append(triples)
         if m:
@@ -391,10 +317,13 @@ class WindowsMeasure(FactsMeasure):
         windows = len(self.last)
         ends = -(-np.arange(1, self.n_parts + 1) * windows // self.n_parts) - 1
         columns: list[list[Any]] = [[], [], [], [], []]
-        for block in blocks(counts, self.last, self.l):
-            for pieces in (block.own(), *([block.at(ends)] if self.m else [])):
+        for start, block in blocks(counts):
+            some = [own_windows(block, self.last, self.l)]
+            if self.m:
+                some.append(windows_at(block, self.last, self.l, ends))
+            for pieces in some:
                 part = np.searchsorted(ends, pieces.first)
-                found = part, pieces.group, pieces.n, pieces.s, pieces.slack
+                found = part, start + pieces.group, pieces.n, pieces.s, pieces.slack
                 for column, own in zip(columns, found, strict=True):
                     column.append(own)
         nothing = np.zeros(0, dtype=np.int64)
