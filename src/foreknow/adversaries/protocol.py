@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
-from foreknow.data.windows import Windows
 from foreknow.errors import InputError
 from foreknow.numbers import Number
 from foreknow.settings import Settings
@@ -102,24 +101,24 @@ class Searchable(Adversary, Protocol):
     """An adversary whose limit a search can ask for while it merges or divides groups."""
 
     def ledger(
-        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
+        self, threshold: Number, values: Any = None, semantics: Semantics = "single"
     ) -> Ledger:
-        """Start a ledger for a search, for some codes of values or all."""
+        """Start a ledger for a search, for some codes of values or all; see `OfWindows`."""
 
 
 @runtime_checkable
-class Near(Adversary, Protocol):
-    """An adversary of whom it can be said what they find out to within a width."""
+class OfWindows(Adversary, Protocol):
+    """An adversary who may be asked of windows of numbers (`Windows`) wherever of counts.
 
-    def near(self, windows: Windows) -> Disclosure:
-        """Return the highest posterior of a window, over all windows."""
+    `disclosures` then has the worst window alone, and `ledger` takes the windows of the whole table
+    in place of the values that are wanted.
+    """
 
-    def near_ledger(self, threshold: Number, windows: Windows) -> Ledger:
-        """Start a ledger for a search; `windows` are those of the whole table."""
+    of_windows: ClassVar[bool]
 
     @property
-    def near_is_exact(self) -> bool:
-        """Whether such a ledger refuses nothing that is safe."""
+    def speaks(self) -> Speaks:
+        """What the knowledge speaks of; with other groups, a search is on the safe side."""
 
 
 @runtime_checkable

@@ -138,7 +138,7 @@ class SkylineReport(Result):
     def disclosure(self, value: Label, point: Point) -> Disclosure:
         """What an adversary with these amounts reaches."""
         if self.windows is not None:
-            return Facts(*_three(point)).near(self.windows)
+            return Facts(*_three(point)).disclosure(self.windows)
         return Facts(*_three(point)).disclosure(self.counts, value)
 
     def occurrences(self, value: Label) -> int:

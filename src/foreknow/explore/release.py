@@ -173,7 +173,7 @@ def _judged_each(
     asked = False
     for secret in turned.dial.secrets:
         if secret.windows is not None:
-            found = point.adversary.near(secret.windows)  # type: ignore[attr-defined]
+            found = point.adversary.disclosure(secret.windows)
             yield found, secret.counts, None
             asked = True
             continue

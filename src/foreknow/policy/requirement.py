@@ -21,7 +21,7 @@ from foreknow.adversaries.protocol import (
     HasCounts,
     Ledger,
     Mask,
-    Near,
+    OfWindows,
     Searchable,
     Summing,
     counts_of,
@@ -58,9 +58,6 @@ class Point(NamedTuple):
 
     def disclosures(self, counted: HasCounts) -> list[Disclosure]:
         """What the adversary finds out at worst, for each secret that is counted."""
-        if isinstance(counted, Windows):  # one, of all that lie so near each other
-            assert isinstance(self.adversary, Near)
-            return [self.adversary.near(counted)]
         if self.relative:
             assert isinstance(self.adversary, Gaining)
             return list(self.adversary.gains(counted).values())
@@ -323,7 +320,7 @@ class Requirement:
         if self.criterion is not None:
             raise PolicyError(f"{self.name}: {self.criterion} is about whole groups: no within")
         for point in self.points:
-            if not isinstance(point.adversary, Near):
+            if not isinstance(point.adversary, OfWindows):
                 raise PolicyError(
                     f"{self.name}: within is unsupported for {point.adversary}; give facts or "
                     "negations"
@@ -642,10 +639,10 @@ class Requirement:
             none = np.zeros(0, dtype=np.int64)
             start, own = np.zeros(1, np.int64), self.labels(values)
             nobody = GroupCounts(none, start, none, none, own, None, semantics)
-            windows = self._windows(nobody)
-            near = [(point.adversary, point.below) for point in self.points]
-            return [a.near_ledger(below, windows) for a, below in near if isinstance(a, Near)]
-        mask, ledgers = self.mask(self.labels(values)), []
+            mask: Any = self._windows(nobody)
+        else:
+            mask = self.mask(self.labels(values))
+        ledgers = []
         for point in self.points:
             if not isinstance(point.adversary, Searchable):
                 raise UnsupportedError(
@@ -665,8 +662,9 @@ class Requirement:
     @property
     def searched_exactly(self) -> bool:
         """Whether a search where merging cannot hurt refuses nothing that holds."""
-        near = [a for point in self.points if isinstance(a := point.adversary, Near)]
-        return self.within is None or all(adversary.near_is_exact for adversary in near)
+        # Target and linked people are taken to be near each other in windows that differ a little.
+        known = [each for p in self.points if isinstance(each := p.adversary, OfWindows)]
+        return self.within is None or not any(each.speaks.groups for each in known)
 
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words what fails, and by how much."""

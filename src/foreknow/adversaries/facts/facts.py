@@ -96,6 +96,7 @@ class Facts:
     k: int = 0
     m: int = 0
     key: ClassVar[str] = "facts"
+    of_windows: ClassVar[bool] = True
     settings: ClassVar[type[Settings]] = FactsSettings
 
     def __post_init__(self) -> None:
@@ -112,12 +113,22 @@ class Facts:
 
         Parameters
         ----------
-        release : Release or GroupCounts
-            What the adversary sees.
+        release : Release, GroupCounts or Windows
+            What the adversary sees; of windows of numbers the worst is found, of windows that are
+            as bad the first.
         value : label, optional
             The sensitive value; default: the worst one. A value that occurs nowhere has
             probability 0.
+
+        Examples
+        --------
+        >>> from foreknow.data.windows import Width, Windows
+        >>> counts = GroupCounts.from_bags([[30000, 31000, 34000, 60000, 90000]])
+        >>> Facts(l=1).disclosure(Windows.of(counts, Width(5000)))
+        Disclosure('between 30,000 and 35,000', 0.75)
         """
+        if isinstance(release, Windows):
+            return self._of_windows(release)
         counts = counts_of(release)
         if value is None:
             return worst(self._judge(counts, None).values())
@@ -126,7 +137,13 @@ class Facts:
         return self._judge(counts, code)[value]
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
-        """Every sensitive value's disclosure, in one vectorised pass over the counts."""
+        """Every sensitive value's disclosure, in one vectorised pass over the counts.
+
+        Of windows of numbers, which are too many, the worst alone.
+        """
+        if isinstance(release, Windows):
+            found = self._of_windows(release)
+            return {found.value: found}
         return self._judge(counts_of(release), None)
 
     def chances(self, release: HasCounts) -> Chances:
@@ -152,60 +169,29 @@ class Facts:
         return semantics == "single"
 
     def ledger(
-        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
+        self,
+        threshold: Number,
+        values: Mask | Windows | None = None,
+        semantics: Semantics = "single",
     ) -> MinLedger:
-        """Return a ledger for a search: five minima of each value.
+        """Return a ledger for a search: five minima of each value, or of windows of numbers.
 
         Parameters
         ----------
         threshold : number
             The release is safe while every breach probability is strictly below it.
-        values : bool array, shape (values,), optional
-            For which sensitive values (by code); default: all.
+        values : bool array, shape (values,), or Windows, optional
+            For which sensitive values (by code), or for all windows; default: all values. The
+            windows are those of the whole table.
         semantics : {"single", "set", "multiset"}
             Of the counts that it receives.
         """
         limit = as_threshold(threshold)
+        if isinstance(values, Windows):
+            amounts = min(self.l, values.counts.n_values), self.k, self.m
+            return MinLedger(WindowsMeasure(amounts, limit, values.last), limit)
         measure = FactsMeasure((self.l, self.k, self.m), limit, values, semantics)
         return MinLedger(measure, limit, values, falling=self.monotone(semantics))
-
-    def near(self, windows: Windows) -> Disclosure:
-        """Find the highest posterior that some person's value lies in one window, and which.
-
-        Parameters
-        ----------
-        windows : Windows
-            Counts of numbers or dates, and how wide a window is.
-
-        Returns
-        -------
-        Disclosure
-            Its value says where the window is; of windows that are as bad it is the first.
-
-        Examples
-        --------
-        >>> from foreknow.data.windows import Width, Windows
-        >>> counts = GroupCounts.from_bags([[30000, 31000, 34000, 60000, 90000]])
-        >>> Facts(l=1).near(Windows.of(counts, Width(5000)))
-        Disclosure('between 30,000 and 35,000', 0.75)
-        """
-        window, exact = worst_window(windows, (self.l, self.k, self.m))
-
-        def witness() -> Any:
-            return self.disclosure(windows.merged(window), window).witness
-
-        return Disclosure(window, float(exact), lambda: exact, witness)
-
-    def near_ledger(self, threshold: Number, windows: Windows) -> MinLedger:
-        """Return a ledger for a search, against what `near` finds; `windows` of the whole table."""
-        limit = as_threshold(threshold)
-        amounts = min(self.l, windows.counts.n_values), self.k, self.m
-        return MinLedger(WindowsMeasure(amounts, limit, windows.last), limit)
-
-    @property
-    def near_is_exact(self) -> bool:
-        """Whether such a ledger refuses nothing that is safe: without links."""
-        return not self.m
 
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Facts:
@@ -215,6 +201,14 @@ class Facts:
     def to_dict(self) -> dict[str, Any]:
         """``{"facts": {"l": ..., "k": ..., "m": ...}}``, as in a policy file."""
         return {"facts": {"l": self.l, "k": self.k, "m": self.m}}
+
+    def _of_windows(self, windows: Windows) -> Disclosure:
+        window, exact = worst_window(windows, (self.l, self.k, self.m))
+
+        def witness() -> Any:
+            return self.disclosure(windows.merged(window), window).witness
+
+        return Disclosure(window, float(exact), lambda: exact, witness)
 
     def _judge(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, code), self.k, self.m))

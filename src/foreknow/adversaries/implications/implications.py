@@ -41,7 +41,6 @@ from foreknow.adversaries.protocol import (
 )
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
-from foreknow.data.windows import Windows
 from foreknow.errors import UnsupportedError, hints
 from foreknow.numbers import CLOSE, Number, as_threshold
 from foreknow.plain import Plain
@@ -298,6 +297,7 @@ class Negations:
 
     k: int = 0
     key: ClassVar[str] = "negations"
+    of_windows: ClassVar[bool] = True
     settings: ClassVar[type[Settings]] = AmountSettings
 
     def __post_init__(self) -> None:
@@ -320,25 +320,12 @@ class Negations:
         """How sure they can be of each person, with that person as the target."""
         return self._facts(release).chances(release)
 
-    def near(self, windows: Windows) -> Disclosure:
-        """Find the highest posterior that some person's value lies in one window."""
-        return self._facts(windows).near(windows)
-
-    def near_ledger(self, threshold: Number, windows: Windows) -> Ledger:
-        """Return a ledger for a search; see `Facts.near_ledger`."""
-        return self._facts(windows).near_ledger(threshold, windows)
-
-    @property
-    def near_is_exact(self) -> bool:
-        """Whether such a ledger refuses nothing that is safe."""
-        return True
-
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises the breach probability."""
         return semantics == "single"
 
     def ledger(
-        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
+        self, threshold: Number, values: Any = None, semantics: Semantics = "single"
     ) -> Ledger:
         """Return a ledger for a search; see `Facts.ledger`."""
         _refuse("Negations", semantics)

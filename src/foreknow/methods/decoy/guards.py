@@ -161,11 +161,8 @@ class Guards:
                     ) -> Ledger:
                         odds = 1 / Fraction(point.below) - 1
                         below = times / (1 + odds / _kept(amount, power))
-                        made: Ledger = (
-                            point.adversary.ledger(below, wanted, how)
-                            if windows is None
-                            else point.adversary.near_ledger(below, windows)
-                        )
+                        asked: Any = wanted if windows is None else windows
+                        made: Ledger = point.adversary.ledger(below, asked, how)
                         return made
 
                     of_amount = {n: of_point(n, _STRICTER) for n in AMOUNTS}
