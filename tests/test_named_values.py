@@ -64,9 +64,9 @@ def test_a_list_means_what_a_plain_reading_says(bags, given):
     assert asked.ledger(counts.values).admits(None, counts) == (truth < Fraction(3, 4))
     assert (audit.scope.idle == ()) == bool(members)
     assert {text for text, _ in audit.scope.absent} == {t for t in given if not meant([t], there)}
-    about = fk.Requirement(fk.Facts(), below=1, values=given).about(counts.values)
+    about = fk.Requirement(fk.Facts(), below=1, values=given).meant(counts.values).about
     assert {counts.values[code] for code in about.nonzero()[0]} == members
-    hidden = fk.Requirement(fk.Facts(), below=1, excluded=given).about(counts.values)
+    hidden = fk.Requirement(fk.Facts(), below=1, excluded=given).meant(counts.values).about
     spelt = {text for text in given if text in there}
     open_ = spelt | meant([text for text in given if text not in spelt], there)
     assert {counts.values[code] for code in hidden.nonzero()[0]} == there - open_
@@ -194,9 +194,9 @@ def test_a_value_that_begins_like_a_member_is_said_beside_the_verdict():
 def test_in_doubt_more_is_hidden():
     counts = fk.GroupCounts.from_bags([["Z*", "Z1", "Flu", "Cold"]])
     required = fk.Requirement(fk.Facts(), below=1, values=["Z*"])
-    assert required.about(counts.values).sum() == 2
+    assert required.meant(counts.values).about.sum() == 2
     required = fk.Requirement(fk.Facts(), below=1, excluded=["Z*"])
-    assert required.about(counts.values).sum() == 3
+    assert required.meant(counts.values).about.sum() == 3
 
 
 @pytest.mark.parametrize(

@@ -251,7 +251,7 @@ def test_a_page_says_what_the_secret_is(about, said, tmp_path):
     read = made.to_dict()["verdicts"][0]
     if not isinstance(about.get("any_of"), list):
         assert read["sets"]
-    holders = made.counts.totals[made.policy.requirements[0].about(made.counts.values)].sum()
+    holders = made.counts.totals[made.policy.requirements[0].meant(made.counts.values).about].sum()
     assert holders == sum(
         row in {v for own in read.get("sets", {"": about.get("any_of")}).values() for v in own}
         for row in table()["diagnosis"].to_pylist()

@@ -502,8 +502,8 @@ def test_sights_that_are_read_at_once_are_counted_as_if_each_were_read_alone(sou
         judged, alone = release(), release()
         fk.audit(judged, fk.Policy(requirements))
         for requirement in requirements:
-            at_once = counted_by_label(requirement.counted(judged).counts)
-            assert at_once == counted_by_label(requirement.counted(alone).counts)
+            at_once = counted_by_label(requirement.count(judged).counts.counts)
+            assert at_once == counted_by_label(requirement.count(alone).counts.counts)
             known = requirement.sight(judged.layout).known
             held = as_texts(table) if source == "csv" else table
             assert at_once == tallied_by_hand(held, requirement.sensitive, known)

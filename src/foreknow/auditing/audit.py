@@ -10,7 +10,7 @@ from functools import cached_property
 from html import escape
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
@@ -24,12 +24,12 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
 from foreknow.data.engines.advice import refuse_misread
 from foreknow.data.labels import Label
-from foreknow.data.layout import Layout
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight, seen_with
 from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, hinted, memory_for
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
+from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.policy.sets import written
@@ -163,9 +163,6 @@ class CriterionVerdict:
         }
 
 
-Judged: TypeAlias = tuple[tuple[Requirement, HasCounts], ...]
-
-
 @dataclass(frozen=True, repr=False)
 class Audit(Result):
     """Every verdict on one release.
@@ -190,9 +187,8 @@ class Audit(Result):
         Attacks that were carried out beside the verdicts: what can be learned from the release by
         the quasi-identifiers that tell most. Empty where these are not known beside it, or the
         groups are few; None where that was not asked for.
-    counted : tuple
-        What each requirement was judged by, in the policy's order: its secrets, each with what
-        was counted for it.
+    counted : tuple of Counted
+        What each requirement was judged by, in the policy's order.
     """
 
     format = "foreknow audit"
@@ -206,7 +202,7 @@ class Audit(Result):
     criteria: tuple[CriterionVerdict, ...] = ()
     scope: Scope = field(default_factory=Scope)
     trials: tuple[Trial, ...] | None = ()
-    counted: tuple[Judged, ...] = ()
+    counted: tuple[Counted, ...] = ()
 
     def __bool__(self) -> bool:
         raise _neither("an audit")
@@ -255,8 +251,7 @@ class Audit(Result):
         >>> found.over.people, found.over.groups, found.certain.people
         (3, 1, 3)
         """
-        each = zip(self.policy.requirements, self.counted, strict=False)
-        return tuple(one for requirement, own in each for one in exposed_by(requirement, own))
+        return tuple(one for counted in self.counted for one in exposed_by(counted))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -283,11 +278,19 @@ class Audit(Result):
             "utility": self.utility.to_dict(),
         }
 
+    def counted_of(self, requirement: Requirement) -> Counted:
+        """What one requirement of the policy was judged by."""
+        return next(each for each in self.counted if each.requirement is requirement)
+
     def _sets(self, requirement: Requirement) -> dict[str, Any]:
         """What the labels of a requirement stand for."""
         if not requirement.about_sets or isinstance(requirement.any_of, tuple):
             return {}
-        return {"sets": {name: list(own) for name, own in requirement.counted_sets.items()}}
+        return {
+            "sets": {
+                name: list(own) for name, own in self.counted_of(requirement).meant.sets.items()
+            }
+        }
 
     def to_frame(self, library: str = "pandas") -> Any:
         """The verdicts as a frame of "pandas", "polars" or "arrow", a row each."""
@@ -413,23 +416,21 @@ def audit(
         _refuse_other_columns(policy)
     _refuse_misread(release, counts, policy)
     seen = _seen(release, policy, people)
-    layout = release.layout if isinstance(release, Release) else Layout()
     known: dict[Any, Any] = {}
-    verdicts, criteria, judged = [], [], []
-    for requirement in policy.requirements:
-        beside = requirement.sight(layout).known
-        judged.append(requirement.counted_each(release))
+    verdicts, criteria = [], []
+    judged = [requirement.count(release) for requirement in policy.requirements]
+    for requirement, counted in zip(policy.requirements, judged, strict=True):
+        beside = counted.sight.known
         if requirement.criterion is not None:
-            counted = requirement.counted(release)
-            attained = requirement.criterion.attained(counted)
-            safe = attained.holds and requirement.criterion.holds(counted)
+            attained = requirement.criterion.attained(counted.counts)
+            safe = attained.holds and requirement.criterion.holds(counted.counts)
             criteria.append(CriterionVerdict(requirement, attained, safe, beside))
             continue
-        each = requirement.disclosures(release, known)
+        each = counted.disclosures(known)
         for point, found in zip(requirement.points, each, strict=True):
             top = point.worst(found)
             others = point.ranked(d for d in found if d is not top)
-            holds, of = point.holds(top), requirement.counted_for(release, top.value)
+            holds, of = point.holds(top), counts_of(counted.called(top.value).counts)
             verdicts.append(Verdict(requirement, point, top, holds, tuple(others), of, beside))
     return Audit(
         policy,
@@ -457,7 +458,7 @@ def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:
     with release.reading(sorted(widest)):
         counts = release.counts
         for requirement in policy.requirements:
-            counts_of(requirement.seen(release))
+            counts_of(requirement.count(release).seen)
     return counts
 
 

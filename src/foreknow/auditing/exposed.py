@@ -19,13 +19,14 @@ import numpy as np
 
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import Gaining, HasCounts, Mask, counts_of
+from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.criteria.protocol import classes_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.sparse import IntArray
 from foreknow.numbers import CLOSE
 from foreknow.plain import Plain
+from foreknow.policy.counted import Counted
 from foreknow.policy.requirement import Point, Requirement
 
 _TENTHS = 10
@@ -107,28 +108,27 @@ class Exposed:
         }
 
 
-def exposed_by(
-    requirement: Requirement, judged: Sequence[tuple[Requirement, HasCounts]]
-) -> list[Exposed]:
+def exposed_by(counted: Counted) -> list[Exposed]:
     """Count who is exposed by each point of a requirement, or by its criterion."""
+    requirement = counted.requirement
     if requirement.criterion is not None:
-        return [_failing(requirement, judged[0][1])]
-    if requirement.about_sets and any(isinstance(p.adversary, Gaining) for p in requirement.points):
+        return [_failing(requirement, counted.counts)]
+    # Of whom which window would be the worst is not counted.
+    if counted.apart or requirement.within is not None:
         return [Exposed(requirement, point) for point in requirement.points]
-    if requirement.within is not None:  # of whom which window would be the worst is not counted
-        return [Exposed(requirement, point) for point in requirement.points]
-    each = [_exposed(secret, counted) for secret, counted in judged]
-    return [_together(requirement, list(found)) for found in zip(*each, strict=True)]
+    each = [_exposed(secret) for secret in counted.secrets]
+    return [_together(counted, list(found)) for found in zip(*each, strict=True)]
 
 
-def _together(requirement: Requirement, each: Sequence[Exposed]) -> Exposed:
+def _together(counted: Counted, each: Sequence[Exposed]) -> Exposed:
     """Who is exposed by any of the secrets of a requirement: whoever has two counts once."""
+    requirement = counted.requirement
     first, tallies = each[0], [one.over for one in each]
     if len(each) == 1 or None in tallies:
         return replace(first, requirement=requirement)
-    members = [value for own in requirement.counted_sets.values() for value in own]
+    members = [value for own in counted.meant.sets.values() for value in own]
     disjoint = len(set(members)) == len(members)
-    found = _OfSecrets(each)
+    found = _OfSecrets(each, [own.meant.about for own in counted.secrets])
     groups = list(found.groups(first.point))
     over, certain = (
         Tally(
@@ -147,10 +147,10 @@ def _together(requirement: Requirement, each: Sequence[Exposed]) -> Exposed:
     return Exposed(requirement, first.point, over, certain, steps, first.about, found)
 
 
-def _exposed(requirement: Requirement, counted: HasCounts) -> list[Exposed]:
+def _exposed(secret: Counted) -> list[Exposed]:
     """The same of one secret."""
-    counts = counts_of(counted)
-    mask, known = requirement.mask(counts.values), {}
+    requirement, counted = secret.requirement, secret.counts
+    counts, asked, known = counts_of(counted), secret.asked, {}
     made = []
     for point in requirement.points:
         if point.adversary not in known:
@@ -160,7 +160,7 @@ def _exposed(requirement: Requirement, counted: HasCounts) -> list[Exposed]:
         if chances is None or (point.relative and chances.prior is None):
             made.append(Exposed(requirement, point))
             continue
-        cells = np.flatnonzero(mask[chances.value])
+        cells = np.flatnonzero(np.asarray(asked)[chances.value])
         if point.relative:
             over = chances.gaining(point.below, cells)
         else:
@@ -224,18 +224,19 @@ class _OfSecrets:
     """Groups over the limit by any of several secrets; a group once for each."""
 
     each: Sequence[Exposed]
+    about: Sequence[Mask]  # which values each secret is about
 
     def people(self, *, sure: bool) -> int:
         """Who has a value of any set over the limit, or certain, in their group; at most all."""
         plain: GroupCounts | None = None
-        for one in self.each:
+        for one, about in zip(self.each, self.about, strict=True):
             own = one._found
             assert isinstance(own, _OfCells)
             assert own.counts.apart is not None
             if plain is None:
                 plain, found = own.counts.apart, np.zeros(len(own.counts.apart.codes), dtype=bool)
             over = own.held_in(own.certain if sure else own.over)
-            found |= over[plain.cell_groups] & one.requirement.about(plain.values)[plain.codes]
+            found |= over[plain.cell_groups] & about[plain.codes]
         assert plain is not None
         people = _sums(plain.cell_groups[found], plain.counts[found], plain.n_groups)
         return int(np.minimum(people, plain.sizes).sum())

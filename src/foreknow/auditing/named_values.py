@@ -44,7 +44,7 @@ def named_values(counts: GroupCounts, requirements: Iterable[Requirement]) -> di
                 absent.add(text)
         sets = required.sets(counts.values) if required.about_sets else {}
         if values:
-            about = required.about(counts.values).tolist()
+            about = required.meant(counts.values).about.tolist()
             own = [str(value) for value, of in zip(counts.values, about, strict=True) if of]
             sets = {" or ".join(values): tuple(own)}
         idle += [name for name, own in sets.items() if known.isdisjoint(own)]
@@ -73,13 +73,14 @@ def extremes(release: HasCounts, requirement: Requirement) -> set[tuple[str, str
     ascending order: whoever has this value belongs to it. The highest likewise, from above. Where
     a tenth has every value of the table, nothing is said of it.
     """
-    windows = requirement.counted(release)
+    counted = requirement.count(release)
+    windows = counted.counts
     assert isinstance(windows, Windows)
     counts, found = windows.counts, set()
     cells = np.diff(counts.offsets)
     some = np.flatnonzero(cells)
     texts: dict[int, list[str]] = {}
-    seen = counts_of(requirement.seen(release)).values
+    seen = counts_of(counted.seen).values
     for value, place in zip(seen, Line.of(seen).place.tolist(), strict=True):
         texts.setdefault(place, []).append(str(value))
     there = np.flatnonzero(counts.totals)

@@ -245,10 +245,10 @@ def _single_values(counts: GroupCounts, every: Iterable[Requirement]) -> dict[st
     single = [r for r in asked if not r.about_sets and getattr(r, "within", None) is None]
     about = np.zeros(counts.n_values, dtype=bool)
     for required in single:
-        about |= required.about(counts.values)
+        about |= required.meant(counts.values).about
     for required in asked:
         if required.about_sets:
-            about &= ~required.about(counts.values)
+            about &= ~required.meant(counts.values).about
     found: dict[str, Any] = {}
     there, people = int(np.count_nonzero(counts.totals)), int(counts.totals.sum())
     if single and len(single) == len(asked) and people >= _FEW and there * 10 >= people * 8:
@@ -302,5 +302,5 @@ def unprotected_codes(counts: GroupCounts, requirements: Iterable[Requirement]) 
     for requirement in requirements:
         if not requirement.points:
             continue
-        free &= ~requirement.about(counts.values)
+        free &= ~requirement.meant(counts.values).about
     return np.flatnonzero(free)

@@ -319,11 +319,12 @@ def counted_as_one(
     schema = None if policy is None else policy.schema
     known: Any = None if schema is None else schema.hierarchies.get(schema.sensitive)
     asked = Requirement(Facts(), 1, name="any_of", any_of=any_of, hierarchy=known)
-    ((_, members),) = asked.sets(counts.values).items()
+    counted = asked.count(counts)
+    ((_, members),) = counted.meant.sets.items()
     if not members:
         what = any_of if isinstance(any_of, str) else " or ".join(map(str, any_of))
         raise DataError(f"nobody in the release has {what!r}")
-    found = counts_of(asked.counted(counts))
+    found = counts_of(counted.counts)
     return found, found.values[-1]
 
 

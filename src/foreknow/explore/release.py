@@ -88,7 +88,7 @@ def _dial(looked: Looked, dial: Dial) -> dict[str, Any]:
     return {
         "place": dial.place,
         "title": requirement_title(own, dial.place),
-        "about": values_phrase(own, noun),
+        "about": values_phrase(own, noun, sets=looked.audit.counted_of(own).meant.sets),
         "noun": noun,
         "values": names[:_MOST_VALUES] if dial.secrets[0].windows is None else [],
         "start": {"l": facts.l, "k": facts.k, "m": facts.m, "limit": shown(start.below)},
@@ -100,7 +100,7 @@ def _dial(looked: Looked, dial: Dial) -> dict[str, Any]:
 
 def _values(secret: Secret) -> list[Label]:
     counts = secret.counts
-    mask = secret.requirement.mask(counts.values) if secret.windows is None else ()
+    mask: Any = secret.counted.asked if secret.windows is None else ()
     return [value for value, own in zip(counts.values, mask, strict=False) if own]
 
 
@@ -177,7 +177,7 @@ def _judged_each(
             yield found, secret.counts, None
             asked = True
             continue
-        mask = secret.requirement.mask(secret.counts.values)
+        mask: Any = secret.counted.asked
         if turned.value:
             named_so = np.array([str(value) == turned.value for value in secret.counts.values])
             mask = mask & named_so

@@ -24,6 +24,7 @@ from foreknow.errors import InputError, PolicyError
 from foreknow.evidence import certified_policy
 from foreknow.explore.kinds import Kinds
 from foreknow.explore.security import inside
+from foreknow.policy.counted import Counted
 from foreknow.policy.file import policy_from
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
@@ -123,21 +124,19 @@ class Draft:
 class Secret:
     """What a requirement is about, as it is counted."""
 
-    requirement: Requirement
-    counted: Any
+    counted: Counted
     _kinds: OrderedDict[int, Kinds] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
     def counts(self) -> GroupCounts:
         """Its counts; of numbers that are near each other, those of each number."""
-        return counts_of(self.counted)
+        return counts_of(self.counted.counts)
 
     @cached_property
     def windows(self) -> Windows | None:
         """The windows of numbers that are near each other, where it is about these."""
-        within = self.requirement.within
-        return None if within is None else Windows.of(self.counts, within)
+        return self.counted.counts if isinstance(self.counted.counts, Windows) else None
 
     def kinds(self, l: int) -> Kinds:
         """Its kinds at one l; those of a few l are kept."""
@@ -197,13 +196,10 @@ class Looked:
     @cached_property
     def dials(self) -> tuple[Dial, ...]:
         """The requirements whose adversaries are not of groups alone."""
-        known = {id(verdict.requirement): verdict.known for verdict in self.audit.verdicts}
         return tuple(
-            Dial(place, own, known.get(id(own), ()), tuple(Secret(*each) for each in judged))
-            for place, (own, judged) in enumerate(
-                zip(self.policy.requirements, self.audit.counted, strict=False), 1
-            )
-            if own.criterion is None
+            Dial(place, of.requirement, of.sight.known, tuple(Secret(own) for own in of.secrets))
+            for place, of in enumerate(self.audit.counted, 1)
+            if of.requirement.criterion is None
         )
 
     def warm(self) -> None:

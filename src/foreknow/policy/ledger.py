@@ -17,7 +17,7 @@ from foreknow.data.counts import GroupCounts
 class Part(NamedTuple):
     """A requirement in a search: what it counts of some groups, and its ledger over that."""
 
-    counted: Callable[[HasCounts], HasCounts]
+    counted: Callable[[GroupCounts], HasCounts]
     ledger: Ledger
 
     def of(

@@ -23,6 +23,7 @@ from foreknow.data.release import SHUFFLED
 from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
 from foreknow.numbers import as_fraction, whole_number
+from foreknow.policy.counted import Counted
 from foreknow.policy.ledger import Part, PolicyLedger
 from foreknow.policy.requirement import Point, Requirement, check_agreement
 from foreknow.policy.tries import Try
@@ -325,12 +326,15 @@ class Policy:
 
         `everyone` is the whole table, for criteria that compare groups with it.
         """
-        parts = [
-            Part(secret.counted, ledger)
-            for requirement in self.requirements
-            for secret in requirement.secrets(values)
-            for ledger in secret.ledgers(values, self.semantics_of(requirement), everyone)
-        ]
+        parts = []
+        for requirement in self.requirements:
+            how = self.semantics_of(requirement)
+            counted = Counted.of_nobody(requirement, values, how)
+            parts += [
+                Part(secret.again, ledger)
+                for secret in counted.secrets
+                for ledger in secret.ledgers(how, everyone)
+            ]
         return PolicyLedger(parts, self.monotone())
 
     def __repr__(self) -> str:

@@ -1,8 +1,4 @@
-"""Requirement: secret, knowledge, sight and limit; what must stay hidden, from whom, how well.
-
-This is the one place that turns a release and a requirement into what is counted: see
-`Requirement.counted`. Every kind of knowledge then serves every secret and every sight.
-"""
+"""Requirement: secret, knowledge, sight and limit; what must stay hidden, from whom, how well."""
 
 from __future__ import annotations
 
@@ -12,32 +8,26 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.adversaries.protocol import (
     Adversary,
     Gaining,
     HasCounts,
-    Ledger,
-    Mask,
     OfWindows,
-    Searchable,
-    Summing,
     counts_of,
 )
 from foreknow.criteria.protocol import Criterion
-from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
+from foreknow.data.counts import Semantics
 from foreknow.data.hierarchy import Hierarchy
-from foreknow.data.labels import JointLabels, Label, Labels, chosen, is_pattern
+from foreknow.data.labels import JointLabels, Label, Labels, is_pattern
 from foreknow.data.layout import Layout, Seen
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
-from foreknow.data.sights import Sight
-from foreknow.data.windows import Range, Width, Window, Windows
+from foreknow.data.windows import Range, Width
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
 from foreknow.numbers import CLOSE, Number, as_fraction, as_threshold, shown
-from foreknow.policy.sets import Of, Recoding, recoding, written
+from foreknow.policy.counted import Counted
+from foreknow.policy.sets import Meant, Of, meant, sets_of, written
 from foreknow.result import card_of
 
 
@@ -100,13 +90,6 @@ class Point(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.below} times the prior" if self.relative else str(self.below)
-
-
-class _Merged(NamedTuple):
-    """What is counted with a set of values as one, and who looks alike in the release."""
-
-    counts: GroupCounts
-    alike: Any
 
 
 @hints()
@@ -190,7 +173,6 @@ class Requirement:
     knowing: Sequence[str] | None = field(default=None, kw_only=True)
     points: tuple[Point, ...] = field(init=False, repr=False)
     criterion: Criterion | None = field(init=False, repr=False)
-    _known: dict[str, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         given = self.adversary
@@ -204,7 +186,6 @@ class Requirement:
                         f"{self.name}: {point.adversary} has two thresholds, {point.below} and "
                         f"{other.below}; keep one"
                     )
-        object.__setattr__(self, "_known", {})
         for name, key in (("values", "values"), ("excluded", "except")):
             object.__setattr__(self, name, self._labels(key, getattr(self, name)))
         object.__setattr__(self, "any_of", self._members(self.any_of))
@@ -375,8 +356,7 @@ class Requirement:
         shown = ", ".join(
             f"{name}={x!r}"
             for name, x in given.items()
-            if name not in ("adversary", "points", "criterion", "hierarchy", "_known")
-            and x not in (None, ())
+            if name not in ("adversary", "points", "criterion", "hierarchy") and x not in (None, ())
         )
         return f"Requirement({self.adversary!r}, {shown})"
 
@@ -396,31 +376,11 @@ class Requirement:
         PolicyError
             If a label or a value is unknown, or a set has every value of the table.
         """
-        return self._recoding(self._own(values)).sets
+        return sets_of(self, self.own(values))
 
-    def _recoding(self, values: Labels) -> Recoding:
-        """How the values of a table are counted; worked out once for each table."""
-        known = self._known.get("recoding")
-        if known is None or known.of is not values:
-            self._known.update(recoding=recoding(self, values), secrets=None)
-        found: Recoding = self._known["recoding"]
-        return found
-
-    def secrets(self, values: Labels) -> tuple[Requirement, ...]:
-        """The requirement of each set by itself; itself, where it is about single values.
-
-        A criterion counts all sets at once.
-        """
-        if not self.about_sets or self.criterion is not None:
-            return (self,)
-        sets = self.sets(values := self._own(values))
-        if self._known["secrets"] is None:
-            self._known["secrets"] = tuple(
-                replace(self, any_of=Of({name: own}), at_level=None, excluded=())
-                for name, own in sets.items()
-            )
-        found: tuple[Requirement, ...] = self._known["secrets"]
-        return found
+    def only(self, name: str, members: tuple[str, ...]) -> Requirement:
+        """The same about one of its sets."""
+        return replace(self, any_of=Of({name: members}), at_level=None, excluded=())
 
     def at(self, points: Iterable[Point]) -> Requirement:
         """The same with these adversaries and limits in place of its own."""
@@ -443,49 +403,15 @@ class Requirement:
         points = zip(self.points, own, strict=True)
         return self.at(point._replace(adversary=one) for point, one in points)
 
-    def counted(self, release: HasCounts) -> HasCounts:
-        """What the adversary's posterior is computed from, for audit and search alike.
+    def count(self, release: HasCounts) -> Counted:
+        """What it asks of a release, and the release as it counts it."""
+        return Counted.of(self, release)
 
-        Of several sensitive columns one is counted, in groups that the columns divide which the
-        adversary knows of everybody. Where the secret is each value by itself that is all; any of
-        a set is counted as one value (of several sets, ask each of `secrets`), and numbers that are
-        near each other as windows.
-        """
-        return self._united(self.seen(release))
+    def meant(self, values: Labels) -> Meant:
+        """Which values of a table it is about; labels go by how they print."""
+        return meant(self, self.own(values))
 
-    def _united(self, seen: HasCounts) -> HasCounts:
-        """What is counted of what the adversary sees."""
-        if self.within is not None:
-            return self._windows(counts_of(seen))
-        if not self.about_sets:
-            return seen
-        counts = counts_of(seen)
-        how = self._recoding(counts.values)
-        merged = counts.recoded(how.places, how.labels)
-        alike = getattr(seen, "alike", None)  # a criterion of values may ask who looks alike, too
-        return merged if self.criterion is None or alike is None else _Merged(merged, alike)
-
-    def counted_each(self, release: HasCounts) -> tuple[tuple[Requirement, HasCounts], ...]:
-        """Each of its secrets by itself, and what is counted for it."""
-        seen = self.seen(release)
-        each = self.secrets(counts_of(seen).values)
-        gaining = any(isinstance(point.adversary, Gaining) for point in self.points)
-        if gaining or self.within is not None:
-            return tuple((one, seen) for one in each)
-        return tuple((one, one._united(seen)) for one in each)
-
-    def counted_for(self, release: HasCounts, name: Label) -> GroupCounts:
-        """What is counted for the one of its secrets that is called so."""
-        seen = self.seen(release)
-        return counts_of(self.called(counts_of(seen).values, name)._united(seen))
-
-    @property
-    def counted_sets(self) -> dict[str, tuple[str, ...]]:
-        """Its sets as they were counted last; none before that."""
-        known = self._known.get("recoding")
-        return {} if known is None else dict(known.sets)
-
-    def _own(self, values: Any) -> Labels:
+    def own(self, values: Any) -> Labels:
         """The values of its own column, of several."""
         if isinstance(values, JointLabels):
             return values.values_of(self.sensitive or values.layout.main)
@@ -493,20 +419,6 @@ class Requirement:
             own: Labels = values[self.sensitive or next(iter(values))]
             return own
         return values  # type: ignore[no-any-return]
-
-    def _windows(self, counts: GroupCounts) -> Windows:
-        try:
-            return Windows.of(counts, self.within)
-        except InputError as error:
-            raise PolicyError(f"{self.name}: {error}") from None
-        except UnsupportedError as error:
-            raise UnsupportedError(f"{self.name}: {error}") from None
-
-    def shown(self, counts: GroupCounts, found: Disclosure) -> GroupCounts:
-        """What is counted, with the values of the window together of which a disclosure is."""
-        if self.within is not None and isinstance(found.value, Window):
-            return self._windows(counts).merged(found.value)
-        return counts
 
     def check_columns(self, sensitives: Sequence[str], schema: Schema | None = None) -> None:
         """Refuse a requirement that does not say which of several columns it is about."""
@@ -538,21 +450,6 @@ class Requirement:
                     f"{self.name}: {name!r} cannot be both known and what must stay hidden"
                 )
 
-    def seen(self, release: HasCounts) -> HasCounts:
-        """A release, or the counts of one, in the sight of the adversary."""
-        if isinstance(release, Sight):
-            return release.seen(self.sensitive, self.knowing)
-        if isinstance(release, Release):
-            self.check_columns(release.sensitives)
-            if self.of_classes and release.recognized:
-                return release.alike(self.knowing or ())
-            return release.seen(self.sensitive, self.knowing, of_people=self.of_people)
-        release = counts_of(release)
-        if not isinstance(release.values, JointLabels):
-            return release.seen(self.sensitive, self.knowing or ())
-        sight = self.sight(release.values.layout)
-        return release.seen(sight.secret, sight.known)
-
     def sight(self, layout: Layout) -> Seen:
         """What the adversary sees beside the secret, of columns that are published so."""
         if self.of_classes and layout.people is not None:
@@ -561,97 +458,11 @@ class Requirement:
         seen = layout.seen(self.sensitive, self.knowing, of_people=self.of_people)
         return seen.with_priors(self.attributes)
 
-    def labels(self, values: Labels) -> Labels:
-        """What the values of a table are called once they are `counted`."""
-        values = self._own(values)
-        return self._recoding(values).labels if self.about_sets else values
-
-    def mask(self, values: Labels) -> Mask:
-        """Which of some values, as they are counted, it is about; of windows, the worst one."""
-        if self.within is not None:
-            return np.ones(1, dtype=bool)
-        if not self.about_sets:
-            return self.about(values)
-        mask = np.zeros(len(values), dtype=bool)
-        mask[-1] = True
-        return mask
-
-    def about(self, values: Labels) -> Mask:
-        """Which values of a table it is about; labels go by how they print."""
-        if self.about_sets:
-            return self._recoding(values).about
-        return chosen(values, self.values, self.excluded)
-
-    def disclosures(
-        self, release: HasCounts, known: dict[Any, Any] | None = None
-    ) -> list[list[Disclosure]]:
-        """For each of its points, what is found out at worst of each secret it is about.
-
-        What is found of single values is kept in `known`, for other requirements.
-        """
-        known, seen = {} if known is None else known, self.seen(release)
-        found: list[list[Disclosure]] = [[] for _ in self.points]
-        for own in self.secrets(counts_of(seen).values):
-            counted: HasCounts | None = None
-            for point, listed in zip(self.points, found, strict=True):
-                if own.about_sets and not own.about(counts_of(seen).values).any():
-                    name = own.name_in(counts_of(seen))  # of which nobody has a value
-                    listed.append(Disclosure(name, 0.0, lambda: Fraction(0)))
-                    continue
-                if own.about_sets and isinstance(point.adversary, Summing):
-                    listed.append(own.of_set(point, seen))
-                    continue
-                counted = own._united(seen) if counted is None else counted
-                mask = own.mask(counts_of(counted).values)
-                if own.about_sets:
-                    (code,) = np.flatnonzero(mask).tolist()
-                    value = counts_of(counted).values[code]
-                    listed.append(point.adversary.disclosure(counted, value))
-                    continue
-                key = point.adversary, point.relative, id(counted)
-                if key not in known:  # what is counted is kept, or another could get its id
-                    known[key] = counted, point.disclosures(counted)
-                each = zip(known[key][1], mask.tolist(), strict=True)
-                listed += [disclosure for disclosure, about in each if about]
-        return found
-
     @property
     def by_counts(self) -> bool:
         """Whether it asks nothing of groups but how many of each have each value."""
         gaining = any(isinstance(point.adversary, Gaining) for point in self.points)
         return not self.knowing and not gaining
-
-    def ledgers(
-        self, values: Labels, semantics: Semantics, everyone: GroupCounts | None = None
-    ) -> list[Ledger]:
-        """Start its ledgers, over what it counts: one for each point, or the criterion's.
-
-        `everyone` is the whole table, for a criterion that compares groups with it.
-        """
-        if self.about_sets:
-            refuse_sets(semantics)
-        if self.criterion is not None:
-            more = {}
-            if getattr(self.criterion, "compares_table", False) and everyone is not None:
-                more = {"whole": counts_of(self.counted(everyone)).totals}
-            return [self.criterion.ledger(semantics, **more)]
-        if self.within is not None:
-            none = np.zeros(0, dtype=np.int64)
-            start, own = np.zeros(1, np.int64), self.labels(values)
-            nobody = GroupCounts(none, start, none, none, own, None, semantics)
-            mask: Any = self._windows(nobody)
-        else:
-            mask = self.mask(self.labels(values))
-        ledgers = []
-        for point in self.points:
-            if not isinstance(point.adversary, Searchable):
-                raise UnsupportedError(
-                    f"{self.name}: no search by merging or dividing groups serves "
-                    f"{point.adversary}, since both can help that adversary; publish by "
-                    'method = "art"'
-                )
-            ledgers.append(point.adversary.ledger(point.below, mask, semantics))
-        return ledgers
 
     def monotone(self, semantics: Semantics) -> bool:
         """Whether merging groups can never make a release fail it."""
@@ -670,11 +481,11 @@ class Requirement:
         """Say in words what fails, and by how much."""
         beside = self.sight(release.layout).known if isinstance(release, Release) else ()
         name = f"{self.name}, with {', '.join(beside)} known of everybody" if beside else self.name
+        counted, said = self.count(release), []
         if self.criterion is not None:
-            found = self.criterion.attained(self.counted(release))
+            found = self.criterion.attained(counted.counts)
             return [] if found.holds else [f"{name}: {found}"]
-        counts, said = counts_of(self.seen(release)), []
-        for point, each in zip(self.points, self.disclosures(release), strict=True):
+        for point, each in zip(self.points, counted.disclosures(), strict=True):
             worst_one = point.worst(each)
             if not point.holds(worst_one):
                 chance, limit = point.said(worst_one)
@@ -682,37 +493,16 @@ class Requirement:
                     f"{name}: {point.adversary} reaches {chance} for "
                     f"{str(worst_one.value)!r}, the limit is {limit}"
                 )
-                failing = worst_one.value
+                failing = worst_one
+        counts = counts_of(counted.seen)
         if said and counts.n_groups == 1 and counts.semantics != "multiset":
-            said[-1] += f" ({self._holders(self.shown(counts, worst_one), failing)})"
+            of = counted.together(failing)
+            have = int(of.totals[of.code(failing.value)])
+            what = (
+                f"values {failing.value}" if self.within is not None else repr(str(failing.value))
+            )
+            said[-1] += f" ({have} of {counts.n_people} people have {what})"
         return said
-
-    def _holders(self, counts: GroupCounts, value: Label) -> str:
-        """How many people have what can be found out."""
-        values = [value]
-        if self.about_sets:
-            about = self.called(counts.values, value).about(counts.values)
-            values = [counts.values[code] for code in np.flatnonzero(about)]
-        have = sum(int(counts.totals[counts.code(each)]) for each in values)
-        what = repr(str(value)) if self.within is None else f"values {value}"
-        return f"{have} of {counts.n_people} people have {what}"
-
-    def of_set(self, point: Point, release: HasCounts) -> Disclosure:
-        """What an adversary finds out at worst of its one set, whose posteriors are added up."""
-        counts = counts_of(release)
-        ((_, members),) = self.sets(counts.values).items()
-        assert isinstance(point.adversary, Summing)
-        name = self.name_in(counts)
-        return point.adversary.any_of(release, members, name, relative=point.relative)
-
-    def called(self, values: Labels, name: Label) -> Requirement:
-        """The one of its `secrets` that is called so; itself, where it is about single values."""
-        first, *more = self.secrets(values)
-        return next((own for own in more if own.labels(values)[-1] == name), first)
-
-    def name_in(self, counts: GroupCounts) -> Label:
-        """What the set that it is about is called beside the other values of a release."""
-        return self.labels(counts.values)[-1]
 
     def published(self, values: Any = None) -> dict[str, Any]:
         """The same as a certificate has it."""
@@ -732,7 +522,7 @@ class Requirement:
         if self.excluded:
             table["except"] = list(self.excluded)
         if self.about_sets:
-            table.update(written(self, None if values is None else self._own(values)))
+            table.update(written(self, None if values is None else self.own(values)))
             if values is not None:
                 table.pop("except", None)
         if self.within is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from foreknow.adversaries.protocol import Mask
 from foreknow.data.hierarchy import Hierarchy
-from foreknow.data.labels import Labels, is_pattern, matching, name_of_set
+from foreknow.data.labels import Labels, chosen, is_pattern, matching, name_of_set
 from foreknow.data.sparse import IntArray
 from foreknow.data.windows import Range
 from foreknow.errors import HierarchyError, PolicyError, UnsupportedError, did_you_mean
@@ -102,18 +102,20 @@ def _refuse_labels(required: Requirement, of: Any, values: Labels, printed: Sequ
             )
 
 
-class Recoding(NamedTuple):
-    """How the values of a table are counted where some are one secret."""
+class Meant(NamedTuple):
+    """Which values of a table a requirement is about, and how they are counted."""
 
-    of: Labels
-    sets: dict[str, tuple[str, ...]]
-    about: Mask  # which values of the table are in a set
-    places: IntArray  # where each value is among `labels`: the others, then the sets
-    labels: Labels
+    about: Mask  # of the values of the table
+    labels: Labels  # what values are called as they are counted
+    sets: Mapping[str, tuple[str, ...]] = {}  # values that are one secret, by its name
+    # where each value is among `labels`, which are the others, then the sets; None without sets
+    places: IntArray | None = None
 
 
-def recoding(required: Requirement, values: Labels) -> Recoding:
-    """How a requirement counts the values of a table."""
+def meant(required: Requirement, values: Labels) -> Meant:
+    """Which values of a table a requirement means."""
+    if not required.about_sets:
+        return Meant(chosen(values, required.values, required.excluded), values)
     sets, codes = sets_of(required, values), dict[str, list[int]]()
     for code, value in enumerate(values):
         codes.setdefault(str(value), []).append(code)
@@ -124,7 +126,7 @@ def recoding(required: Requirement, values: Labels) -> Recoding:
     for name, own in sets.items():
         places[[code for label in own for code in codes[label]]] = len(others) + len(names)
         names.append(name_of_set([name], [*map(str, others), *names]))
-    return Recoding(values, sets, about, places, Labels([*others, *names]))
+    return Meant(about, Labels([*others, *names]), sets, places)
 
 
 def written(required: Requirement, values: Labels | None) -> dict[str, Any]:

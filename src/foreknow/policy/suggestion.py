@@ -619,7 +619,7 @@ def _limited(
             continue
         try:
             own = Requirement(Facts(l, k, m), 1, **secret)
-            ((*each,),) = own.disclosures(everyone)
+            ((*each,),) = own.count(everyone).disclosures()
         except (PolicyError, UnsupportedError):
             return None
         reached = _exactly(worst(each))

@@ -100,7 +100,7 @@ def _block(policy: Policy, ways: Sequence[Way]) -> list[str]:
 def _changes(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """What may be changed in a requirement that fails; not yet tried."""
     if requirement.criterion is not None:
-        yield from _criteria(requirement, requirement.counted(everyone))
+        yield from _criteria(requirement, requirement.count(everyone).counts)
     else:
         yield from _limits(requirement, everyone)
         yield from _amounts(requirement, everyone)
@@ -118,7 +118,7 @@ def _changes(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Re
 
 def _failing(requirement: Requirement, everyone: HasCounts) -> list[list[Disclosure]]:
     """For each point of a requirement, the disclosures that do not keep the limit."""
-    found = requirement.disclosures(everyone)
+    found = requirement.count(everyone).disclosures()
     return [
         [each for each in own if not point.holds(each)]
         for point, own in zip(requirement.points, found, strict=True)
@@ -292,12 +292,13 @@ def _values(
     """Leave out the values that stand in the way, even if a weaker one were asked."""
     if requirement.about_sets or requirement.within is not None:
         return  # a smaller set is another secret
-    counts = counts_of(requirement.counted(everyone))
+    counted = requirement.count(everyone)
+    counts = counts_of(counted.counts)
     in_the_way: dict[Any, None] = {}
     for failing in _failing(weaker, everyone):
         in_the_way.update(dict.fromkeys(found.value for found in failing))
     labels = [str(value) for value in in_the_way]
-    asked = int(np.count_nonzero(requirement.mask(counts.values)))
+    asked = int(np.count_nonzero(counted.meant.about))
     if not labels or len(labels) == asked or len(labels) > _MOST_VALUES:
         return
     many = ", ".join(f"{counts.totals[counts.code(value)]:,}" for value in in_the_way)

@@ -20,6 +20,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.numbers import significant
+from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
 
@@ -491,10 +492,10 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
                 f"{requirement.name}: an attack is about values, not within; attack by a policy "
                 "without it"
             )
-        for secret in requirement.secrets(values):
-            codes = np.flatnonzero(secret.about(values)).tolist()
-            if secret.about_sets and secret.points:
-                name = name_of_set([secret.labels(values)[-1]], map(str, sets.values()))
+        for secret in Counted.of_nobody(requirement, values, "single").secrets:
+            codes = np.flatnonzero(secret.meant.about).tolist()
+            if secret.meant.sets and requirement.points:
+                name = name_of_set([secret.labels[-1]], map(str, sets.values()))
                 sets.setdefault(tuple(codes), name)
                 codes = [len(values) + list(sets).index(tuple(codes))]
             for code in codes:

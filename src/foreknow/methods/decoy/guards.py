@@ -29,6 +29,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.data.windows import Windows
 from foreknow.errors import PolicyError
 from foreknow.numbers import CLOSE, as_fraction
+from foreknow.policy.counted import Counted
 from foreknow.policy.ledger import PolicyEvaluation
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -48,7 +49,7 @@ class Guard:
     `windows`: those of the whole table, where the secret is that a number lies in some window.
     """
 
-    requirement: Requirement
+    secret: Counted
     ledger: Ledger
     rough: Ledger
     refused: dict[int, Ledger]
@@ -59,7 +60,7 @@ class Guard:
 
     def counted(self, groups: GroupCounts) -> GroupCounts:
         """What it counts of groups."""
-        return counts_of(self.requirement.counted(groups))
+        return counts_of(self.secret.again(groups))
 
     def exchanged(self, groups: GroupCounts, swaps: int) -> tuple[GroupCounts, IntArray]:
         """Groups of which so many people have got the value that matters, in place of rare ones.
@@ -131,37 +132,33 @@ class Guards:
         found = []
         for requirement in policy.requirements:
             each, how = speaks_of(requirement), policy.semantics_of(requirement)
-            for secret in requirement.secrets(values):
-                labels = secret.labels(values)
-                if secret.criterion is not None:
-                    rule: Any = secret.criterion
-                    whole = counts_of(secret.counted(everyone)).totals
+            for secret in requirement.count(everyone).secrets:
+                if requirement.criterion is not None:
+                    rule: Any = requirement.criterion
+                    whole = counts_of(secret.counts).totals
                     of_amount = {n: _of_rule(rule, how, whole, n) for n in AMOUNTS}
                     plain = _of_rule(rule, how, whole, decoys)
-                    wanted = np.ones(len(labels), dtype=bool)
+                    wanted = np.ones(len(secret.labels), dtype=bool)
                     near = _near(rule, whole, decoys)
                     found.append(Guard(secret, plain, plain, of_amount, each[0], wanted, near=near))
                     continue
-                windows = None
-                if secret.within is not None:
-                    windows = cast(Windows, secret.counted(everyone))
-                    wanted = np.ones(windows.counts.n_values, dtype=bool)
+                asked, windows = secret.asked, None
+                if isinstance(asked, Windows):
+                    windows, wanted = asked, np.ones(asked.counts.n_values, dtype=bool)
                 else:
-                    wanted = secret.mask(labels)
-                for point, speaks in zip(secret.points, each, strict=True):
+                    wanted = asked
+                for point, speaks in zip(requirement.points, each, strict=True):
 
                     def of_point(
                         amount: int | None,
                         times: Fraction = Fraction(1),
                         point: Any = point,
-                        wanted: Mask = wanted,
+                        asked: Any = asked,
                         power: int = 1 + speaks.groups,
                         how: Any = how,
-                        windows: Windows | None = windows,
                     ) -> Ledger:
                         odds = 1 / Fraction(point.below) - 1
                         below = times / (1 + odds / _kept(amount, power))
-                        asked: Any = wanted if windows is None else windows
                         made: Ledger = point.adversary.ledger(below, asked, how)
                         return made
 

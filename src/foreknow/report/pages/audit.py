@@ -23,6 +23,7 @@ from foreknow.data.schema import Schema
 from foreknow.data.windows import Range
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.numbers import percentage
+from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
@@ -178,7 +179,7 @@ class AuditPage(Page[Audit]):
             ),
             levels=audit.lattice and chosen_sentence(audit.lattice, audit.policy.options.written),
             policy=policy_rows(
-                audit.policy, audit.counts.semantics, published=published, sights=sights_of(audit)
+                audit.policy, audit.counts.semantics, published=published, judged=audit.counted
             ),
         )
 
@@ -348,21 +349,25 @@ def requirement_title(requirement: Requirement, place: int) -> str:
     return visible(requirement.name)
 
 
-def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> str:
+def values_phrase(
+    requirement: Requirement,
+    noun: str = NOUN,
+    most: int = 6,
+    sets: Mapping[str, Sequence[str]] = {},
+) -> str:
     """Say which values a requirement is about, and which of a table a label stands for."""
     of = requirement.any_of
     if isinstance(of, str):
-        members = requirement.counted_sets.get(of, ())
-        listed = f" ({_either(members, most)})" if members else ""
+        listed = f" ({_either(sets[of], most)})" if sets.get(of) else ""
         return f"any {noun} under {named(of)}{listed}"
     if isinstance(of, Mapping):
-        sets = [
+        each = [
             f"{named(name)} ({noun} {visible(own)})"
             if isinstance(own, Range)
             else f"any of {named(name)} ({_either(own, most)})"
             for name, own in of.items()
         ]
-        return listing(sets, most=most)
+        return listing(each, most=most)
     if of is not None:
         return f"any of {_either(of, most)}"
     if requirement.at_level is not None:
@@ -451,7 +456,9 @@ def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     allowed = describe(point.adversary, None, noun, semantics)
     beside = [visible(name) for name in verdict.known]
     return {
-        "about": values_phrase(verdict.requirement, noun),
+        "about": values_phrase(
+            verdict.requirement, noun, sets=audit.counted_of(verdict.requirement).meant.sets
+        ),
         "safe": verdict.safe,
         "idle": _is_idle(verdict),
         "knows": ", and ".join([allowed.knows, *_of_everybody(beside)]),
@@ -476,7 +483,8 @@ def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
 
 
 def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
-    counts = verdict.counts or counts_of(verdict.requirement.counted(audit.counts))
+    counted = audit.counted_of(verdict.requirement)
+    counts = verdict.counts or counts_of(counted.counts)
     noun = sensitive_noun(audit.policy, verdict.requirement)
     found, adversary = verdict.disclosure, verdict.point.adversary
     section = _heading(audit, verdict) | {
@@ -489,12 +497,12 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     }
     if brief or section["idle"]:
         return section
-    counts = verdict.requirement.shown(counts, found)
+    counts, sets = counted.together(found), counted.meant.sets
     figure, caption = _figure(counts, verdict, noun)
     every = [found, *verdict.others]
     left = len(every) - _MOST_VALUES
     rows = [
-        (visible(d.value), _holders(verdict, counts, d.value), worst_cell(d, verdict.point))
+        (visible(d.value), _holders(sets, counts, d.value), worst_cell(d, verdict.point))
         for d in every[:_MOST_VALUES]
     ]
     return section | {
@@ -512,11 +520,11 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     }
 
 
-def _holders(verdict: Verdict, counts: GroupCounts, value: Any) -> str:
+def _holders(sets: Mapping[str, Sequence[str]], counts: GroupCounts, value: Any) -> str:
     """How many have a value, or one of a set."""
     if value in counts.values.codes:
         return number(int(counts.totals[counts.code(value)]))
-    members = set(verdict.requirement.counted_sets.get(str(value), ()))
+    members = set(sets.get(str(value), ()))
     codes = [code for code, label in enumerate(counts.values) if str(label) in members]
     whole = len(codes) == len(members) > 0  # or some are in the set that is counted as one
     return number(int(counts.totals[codes].sum())) if whole else "–"
@@ -578,24 +586,27 @@ def policy_rows(
     semantics: Semantics = "single",
     *,
     published: bool = False,
-    sights: Mapping[int, Sequence[str]] | None = None,
+    judged: Sequence[Counted] = (),
 ) -> list[tuple[str, list[str]]]:
-    """Say everything that a policy asks, and how it was published; `sights` by requirement."""
-    rows = []
+    """Say everything that a policy asks, and how it was published; `judged` by an audit."""
+    rows, counted = [], {id(each.requirement): each for each in judged}
     for place, requirement in enumerate(policy.requirements, 1):
         noun = sensitive_noun(policy, requirement)
         if requirement.criterion is not None:
             held = f"Every group must hold {visible(_criterion_text(requirement))}."
             rows.append((requirement_title(requirement, place), [held]))
             continue
-        about = values_phrase(requirement, noun, most=_EVERY)
+        own_counted = counted.get(id(requirement))
+        sets = {} if own_counted is None else own_counted.meant.sets
+        about = values_phrase(requirement, noun, most=_EVERY, sets=sets)
         own = semantics if policy.schema is None else policy.semantics_of(requirement)
         lines = [
             f"Someone who {describe(point.adversary, None, noun, own).knows} must "
             f"{_must(point)} that a particular person has it."
             for point in requirement.points
         ]
-        lines += _sight_lines(policy, requirement, (sights or {}).get(id(requirement)))
+        judged_by = None if own_counted is None else own_counted.sight.known
+        lines += _sight_lines(policy, requirement, judged_by)
         rows.append((requirement_title(requirement, place), [f"About {about}.", *lines]))
     if policy.schema is not None:
         options = policy.options
@@ -605,12 +616,6 @@ def policy_rows(
         how += f"; apart from each other and all else: {apart}" if options.unlinked else ""
         rows += [*schema_rows(policy.schema), *([("Published", [how])] if published else [])]
     return rows
-
-
-def sights_of(audit: Audit) -> dict[int, tuple[str, ...]]:
-    """Columns that were known of everybody: of a table all stand beside, whatever was published."""
-    found = {id(verdict.requirement): verdict.known for verdict in audit.verdicts}
-    return found | {id(each.requirement): each.known for each in audit.criteria}
 
 
 def _sight_lines(
@@ -698,7 +703,7 @@ def priors_section(counts: GroupCounts, verdict: Verdict) -> tuple[Chart | None,
     assert isinstance(priors, Priors)
     if verdict.requirement.about_sets:  # of single values this would say nothing
         return None, ""
-    about = verdict.requirement.mask(counts.values)
+    about = verdict.requirement.meant(counts.values).about
     known = [judged_before(counts, table, priors.semantics) for table in priors.tables]
     clouds = [
         _cloud(found, about, *STYLES[place % len(STYLES)][:2])

@@ -266,7 +266,8 @@ class EvidencePage(Page[EvidenceReport]):
                 "found out by them are kept with the owner."
             )
         noun = sensitive_noun(self.result.audit.policy, verdict.requirement)
-        about = values_phrase(verdict.requirement, noun)
+        sets = self.result.audit.counted_of(verdict.requirement).meant.sets
+        about = values_phrase(verdict.requirement, noun, sets=sets)
         return f"about {about}. {verdict_sentence(verdict, noun)}"
 
     def _assumptions(self) -> list[str]:
@@ -471,7 +472,7 @@ class EvidencePage(Page[EvidenceReport]):
     @property
     def _objectives(self) -> list[str]:
         audit = self.result.audit
-        rows = policy_rows(audit.policy, audit.counts.semantics, published=False)
+        rows = policy_rows(audit.policy, audit.counts.semantics, judged=audit.counted)
         asked = rows[: len(audit.policy.requirements)]
         return [f"{title}: {' '.join(lines)}" for title, lines in asked]
 

@@ -1,0 +1,233 @@
+"""Counted: what a requirement asks of groups, and these groups as it counts them.
+
+This is the one place that turns a release and a requirement into what is counted. Of several
+sensitive columns one is counted, in groups that the columns divide which the adversary knows of
+everybody. Where the secret is each value by itself that is all; any of a set is counted as one
+value, and numbers that are near each other as windows. So every kind of knowledge serves every
+secret and every sight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.protocol import (
+    Gaining,
+    HasCounts,
+    Ledger,
+    Mask,
+    Searchable,
+    Summing,
+    counts_of,
+)
+from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
+from foreknow.data.labels import JointLabels, Label, Labels
+from foreknow.data.layout import Layout, Seen
+from foreknow.data.release import Release
+from foreknow.data.sights import Sight
+from foreknow.data.windows import Window, Windows
+from foreknow.errors import InputError, PolicyError, UnsupportedError
+from foreknow.policy.sets import Meant, meant
+
+if TYPE_CHECKING:
+    from foreknow.policy.requirement import Point, Requirement
+
+
+class _Merged(NamedTuple):
+    """What is counted with sets of values as one, and who looks alike in the release."""
+
+    counts: GroupCounts
+    alike: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """What a requirement asks of groups: secret, sight, labels and counts.
+
+    It is made once of a release, by `Requirement.count`; a search makes it of nobody, and counts
+    each lot of groups `again`.
+    """
+
+    requirement: Requirement
+    sight: Seen  # the column that must stay hidden, and which divide groups
+    seen: HasCounts  # the groups in this sight, each value by itself
+
+    @classmethod
+    def of(cls, requirement: Requirement, release: HasCounts) -> Counted:
+        """A release, or counts, as a requirement counts them."""
+        if isinstance(release, Release):
+            requirement.check_columns(release.sensitives)
+            sight = requirement.sight(release.layout)
+            if requirement.of_classes and release.recognized:
+                return cls(requirement, sight, release.alike(requirement.knowing or ()))
+            seen = release.seen(
+                requirement.sensitive, requirement.knowing, of_people=requirement.of_people
+            )
+            return cls(requirement, sight, seen)
+        if isinstance(release, Sight):
+            own = release.seen(requirement.sensitive, requirement.knowing)
+            return cls(requirement, requirement.sight(Layout()), own)
+        counts = counts_of(release)
+        joint = counts.values if isinstance(counts.values, JointLabels) else None
+        sight = requirement.sight(Layout() if joint is None else joint.layout)
+        made = cls(requirement, sight, counts)
+        return replace(made, seen=made._in_sight(counts))
+
+    @classmethod
+    def of_nobody(cls, requirement: Requirement, values: Labels, semantics: Semantics) -> Counted:
+        """The same of the values of a table before anybody is counted, for a search."""
+        none, start = np.zeros(0, dtype=np.int64), np.zeros(1, np.int64)
+        if requirement.about_sets:
+            refuse_sets(semantics)
+        return cls.of(requirement, GroupCounts(none, start, none, none, values, None, semantics))
+
+    def again(self, groups: GroupCounts) -> HasCounts:
+        """Other groups of the same table, as it counts them."""
+        return self._as_one(self._in_sight(groups))
+
+    def _in_sight(self, groups: GroupCounts) -> GroupCounts:
+        if isinstance(groups.values, JointLabels):
+            return groups.seen(self.sight.secret, self.sight.known)
+        return groups.seen(self.requirement.sensitive, self.requirement.knowing or ())
+
+    def _as_one(self, seen: HasCounts) -> HasCounts:
+        """Values that are one secret, counted as one; numbers that are near, as windows."""
+        if self.requirement.within is not None:
+            return self._windows(counts_of(seen))
+        if self.meant.places is None:
+            return seen
+        merged = counts_of(seen).recoded(self.meant.places, self.meant.labels)
+        if self.requirement.criterion is None or not isinstance(seen, Release):
+            return merged
+        return _Merged(merged, seen.alike)  # a criterion of values may ask who looks alike, too
+
+    def _windows(self, counts: GroupCounts) -> Windows:
+        try:
+            return Windows.of(counts, self.requirement.within)
+        except InputError as error:
+            raise PolicyError(f"{self.requirement.name}: {error}") from None
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{self.requirement.name}: {error}") from None
+
+    # ---- what is counted ----------------------------------------------------------------------
+
+    @cached_property
+    def counts(self) -> HasCounts:
+        """What the adversary's posterior is computed from, for audit and search alike."""
+        return self._as_one(self.seen)
+
+    @cached_property
+    def meant(self) -> Meant:
+        """Which values are meant, of those that are seen."""
+        return meant(self.requirement, counts_of(self.seen).values)
+
+    @property
+    def labels(self) -> Labels:
+        """What values are called as they are counted."""
+        return self.meant.labels
+
+    @property
+    def asked(self) -> Mask | Windows:
+        """Which values it is about as they are counted; or windows of them."""
+        if self.requirement.within is not None:
+            found = self.counts
+            assert isinstance(found, Windows)
+            return found
+        if self.meant.places is None:
+            return self.meant.about
+        last = np.zeros(len(self.labels), dtype=bool)
+        last[-len(self.meant.sets) :] = True
+        return last
+
+    @cached_property
+    def secrets(self) -> tuple[Counted, ...]:
+        """Each of its sets by itself; itself, where it is about single values.
+
+        A criterion counts all sets at once.
+        """
+        if self.meant.places is None or self.requirement.criterion is not None:
+            return (self,)
+        return tuple(
+            replace(self, requirement=self.requirement.only(name, own))
+            for name, own in self.meant.sets.items()
+        )
+
+    def called(self, name: Label) -> Counted:
+        """The one of its secrets that is called so; itself, where it is about single values."""
+        first, *more = self.secrets
+        return next((own for own in more if own.labels[-1] == name), first)
+
+    def together(self, found: Disclosure) -> GroupCounts:
+        """What is counted of a disclosure's secret; the values of its window as one."""
+        counts = counts_of(self.called(found.value).counts)
+        if self.requirement.within is None or not isinstance(found.value, Window):
+            return counts
+        return self._windows(counts).merged(found.value)
+
+    # ---- what is asked of it ------------------------------------------------------------------
+
+    def disclosures(self, known: dict[Any, Any] | None = None) -> list[list[Disclosure]]:
+        """For each point, what is found out at worst of each secret that it is about.
+
+        What is found of single values is kept in `known`, for other requirements.
+        """
+        known = {} if known is None else known
+        found: list[list[Disclosure]] = [[] for _ in self.requirement.points]
+        for own in self.secrets:
+            for point, listed in zip(self.requirement.points, found, strict=True):
+                listed += own._found_by(point, known)
+        return found
+
+    def _found_by(self, point: Point, known: dict[Any, Any]) -> Iterable[Disclosure]:
+        """What an adversary finds out at worst of its one set, or of each value."""
+        if self.meant.places is not None:
+            name = self.labels[-1]
+            if not self.meant.about.any():  # of which nobody has a value
+                return [Disclosure(name, 0.0, lambda: Fraction(0))]
+            if isinstance(point.adversary, Summing):  # to whom its values stay apart
+                ((_, members),) = self.meant.sets.items()
+                relative = point.relative
+                return [point.adversary.any_of(self.seen, members, name, relative=relative)]
+            return [point.adversary.disclosure(self.counts, name)]
+        key = point.adversary, point.relative, id(self.counts)
+        if key not in known:  # what is counted is kept, or another could get its id
+            known[key] = self.counts, point.disclosures(self.counts)
+        each, asked = known[key][1], self.asked
+        if isinstance(asked, Windows):
+            return list(each)
+        return [found for found, about in zip(each, asked.tolist(), strict=True) if about]
+
+    @property
+    def apart(self) -> bool:
+        """Whether its values stay apart to some adversary, so that nothing is counted as one."""
+        points = self.requirement.points
+        return self.requirement.about_sets and any(isinstance(p.adversary, Gaining) for p in points)
+
+    def ledgers(self, semantics: Semantics, everyone: GroupCounts | None = None) -> list[Ledger]:
+        """Start its ledgers: one for each point, or the criterion's.
+
+        `everyone` is the whole table, for a criterion that compares groups with it.
+        """
+        requirement = self.requirement
+        if requirement.criterion is not None:
+            more = {}
+            if getattr(requirement.criterion, "compares_table", False) and everyone is not None:
+                more = {"whole": counts_of(self.again(everyone)).totals}
+            return [requirement.criterion.ledger(semantics, **more)]
+        ledgers = []
+        for point in requirement.points:
+            if not isinstance(point.adversary, Searchable):
+                raise UnsupportedError(
+                    f"{requirement.name}: no search by merging or dividing groups serves "
+                    f"{point.adversary}, since both can help that adversary; publish by "
+                    'method = "art"'
+                )
+            ledgers.append(point.adversary.ledger(point.below, self.asked, semantics))
+        return ledgers
