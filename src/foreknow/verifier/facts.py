@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import groupby, pairwise
+from math import lcm
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,10 +19,6 @@ import numpy as np
 from foreknow.verifier.counts import Group, Held, Ints, distinct
 
 Ratio: TypeAlias = tuple[int, int]
-
-# Chances of implications are ranked as floats: fractions of all buckets take 600 times as long.
-# What is nearer to the least than this is settled exactly.
-_NEAR = 1e-9
 
 
 class Cell(NamedTuple):
@@ -244,78 +241,80 @@ def worst_implications(
     frequent = [held.ranked(place) for place in range(k + 2)]
     alike, shape = distinct(held.people, *frequent)
     counts = np.stack([held.people, *frequent])[:, alike]
-    others = _others(counts, k)
+    buckets = _Buckets(counts)
+    others = _others(buckets, k)
     value, group = held.codes[about], held.of_group[about]
     cells, cell = distinct(shape[group], held.counts[about])
-    of, holders = shape[group][cells], held.counts[about][cells]
-    rough = _least_odds(_Buckets(counts[:, of]), holders, [float(x) for x in others])
-    near = np.flatnonzero(rough <= rough.min() + _NEAR * max(1.0, rough.min()))
-    odds = _least_odds(_Buckets(_exact(counts[:, of[near]])), _exact(holders[near]), others)
-    least = min(odds.tolist())
-    places = np.isin(cell, near[[ratio == least for ratio in odds]])
+    of, holders = shape[group][cells], held.counts[about][cells].astype(object)
+    odds = list(zip(*_Buckets(counts[:, of]).odds(holders, others), strict=True))
+    least = _least(odds)
+    places = np.array([not _less(least, own) for own in odds], bool)[cell]
     # Of equal ones the first value; of its groups the first, in the order of `held`.
     first = value[places].min()
     at = int(group[places & (value == first)].min())
-    return held.names[first], held.group(at), 1 / (1 + Fraction(least))
+    return held.names[first], held.group(at), 1 / (1 + Fraction(*least))
 
 
-def _others(counts: Ints, k: int) -> list[Fraction]:
+def _others(buckets: _Buckets, k: int) -> list[Fraction]:
     """Least chance that so many atoms in other buckets all fail; a bucket may be counted twice."""
-    rough = _Buckets(counts)
     least = [Fraction(1)]
     for atoms in range(1, k + 1):
-        chances = rough.chance(0, atoms, atoms)
-        near = np.flatnonzero(chances <= chances.min() + _NEAR)
-        exact = _Buckets(_exact(counts[:, near])).chance(0, atoms, atoms)
-        least.append(Fraction(min(exact.tolist())))
+        chances = buckets.chance(0, atoms, atoms), buckets.of(0, atoms)
+        least.append(Fraction(*_least(zip(*chances, strict=True))))
     for atoms in range(1, k + 1):
         least[atoms] = min(least[atoms - own] * least[own] for own in range(atoms + 1))
     return least
 
 
-def _least_odds(buckets: _Buckets, holders: Any, others: list[Any]) -> Any:
-    k = len(others) - 1
-    odds = [buckets.odds(holders, atoms) * others[k - atoms] for atoms in range(k + 1)]
-    return np.minimum.reduce(odds)
-
-
-def _exact(numbers: Ints) -> Any:
-    """The same numbers as fractions."""
-    exact = np.empty(numbers.shape, object)
-    exact.reshape(-1)[:] = [Fraction(number) for number in numbers.reshape(-1).tolist()]
-    return exact
-
-
 class _Buckets:
-    """People of groups, and how often each value occurs there, most frequent first."""
+    """People of groups, and how often each value occurs there, most frequent first.
 
-    def __init__(self, counts: Any) -> None:
-        self.people, self.counts = counts[0], counts[1:]
+    A chance is a whole number for each group, of as many as `of` says: of so many ways to choose
+    another person for each atom. These are the same for all that is compared.
+    """
+
+    def __init__(self, counts: Ints) -> None:
+        self.people, *self.counts = counts.astype(object)
         self.sums = [0 * self.people]
         for count in self.counts:
             self.sums.append(self.sums[-1] + count)
         self.chance = cache(self._chance)
+        self.of = cache(self._of)
+
+    def _of(self, person: int, atoms: int) -> Any:
+        """In how many ways atoms may be about different people from this one on."""
+        if not atoms:
+            return 0 * self.people + 1
+        return self.of(person, atoms - 1) * np.maximum(self.people - person - atoms + 1, 1)
 
     def _chance(self, person: int, most: int, atoms: int) -> Any:
-        """Least chance that atoms about people from this one on all fail, at most so many each."""
-        free = self.people - person
-        least = 1 + 0 * self.people
+        """In how many of them atoms all fail at least, with at most so many about each person."""
+        free, least = self.people - person, self.of(person, atoms)
         for about in range(1, min(most, atoms) + 1):
-            left = np.maximum(free - self.sums[about], 0) / np.maximum(free, 1)
-            least = np.minimum(least, left * self.chance(person + 1, about, atoms - about))
+            left = np.maximum(free - self.sums[about], 0)
+            rest = self.chance(person + 1, about, atoms - about)
+            others = self.of(person + 1 + atoms - about, about - 1)  # of whom nothing is said
+            least = np.minimum(least, left * rest * others)
         return least
 
-    def odds(self, holders: Any, atoms: int) -> Any:
-        """Least odds against a value when so many atoms are spent here beside the target's."""
-        ratios = []
-        for about in range(atoms + 1):
-            left = self.people - holders - self._others(holders, about)
-            following = self._others(holders, about + 1) - self._others(holders, about)
-            # Others may be said to have what the target is said to have, which is one value more
-            # only if the target's own is frequent enough.
-            more, same = (self.chance(1, most, atoms - about) for most in (about + 1, about))
-            ratios.append(left / holders * np.where(holders >= following, more, same))
-        return np.minimum.reduce(ratios)
+    def odds(self, holders: Any, others: list[Fraction]) -> tuple[Any, Any]:
+        """Least odds against a value with all atoms, spent here or in others: two whole numbers."""
+        k = len(others) - 1
+        scale = lcm(*(chance.denominator for chance in others))
+        least = []
+        for here in range(k + 1):
+            elsewhere = int(others[k - here] * scale)
+            for about in range(here + 1):  # of the target
+                left = self.people - holders - self._others(holders, about)
+                following = self._others(holders, about + 1) - self._others(holders, about)
+                # Others may be said to have what the target is said to have, which is one value
+                # more only if the target's own is frequent enough.
+                more, same = (self.chance(1, most, here - about) for most in (about + 1, about))
+                chance = np.where(holders >= following, more, same)
+                least.append(
+                    left * chance * self.of(1 + here - about, k - here + about) * elsewhere
+                )
+        return np.minimum.reduce(least), holders * self.of(1, k) * scale
 
     def _others(self, holders: Any, many: int) -> Any:
         """How many have one of the most frequent values but the target's own."""

@@ -1,8 +1,8 @@
-"""The verifier's own judgement of priors: every world of small groups, person by person.
+"""The verifier's own judgement of priors: every world of each group, in whole numbers.
 
-It shares no code with the adversary. Floats rank: subsets of a group's values are assigned to its
-first people, and to its last. What comes near the highest is settled with whole numbers: values
-are assigned to one person after another, and weights of equal remainders added.
+It shares no code with the adversary. Values are assigned to one person after another, from the
+first on and from the last: all ways that use the same values are one weight. How likely a person
+has a value is the weight of those before, times their own chance, times that of those after.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import lcm, prod
 from typing import Any, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
 
 from foreknow.errors import CertificateError
 
@@ -26,19 +23,14 @@ Signature: TypeAlias = "tuple[str | None, ...]"
 _Case: TypeAlias = "tuple[tuple[tuple[Signature, int], ...], tuple[tuple[str, int], ...]]"
 # What values that are one secret are called together, and these.
 _Set: TypeAlias = "tuple[str, Collection[str]]"
+# A value, who may have it, and how likely: the weight of all ways in which they do, and of all.
+_Found: TypeAlias = "tuple[str, Signature, int, int]"
+_NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 
-# Groups up to this size are gone through by subsets of their values.
-_SMALL = 12
-_AT_ONCE = 1 << 22
-_NEAR = 1e-9
+# Weights of one group; and bits of a common denominator.
 _MOST_STATES = 10**6
-# Of a common denominator; and of the floats that are worked with at a time.
 _MOST_BITS = 1 << 15
-_MOST_FLOATS = 1 << 24
-# Below these, floats lose precision; then only fractions say what a sum is.
-_LEAST = 1e-250
-_LEAST_PART = 1e-290
-# As small as a positive probability may be.
+# As small as a positive probability may be: whoever reads the certificate may know floats alone.
 _LEAST_CHANCE = Fraction(1, 2**1022)
 
 
@@ -46,6 +38,7 @@ class Chances:
     """The probabilities of one attribute set, as a certificate holds them."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
+        self._whole: dict[Signature, tuple[list[int], int]] = {}
         try:
             self.attributes: list[str] = list(table["attributes"])
             self.values = {str(value): i for i, value in enumerate(table["values"])}
@@ -58,8 +51,7 @@ class Chances:
             wrong = [row for row in self.rows.values() if len(row) != len(self.values)]
             if wrong or not all(0 <= chance <= 1 for row in self.rows.values() for chance in row):
                 raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")
-            every = [chance for row in self.rows.values() for chance in row]
-            if any(0 < chance < _LEAST_CHANCE for chance in every):
+            if any(0 < chance < _LEAST_CHANCE for row in self.rows.values() for chance in row):
                 raise ValueError("probabilities that are 0, or large enough for floats")
             if any(_common(row).bit_length() > _MOST_BITS for row in self.rows.values()):
                 raise ValueError("probabilities whose common denominator is not that large")
@@ -82,6 +74,18 @@ class Chances:
     def any(self, signature: Signature, members: Collection[str]) -> Fraction:
         """How likely one of some values is; what came from floats may add up to more than 1."""
         return min(sum((self.of(signature, value) for value in members), Fraction(0)), Fraction(1))
+
+    def whole(self, signature: Signature, values: Sequence[str]) -> tuple[list[int], int]:
+        """How likely values are, by one denominator."""
+        if signature not in self._whole:
+            row = self.rows.get(signature, [])
+            scale = _common(row)
+            self._whole[signature] = [int(chance * scale) for chance in row], scale
+        known, scale = self._whole[signature]
+        if not known or not all(value in self.values for value in values):
+            for value in values:  # says which is lacking
+                self.of(signature, value)
+        return [known[self.values[value]] for value in values], scale
 
     def of(self, signature: Signature, value: str) -> Fraction:
         """How likely a value is."""
@@ -121,268 +125,119 @@ def worst_priors(
     for group, (_, bag) in held.items():
         signed = tuple(sorted(people[group].items(), key=lambda item: str(item[0])))
         cases.setdefault((signed, tuple(sorted(bag.items()))), group)
-    if reading == "joint":
-        rough = _joint_floats(cases, wanted, chances, relative, together is not None)
-    else:
-        rough = _binary_floats(cases, wanted, chances, relative)
-    best: Worst = (None, None, Fraction(0), Fraction(1))
-    top = max((height for height in rough.values() if height == height), default=0.0)
-    near = top * (1 - _NEAR) if relative else top - _NEAR
+    best, top = _NOBODY, (0, 1)
     for case, group in cases.items():
-        if case in rough and rough[case] < near:
-            continue
-        found = _exact(case, wanted, chances, reading)
-        for value, signature, chance in found if together is None else _sums(found, together[0]):
-            if together is None:
-                prior = chances.of(signature, value)
-            else:
-                prior = chances.any(signature, together[1])
-            own, known = (chance * best[3], best[2] * prior) if relative else (chance, best[2])
+        found = _judged(case, wanted, chances, reading)
+        for value, signature, weight, total in (
+            found if together is None else _sums(found, together)
+        ):
+            own = weight, total
+            if relative:  # by how likely it was before
+                before = _before(chances, signature, value, together)
+                own = weight * before.denominator, total * before.numerator
+            more = own[0] * top[1] - top[0] * own[1]
             # Of equal ones the first value; of its groups the first, in the order of `held`.
-            if own > known or (own == known > 0 and value < (best[0] or "")):
-                best = (value, group, chance, prior)
+            if weight and (more > 0 or (more == 0 and value < (best[0] or ""))):
+                before = _before(chances, signature, value, together)
+                best, top = (value, group, Fraction(weight, total), before), own
     return best
 
 
-def _sums(
-    found: Iterable[tuple[str, Signature, Fraction]], name: str
-) -> Iterable[tuple[str, Signature, Fraction]]:
+def _before(chances: Chances, signature: Signature, value: str, together: _Set | None) -> Fraction:
+    return chances.of(signature, value) if together is None else chances.any(signature, together[1])
+
+
+def _sums(found: Iterable[_Found], together: _Set) -> Iterable[_Found]:
     """The posteriors of several values added up, for each signature."""
-    sums: dict[Signature, Fraction] = {}
-    for _, signature, chance in found:
-        sums[signature] = sums.get(signature, Fraction(0)) + chance
-    return [(name, signature, chance) for signature, chance in sums.items()]
+    sums: dict[tuple[Signature, int], int] = {}
+    for _, signature, weight, total in found:
+        sums[signature, total] = sums.get((signature, total), 0) + weight
+    return [(together[0], who, weight, total) for (who, total), weight in sums.items()]
 
 
-def _exact(
+def _judged(
     case: _Case, wanted: Collection[str], chances: Chances, reading: str
-) -> Iterable[tuple[str, Signature, Fraction]]:
+) -> Iterable[_Found]:
     """Posteriors of one group: of each wanted value, for each signature."""
     signed, bag = case
-    people = [amount for _, amount in signed]
-    if reading == "joint" and any(value in wanted for value, _ in bag):
-        table = [[chances.of(s, v) for v, _ in bag] for s, _ in signed]
-        found = _posteriors(people, [count for _, count in bag], table)
-        for place, (value, _) in enumerate(bag):
-            if value in wanted:
-                rows = zip(signed, found, strict=True)
-                yield from ((value, who, row[place]) for (who, _), row in rows)
-    for value, copies in bag:
-        if reading == "binary" and value in wanted:
-            pairs = [(chances.of(s, value), 1 - chances.of(s, value)) for s, _ in signed]
-            rest = sum(count for _, count in bag) - copies
-            rows = zip(signed, _posteriors(people, [copies, rest], pairs), strict=True)
-            yield from ((value, who, row[0]) for (who, _), row in rows)
+    people, counts = [amount for _, amount in signed], [count for _, count in bag]
+    if not any(value in wanted for value, _ in bag):
+        return
+    table = [chances.whole(who, [value for value, _ in bag]) for who, _ in signed]
+    if reading == "joint":
+        found, total = _posteriors(people, counts, [row for row, _ in table])
+    for place, (value, copies) in enumerate(bag):
+        if value not in wanted:
+            continue
+        at = place
+        if reading == "binary":  # each value is had or not had
+            pairs = [[row[place], scale - row[place]] for row, scale in table]
+            found, total = _posteriors(people, [copies, sum(counts) - copies], pairs)
+            at = 0
+        for (who, amount), row in zip(signed, found, strict=True):
+            yield value, who, row[at], total * amount
 
 
 def _posteriors(
-    people: Sequence[int], counts: Sequence[int], table: Sequence[Sequence[Fraction]]
-) -> list[list[Fraction]]:
-    """How likely one person of each signature has each value, by whichever keeps less in mind."""
+    people: Sequence[int], counts: Sequence[int], table: Sequence[Sequence[int]]
+) -> tuple[list[list[int]], int]:
+    """How many people of each signature have each value, on average: weights, and that of all.
+
+    People get values, or values people: whichever keeps less in mind.
+    """
     if prod(count + 1 for count in counts) <= prod(amount + 1 for amount in people):
-        return _shares(people, counts, table)
-    turned = _shares(counts, people, list(zip(*table, strict=True)))
-    return [
-        [turned[x][s] * count / amount for x, count in enumerate(counts)]
-        for s, amount in enumerate(people)
-    ]
+        found, total = _shares(people, counts, table)
+        pairs = zip(found, people, strict=True)
+        return [[weight * amount for weight in row] for row, amount in pairs], total
+    turned, total = _shares(counts, people, list(zip(*table, strict=True)))
+    pairs = zip(turned, counts, strict=True)
+    held = [[weight * count for weight in row] for row, count in pairs]
+    return [list(row) for row in zip(*held, strict=True)], total
 
 
 def _shares(
-    items: Sequence[int], kinds: Sequence[int], table: Sequence[Sequence[Fraction]]
-) -> list[list[Fraction]]:
-    """How likely one item of each sort gets each kind: both taken away, the rest assigned."""
-    whole = [_whole(row) for row in table]
-    full = tuple(kinds)
-    total = _weights(items, full, whole).get(full, 0)
+    items: Sequence[int], kinds: Sequence[int], table: Sequence[Sequence[int]]
+) -> tuple[list[list[int]], int]:
+    """The weight of one item of each sort getting each kind, and that of all ways.
+
+    It is that of those before it, times its own, times that of those after it.
+    """
+    rows = [row for row, amount in zip(table, items, strict=True) for _ in range(amount)]
+    steps = [prod(kind + 1 for kind in kinds[:x]) for x in range(len(kinds))]
+    before, after = _ways(rows, kinds, steps), _ways(rows[::-1], kinds, steps)
+    full = sum(kind * step for kind, step in zip(kinds, steps, strict=True))
+    total = before[-1].get(full, 0)
     if not total:
         raise CertificateError("the priors allow no way to assign the values of a group")
-    if len(items) == 1:
-        return [[Fraction(count, items[0]) for count in kinds]]
-    found = []
-    for place, row in enumerate(whole):
-        others = _weights(_less(items, place), full, whole) if items[place] else {}
-        weights = [row[x] * others.get(_less(full, x), 0) if n else 0 for x, n in enumerate(kinds)]
-        found.append([Fraction(weight, total) for weight in weights])
-    return found
+    found, at = list[list[int]](), 0
+    for amount in items:
+        rest, weights = after[max(len(rows) - at - 1, 0)], [0] * len(kinds)
+        for x, (step, own) in enumerate(zip(steps, table[len(found)], strict=True)):
+            if own and amount:
+                ways = (n * rest.get(full - used - step, 0) for used, n in before[at].items())
+                weights[x] = own * sum(ways)
+        found.append(weights)
+        at += amount
+    return found, total
 
 
-def _weights(
-    items: Sequence[int], most: tuple[int, ...], table: Sequence[Sequence[int]]
-) -> dict[tuple[int, ...], int]:
-    """Weight of all ways to assign kinds to these items, by how often each kind is used."""
-    ways = {(0,) * len(most): 1}
-    states = 0
-    for row, amount in zip(table, items, strict=True):
-        able = [x for x, chance in enumerate(row) if chance and most[x]]
-        for _ in range(amount):
-            after: dict[tuple[int, ...], int] = {}
-            for used, weight in ways.items():
-                for x in able:
-                    if used[x] < most[x]:
-                        more = (*used[:x], used[x] + 1, *used[x + 1 :])
-                        after[more] = after.get(more, 0) + weight * row[x]
-            ways = after
-            states += len(ways)
-            if states > _MOST_STATES:
-                raise CertificateError("a group is too large to be verified against priors")
-    return ways
+def _ways(
+    rows: Sequence[Sequence[int]], most: Sequence[int], steps: Sequence[int]
+) -> list[dict[int, int]]:
+    """For the first 0, 1, ... items the weight of all ways to assign kinds, by what they use.
 
-
-def _whole(row: Sequence[Fraction]) -> list[int]:
-    """Numbers in the same ratios: a factor of everybody's weight is one of the total."""
-    scale = lcm(*(chance.denominator for chance in row))
-    return [int(chance * scale) for chance in row]
-
-
-def _less(amounts: Sequence[int], at: int) -> tuple[int, ...]:
-    return (*amounts[:at], amounts[at] - 1, *amounts[at + 1 :])
-
-
-def _binary_floats(
-    cases: Mapping[_Case, Group], wanted: Collection[str], chances: Chances, relative: bool
-) -> dict[_Case, float]:
-    """The highest posterior of each group, in floats, where each value is had or not had."""
-    by_shape: dict[tuple[int, int], list[tuple[_Case, list[tuple[float, float]]]]] = {}
-    for case in cases:
-        signed, bag = case
-        for value, copies in bag:
-            if value in wanted:
-                exact = [chances.of(s, value) for s, n in signed for _ in range(n)]
-                row = [(float(chance), float(1 - chance)) for chance in exact]
-                by_shape.setdefault((len(row), copies), []).append((case, row))
-    found: dict[_Case, float] = {}
-    for (size, copies), some in by_shape.items():
-        if (size + 1) * (copies + 1) > _MOST_FLOATS:
-            found.update((case, np.nan) for case, _ in some)  # fractions must say it
-            continue
-        had = np.array([row for _, row in some])
-        parts, total = _by_number(had[:, :, 0], had[:, :, 1], size, copies)
-        chance = parts / np.where(total < _LEAST, np.nan, total)[:, None]
-        if relative:
-            chance = _by_prior(chance, had[:, :, 0], parts)
-        for (case, _), highest in zip(some, chance.max(axis=1).tolist(), strict=True):
-            known = found.get(case, 0.0)
-            found[case] = highest if highest != highest or highest > known else known
-    return found
-
-
-def _by_number(
-    have: NDArray[np.float64], lack: NDArray[np.float64], size: int, copies: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weight of each person's having it, from how many of the first and last have; and of all."""
-    n_rows = len(have)
-    first = np.zeros((size + 1, copies + 1, n_rows))
-    last = np.zeros((size + 1, copies + 1, n_rows))
-    first[0, 0] = last[0, 0] = 1.0
-    for done in range(size):
-        for sums, person in ((first, done), (last, size - 1 - done)):
-            sums[done + 1] = sums[done] * lack[:, person]
-            sums[done + 1, 1:] += sums[done, :-1] * have[:, person]
-    chance = np.zeros_like(have)
-    for person in range(size):
-        before, after = first[person], last[size - 1 - person]
-        for number in range(copies):
-            chance[:, person] += before[number] * have[:, person] * after[copies - 1 - number]
-    return chance, first[size, copies]
-
-
-def _by_prior(
-    chance: NDArray[np.float64], prior: NDArray[np.float64], parts: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Posteriors by priors, 0 where neither is positive; NaN where the weight is too small."""
-    chance = np.where((prior > 0) & (parts < _LEAST_PART), np.nan, chance)
-    return np.divide(chance, prior, out=chance * 0, where=prior > 0)
-
-
-def _joint_floats(
-    cases: Mapping[_Case, Group],
-    wanted: Collection[str],
-    chances: Chances,
-    relative: bool,
-    together: bool,
-) -> dict[_Case, float]:
-    """The highest posterior of each small group, in floats; NaN where they cannot say."""
-    by_size: dict[int, list[_Case]] = {}
-    for case in cases:
-        size = sum(count for _, count in case[1])
-        if size <= _SMALL:
-            by_size.setdefault(size, []).append(case)
-    found: dict[_Case, float] = {}
-    for size, some in by_size.items():
-        step = max(1, _AT_ONCE >> size)
-        for start in range(0, len(some), step):
-            batch = some[start : start + step]
-            highest = _highest(batch, size, wanted, chances, relative, together)
-            found.update(zip(batch, highest, strict=True))
-    return found
-
-
-def _highest(
-    cases: Sequence[_Case],
-    size: int,
-    wanted: Collection[str],
-    chances: Chances,
-    relative: bool,
-    together: bool,
-) -> list[float]:
-    table = np.empty((len(cases), size, size))
-    kind = np.empty((len(cases), size), dtype=np.int64)  # which value each copy is of
-    asked = np.zeros((len(cases), size), dtype=bool)
-    before = np.ones((len(cases), size))  # how likely all wanted values are, together
-    for at, (signed, bag) in enumerate(cases):
-        copies = [value for value, count in bag for _ in range(count)]
-        kind[at] = [place for place, (_, count) in enumerate(bag) for _ in range(count)]
-        asked[at] = [value in wanted for value in copies]
-        row = 0
-        for signature, amount in signed:
-            table[at, row : row + amount] = [float(chances.of(signature, v)) for v in copies]
-            if together:
-                before[at, row : row + amount] = float(chances.any(signature, wanted))
-            row += amount
-    prior = table.copy()
-    for axis in (1, 2):  # ratios within a column, and within a row, are all that matters
-        most = table.max(axis=axis, keepdims=True)
-        table /= np.where(most > 0, most, 1.0)
-    parts, weight = by_subsets(table)
-    chance = parts / np.where(weight < _LEAST, np.nan, weight)[:, None, None]
-    if together:
-        own = asked[:, None, :]
-        summed = np.where(own, chance, 0.0).sum(axis=2)
-        if relative:
-            summed = _by_prior(summed, before, np.where(own, parts, 0.0).sum(axis=2))
-        summed[~asked.any(axis=1)] = 0.0
-        return [float(row.max()) for row in summed]  # NaN where there is one
-    total = np.zeros_like(chance)
-    for copy in range(size):  # copies of one value are had together
-        same = kind == kind[:, copy : copy + 1]
-        total[:, :, copy] = (chance * same[:, None, :]).sum(axis=2)
-    total = _by_prior(total, prior, parts) if relative else total
-    known = np.isfinite(np.where(asked[:, None, :], total, 0.0)).all(axis=(1, 2))
-    highest = np.where(asked[:, None, :], total, 0.0).max(axis=(1, 2))
-    found: list[float] = np.where(known, highest, np.nan).tolist()
-    return found
-
-
-def by_subsets(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weight of each person's having each copy, from subsets of the first and last; and of all."""
-    n_cases, size, _ = table.shape
-    subsets = 1 << size
-    first = np.zeros((subsets, n_cases))
-    last = np.zeros((subsets, n_cases))
-    first[0] = last[0] = 1.0
-    for subset in range(1, subsets):
-        people = subset.bit_count()
-        for copy in range(size):
-            if subset >> copy & 1:
-                rest = subset ^ (1 << copy)
-                first[subset] += first[rest] * table[:, people - 1, copy]
-                last[subset] += last[rest] * table[:, size - people, copy]
-    chance = np.zeros_like(table)
-    for subset in range(subsets - 1):
-        person = subset.bit_count()
-        for copy in range(size):
-            if not subset >> copy & 1:
-                rest = (subsets - 1) ^ subset ^ (1 << copy)
-                chance[:, person, copy] += first[subset] * table[:, person, copy] * last[rest]
-    return chance, first[-1]
+    What they use is one number, with a digit for each kind: how often.
+    """
+    every, states = [{0: 1}], 0
+    for row in rows:
+        able = [own for own in zip(steps, most, row, strict=True) if own[1] and own[2]]
+        after: dict[int, int] = {}
+        for used, weight in every[-1].items():
+            for step, top, chance in able:
+                if used // step % (top + 1) < top:
+                    after[used + step] = after.get(used + step, 0) + weight * chance
+        every.append(after)
+        states += len(after)
+        if states > _MOST_STATES:
+            raise CertificateError("a group is too large to be verified against priors")
+    return every
