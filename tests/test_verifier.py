@@ -167,14 +167,13 @@ def test_probabilities_of_every_value_are_those_of_the_audit_also_of_many(bags, 
 @examples(60, deadline=None)
 @given(bags=MANY, point=st.tuples(*[st.integers(0, 4)] * 3), room=st.sampled_from([0, 8]))
 def test_what_is_left_out_for_speed_decides_nothing(bags, point, room):
-    """Cells that others are worse than, buckets that floats rank, and how rows are told apart."""
+    """Cells that others are worse than, and how rows are told apart."""
     tables = generalized(["".join(Counter(bag).elements()) for bag in bags])
     asked = [facts(point), {"implications": {"k": point[0]}, "below": "1/2"}]
     asked += [{"alpha_k": {"alpha": "1/2", "k": 2}}, {"t_closeness": {"t": "1/2"}}]
     found = verify(written("generalized", tables), asked)
     with (
         mock.patch.object(kernel.Cells, "front", every_cell),
-        mock.patch.object(kernel, "_NEAR", 1e9),
         mock.patch.object(counts, "_ROOM", room),
     ):
         assert verify(written("generalized", tables), asked) == found
