@@ -53,7 +53,7 @@ def test_a_criterion_of_sets_is_that_of_renamed_values(bags, criterion, groups):
     counts = fk.GroupCounts.from_bags(bags)
     asked = fk.Policy([fk.Requirement(criterion, any_of=sets)])
     (found,) = fk.audit(counts, asked).criteria
-    assert found.attained.amount == criterion.measure(plain)
+    assert found.found.amount == criterion.measure(plain)
     assert found.safe == criterion.holds(plain)
     assert asked.ledger(counts.values, counts).admits(None, counts) == found.safe
 
@@ -84,7 +84,7 @@ def test_a_release_holds_a_criterion_of_sets_by_a_plain_reading(criterion, tmp_p
     plain = fk.GroupCounts.from_bags(list(groups.values()))
     assert criterion.holds(plain)
     assert found.safe
-    assert found.attained == made.audit.criteria[0].attained.amount
+    assert found.reached == made.audit.criteria[0].reached
     read = json.loads((tmp_path / "out" / "certificate.json").read_text())
     assert read["policy"]["require"][0]["any_of"]["AB"] == ["A", "B"]
     assert fk.audit(tmp_path / "out", rules).safe
@@ -345,7 +345,7 @@ def test_a_set_of_the_second_column_in_the_sight_of_the_first(unlinked, tmp_path
     made.write(tmp_path / "out")
     found = fk.verify(tmp_path / "out").findings
     exact = [verdict.disclosure.exact for verdict in made.audit.verdicts]
-    assert [finding.probability for finding in found] == exact
+    assert [finding.reached for finding in found] == exact
     assert fk.verify(tmp_path / "out", rules).own_policy
     made.audit.to_html(tmp_path / "page.html")
     if not unlinked:  # side by side: groups are (age, x)

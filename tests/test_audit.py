@@ -15,6 +15,7 @@ from tests.examples import examples
 from foreknow import Facts, GroupCounts, Policy, Release, Requirement, Schema, audit
 from foreknow.errors import DataError, InputError, UnsupportedError
 from foreknow.output import as_json
+from foreknow.verdict import Limit
 
 ILL = GroupCounts.from_bags(
     [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Cold", "HIV", "Flu"]],
@@ -87,10 +88,10 @@ def test_a_skyline_has_a_verdict_at_each_point_in_order():
         Requirement([(Facts(), 0.9), (Facts(l=1), "1/100")], values=["AIDS"]),
         Requirement(Facts(k=1), 1, values=["HIV"]),
     )
-    assert [v.point for v in found.verdicts] == [
-        (Facts(), Fraction(9, 10), False, False),
-        (Facts(l=1), Fraction(1, 100), False, False),
-        (Facts(k=1), Fraction(1), False, False),
+    assert [(v.place, v.judged, v.required) for v in found.verdicts] == [
+        (0, Facts(), Limit(Fraction(9, 10))),
+        (0, Facts(l=1), Limit(Fraction(1, 100))),
+        (1, Facts(k=1), Limit(Fraction(1))),
     ]
     assert [v.safe for v in found.verdicts] == [True, False, True]
     assert not found.safe
@@ -191,7 +192,7 @@ def test_json_has_a_version_and_loads_as_it_was(tmp_path):
     assert (first["requirement"], first["values"], first["except"]) == ("HIV", ["AIDS"], [])
     assert (second["values"], second["except"]) == (None, ["AIDS"])
     assert first["below"] == "1/3"
-    assert first["adversary"] == {"facts": {"l": 1, "k": 1, "m": 1}}
+    assert first["judged"] == {"facts": {"l": 1, "k": 1, "m": 1}}
     assert Fraction(first["worst"]["exact"]) == found.verdicts[0].disclosure.exact
     assert table["utility"]["people"] == 9
     again = Policy.from_dict(table["policy"])

@@ -12,7 +12,8 @@ from tests.people import FORMS, made, short_report
 
 import foreknow as fk
 from foreknow.errors import CertificateError
-from foreknow.publishing.certificate import digest_of, exact_text
+from foreknow.numbers import exact_text
+from foreknow.publishing.certificate import digest_of
 
 
 @pytest.fixture(autouse=True)

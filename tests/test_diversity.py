@@ -63,7 +63,7 @@ def test_measures_and_verdicts_are_those_of_the_definition(criterion, groups):
     assert criterion.ledger().admits(None, counts) == holds
     (verdict,) = fk.audit(counts, fk.Policy([fk.Requirement(criterion)])).criteria
     assert verdict.safe == holds
-    assert str(criterion.measure(counts)) in (str(verdict.attained.amount), "inf")
+    assert str(criterion.measure(counts)) in (str(verdict.reached), "inf")
 
 
 @examples(1000, deadline=None)
@@ -134,7 +134,7 @@ def test_a_certificate_that_promises_more_is_refused(criterion, tmp_path):
     key = criterion.key
     stricter = {"alpha_k": {"alpha": "1/3", "k": 4}, "l_diversity": {"l": 5, "kind": "distinct"}}
     said["policy"]["require"][0][key] = stricter[key]
-    said["findings"][0]["criterion"][key] = stricter[key]
+    said["findings"][0]["judged"][key] = stricter[key]
     path.write_text(json.dumps(said))
     with pytest.raises(fk.InputError):
         fk.verify(tmp_path / "out")

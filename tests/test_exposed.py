@@ -55,7 +55,7 @@ def checked(found, bags):
     for group in listed:
         near = group.disclosure.exact
         assert (1 if near is None else near) >= 0
-        limit = found.point.below
+        limit = found.verdict.limit
         assert near >= limit if near is not None else group.disclosure.probability > limit
         if group.disclosure.probability == 1:
             assert near == 1
@@ -255,7 +255,8 @@ def test_people_of_groups_that_fail_a_criterion():
         people = sum(len(bags[g]) for g in failing)
         assert (found.over.people, found.over.groups) == (people, len(failing))
         assert [group.label for group in found.groups] == failing
-        assert found.certain is found.point is None
+        assert found.certain is None
+        assert found.verdict.of_groups
 
 
 def test_a_criterion_that_no_group_fails_by_itself_is_not_counted_as_nobody():
@@ -332,8 +333,8 @@ def test_a_skyline_has_a_count_for_each_point_and_a_policy_for_each_requirement(
     skyline = fk.Requirement([(fk.Facts(), "2/3"), (fk.Facts(1), 1)])
     policy = fk.Policy([fk.Requirement(fk.KAnonymity(2)), skyline, fk.Requirement(fk.Facts(2), 1)])
     found = fk.audit(counts, policy).exposed
-    assert [None if each.point is None else each.point.adversary for each in found] == [
-        None,
+    assert [each.verdict.judged for each in found] == [
+        fk.KAnonymity(2),
         fk.Facts(),
         fk.Facts(1),
         fk.Facts(2),

@@ -240,7 +240,7 @@ CHANGES = {
     "rows beside the digest": lambda c: tables_of(c)[0].update(rows=[], values=["flu"]),
     "another reading": lambda c: c["policy"]["require"][0]["priors"].update(semantics="binary"),
     "a finding with a worst case": lambda c: c["findings"][0].update(exact="1/9", value="flu"),
-    "a finding of others": lambda c: c["findings"][0].update(adversary={"facts": {"l": 9}}),
+    "a finding of others": lambda c: c["findings"][0].update(judged={"facts": {"l": 9}}),
     "a finding that is unsafe": lambda c: c["findings"][0].update(safe=False),
     "no finding": lambda c: c.update(findings=[]),
     "an old version": lambda c: c.update(version=2),

@@ -152,7 +152,7 @@ def test_the_tree_is_the_hierarchy_of_the_sensitive_column(tmp_path):
     made = fk.publish(people(), policy, seed=1)
     made.write(tmp_path / "out")
     (tmp_path / "grades.csv").unlink()  # what the certificate states is enough
-    assert fk.verify(tmp_path / "out").findings[0].attained == stated.measure(made.release) > 0
+    assert fk.verify(tmp_path / "out").findings[0].reached == stated.measure(made.release) > 0
     assert {row["grade"] for row in made.to_arrow().to_pylist()} == set("12357")  # as it is
     without = fk.Requirement(fk.TCloseness(0.25, "hierarchical"))
     with pytest.raises(fk.InputError, match="tree of the values is unknown"):
@@ -226,7 +226,7 @@ def test_what_is_published_is_near_the_table_and_verifies(criterion, suppression
         found = [truth(plain, bag, [ranked[v] for v in everybody]) for bag in places.values()]
     assert len(groups) > 1 or suppression is not None
     assert all(near for _, near in found)
-    assert made.audit.criteria[0].attained.amount == max(far for far, _ in found)
+    assert made.audit.criteria[0].reached == max(far for far, _ in found)
     loaded = fk.Policy.from_dict({"require": rules.to_dict()["require"]})
     assert loaded.requirements[0].criterion == criterion
 
@@ -238,7 +238,7 @@ def test_a_certificate_that_promises_more_is_refused(criterion, tmp_path):
     path = tmp_path / "out" / "certificate.json"
     said = json.loads(path.read_text())
     amount = {"t_closeness": "t", "beta_likeness": "beta", "delta_disclosure": "delta"}
-    for table in (said["policy"]["require"][0], said["findings"][0]["criterion"]):
+    for table in (said["policy"]["require"][0], said["findings"][0]["judged"]):
         table[criterion.key][amount[criterion.key]] = "1/1000"
     path.write_text(json.dumps(said))
     with pytest.raises(fk.InputError):

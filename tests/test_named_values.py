@@ -153,7 +153,7 @@ def test_what_is_published_is_verified_by_another_reading(tmp_path_factory, case
         assert_one_is_everything(plain, set(values))
         return
     found = fk.verify(folder)
-    assert found.findings[0].probability == made.audit.verdicts[0].disclosure.exact
+    assert found.findings[0].reached == made.audit.verdicts[0].disclosure.exact
     for key in ("absent", "idle", "begin_alike", "no_numbers"):
         assert getattr(found.scope, key) == getattr(made.audit.scope, key)
     fk.verify(folder, rules)
@@ -260,9 +260,7 @@ def test_overlapping_ranges_with_columns_that_are_known_and_with_criteria(tmp_pa
     made = fk.publish(fk.Microdata(pa.table(rows), schema), rules)
     made.write(tmp_path / "out")
     found = fk.verify(tmp_path / "out")
-    assert [f.probability for f in found.findings] == [
-        v.disclosure.exact for v in made.audit.verdicts
-    ]
+    assert [f.reached for f in found.findings] == [v.disclosure.exact for v in made.audit.verdicts]
     one = fk.Schema(quasi_identifiers=["age"], sensitive="income")
     apart = {name: sets[name] for name in ("low", "high")}
     rules = fk.Policy([fk.Requirement(fk.LDiversity(3), any_of=apart)], one)

@@ -9,6 +9,7 @@ import pytest
 
 from foreknow import Facts, GroupCounts, Policy, PublishOptions, Requirement, Schema, Statements
 from foreknow.errors import PolicyError
+from foreknow.verdict import Limit
 
 ILL = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cold"]])
 
@@ -64,7 +65,7 @@ def test_a_threshold_is_needed():
 def test_a_skyline_has_a_threshold_at_each_point():
     points = Requirement([(Facts(l=1), 0.5), (Facts(k=1), "2/3")]).points
     half, most = Fraction(1, 2), Fraction(2, 3)
-    assert points == ((Facts(l=1), half, False, False), (Facts(k=1), most, False, False))
+    assert points == ((Facts(l=1), Limit(half)), (Facts(k=1), Limit(most)))
 
 
 @pytest.mark.parametrize(

@@ -265,14 +265,14 @@ def test_what_is_published_holds_and_verifies_with_the_population_only(method, s
     made.write(place / "out")
     found = recounted(made.to_arrow().to_pylist(), people)
     assert len(found) > 3
-    assert min(of for _, of in found) == made.audit.criteria[0].attained.amount >= 20
+    assert min(of for _, of in found) == made.audit.criteria[0].reached >= 20
     most = max(Fraction(n, of) for n, of in found)
-    assert most == made.audit.criteria[1].attained.amount <= Fraction(2, 5)
+    assert most == made.audit.criteria[1].reached <= Fraction(2, 5)
     with pytest.raises(fk.InputError, match="cannot be checked without the population"):
         fk.verify(place / "out")
     at = place / ("everybody.csv" if source == "frame" else source)
     kept = fk.verify(place / "out", population=at)
-    assert [finding.attained for finding in kept.findings[:2]] == [min(o for _, o in found), most]
+    assert [finding.reached for finding in kept.findings[:2]] == [min(o for _, o in found), most]
     with pytest.raises(fk.InputError, match="not the population that was certified"):
         fk.verify(place / "out", population=place / "table.csv")
     said = (place / "out" / "certificate.json").read_text()
@@ -294,7 +294,7 @@ def test_a_certificate_that_promises_more_is_refused(place):
     changes = [(0, "k_map", "k", 10**6), (1, "delta_presence", "highest", "1/1000")]
     for at, key, amount, more in changes:
         told = json.loads(json.dumps(said))
-        for table in (told["policy"]["require"][at], told["findings"][at]["criterion"]):
+        for table in (told["policy"]["require"][at], told["findings"][at]["judged"]):
             table[key][amount] = more
         path.write_text(json.dumps(told))
         with pytest.raises(fk.InputError, match=f"{key}.* does not hold"):
@@ -382,7 +382,7 @@ def test_no_search_asks_it_and_the_way_out_holds(method, place):
     made = fk.publish(place / "table.csv", policy, method=method)
     assert made.audit.safe
     assert made.counts.n_groups > 1
-    assert made.audit.criteria[0].attained.amount >= 20
+    assert made.audit.criteria[0].reached >= 20
 
 
 def test_what_no_grouping_holds_and_other_forms_are_refused_with_a_way_out(place):
@@ -437,10 +437,10 @@ def test_suppressed_people_are_compared_as_they_are_written(place):
     policy = fk.Policy([fk.Requirement(each) for each in asked], SCHEMA)
     made = fk.publish(place / "table.csv", policy, method=fk.Mondrian(suppression=0.2))
     least = min(of for _, of in recounted(made.to_arrow().to_pylist(), people))
-    assert made.audit.criteria[0].attained.amount == least
+    assert made.audit.criteria[0].reached == least
     made.write(place / "out")
     kept = fk.verify(place / "out", population=place / "everybody.csv")
-    assert kept.findings[0].attained == least
+    assert kept.findings[0].reached == least
 
 
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
@@ -463,7 +463,7 @@ def test_a_population_beside_several_sensitive_columns(method):
     assert made.audit.safe
     tens = [sum(age // 10 == decade for age in everybody["age"].to_pylist()) for decade in (2, 3)]
     whole = made.release.counts.n_groups == 1
-    least = made.audit.criteria[0].attained.amount
+    least = made.audit.criteria[0].reached
     assert least == (sum(tens) if whole else min(tens))
 
 
@@ -498,7 +498,7 @@ def test_a_value_that_looks_like_a_label_counts_as_that_value(value, form, tmp_p
     assert made.counts.n_groups == 2
     made.write(tmp_path / "out")
     found = fk.verify(tmp_path / "out", population=path).findings
-    assert [of.attained for of in found] == [2, 1]
+    assert [of.reached for of in found] == [2, 1]
     # By itself the file does not say whether it is the value or the label.
     release = fk.Release.from_generalized(table, quasi_identifiers=["town"], sensitive="ill")
     for criterion in (fk.KMap(2, path), fk.DeltaPresence(0, 1, path)):
@@ -509,7 +509,7 @@ def test_a_value_that_looks_like_a_label_counts_as_that_value(value, form, tmp_p
     for known in said["policy"]["require"]:
         assert next(iter(known.values())).pop("exact") == {"town": [value]}
     for known in said["findings"]:
-        next(iter(known["criterion"].values())).pop("exact")
+        next(iter(known["judged"].values())).pop("exact")
     at.write_text(json.dumps(said))
     with pytest.raises(fk.InputError, match="may be one value, or a label"):
         fk.verify(tmp_path / "out", population=path)
@@ -550,10 +550,10 @@ def test_quotes_of_a_value_are_not_those_of_a_label(values, tmp_path):
         with pytest.raises(fk.InputError, match="may be one value, or a label"):
             fk.audit(release, policy)
     else:
-        assert fk.audit(release, policy).criteria[0].attained.amount == 6
+        assert fk.audit(release, policy).criteria[0].reached == 6
         made = fk.publish(table, policy, format="parquet", labels={"town": "exact"})
         made.write(tmp_path / "out")
-        assert fk.verify(tmp_path / "out", population=path).findings[0].attained == 6
+        assert fk.verify(tmp_path / "out", population=path).findings[0].reached == 6
 
 
 def test_a_label_that_may_stand_for_rarer_values_is_not_taken_for_one(tmp_path):
@@ -584,6 +584,6 @@ def test_a_label_that_may_stand_for_rarer_values_is_not_taken_for_one(tmp_path):
     pc.write_csv(pa.table({"job": ["other", "cook", "nun"] * 130}), path)
     again = fk.Policy.of({"schema": schema, "require": [required]})
     made = fk.publish(real, again)
-    assert [each.attained.amount for each in made.audit.criteria] == [130]
+    assert [each.reached for each in made.audit.criteria] == [130]
     made.write(tmp_path / "real")
     assert fk.verify(tmp_path / "real", population=path)

@@ -332,3 +332,11 @@ def test_people_who_can_be_seen_to_have_nothing_are_counted(tmp_path):
     assert any(note.startswith(said) for note in made.audit.notes)
     made.write(tmp_path / "out")
     assert fk.verify(tmp_path / "out").scope.without_value == 3
+
+
+def test_points_of_a_skyline_may_stand_in_any_order():
+    rows = pa.table({"age": ["1", "1", "2", "2"] * 6, "ill": list("abcdef") * 4})
+    points = [(fk.Facts(1), "9/10"), (fk.Implications(1), "19/20"), (fk.Facts(), "4/5")]
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    made = fk.publish(rows, fk.Policy([fk.Requirement(points)], schema))
+    assert [verdict.judged for verdict in made.audit.verdicts] == [own for own, _ in points]

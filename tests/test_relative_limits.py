@@ -19,6 +19,7 @@ import foreknow as fk
 from foreknow.errors import CertificateError, PolicyError
 from foreknow.publishing.certificate import Certificate
 from foreknow.report.pages.audit import verdict_sentence
+from foreknow.verdict import Limit
 from foreknow.verifier.verify import Written, verify
 
 SEEDS = st.integers(0, 2**40)
@@ -68,9 +69,9 @@ def test_verdicts_are_those_of_enumerated_worlds(reading, seed, data):
         assert all(own <= top for own in others)
         (finding,) = verify(written(scene, "bucketized"), [policy.requirements[0].to_dict()])
         assert finding.safe == verdict.safe
-        assert (finding.times, finding.inclusive) == (times, True)
-        if finding.below < 1:  # of several as far from their limits, either may be named
-            assert finding.probability * times / finding.below == top
+        assert finding.required == Limit(times, inclusive=True, relative=True)
+        if finding.limit < 1:  # of several as far from their limits, either may be named
+            assert finding.reached * times / finding.limit == top
 
 
 @examples(25)
@@ -210,9 +211,9 @@ def test_a_true_certificate_is_confirmed_and_false_ones_are_not(tmp_path):
     known = Certificate.load(path)
     assert known.check(tmp_path / "out") == []
     verdict, finding = made.audit.verdicts[0], known.findings[0]
-    assert Fraction(finding["below"]) == verdict.limit
+    assert Fraction(finding["limit"]) == verdict.limit
     assert Fraction(finding["exact"]) == verdict.disclosure.exact
-    assert finding["times"] == "9"
+    assert finding["at_most_times"] == "9"
 
     def changed(change):
         table = json.loads(path.read_text())
@@ -231,7 +232,7 @@ def test_a_true_certificate_is_confirmed_and_false_ones_are_not(tmp_path):
     assert "the limit is" in said
     (said,) = changed(lambda t: times_of(t, "8"))
     assert "how many times the prior" in said
-    (said,) = changed(lambda t: t["findings"][0].pop("times"))
+    (said,) = changed(lambda t: t["findings"][0].pop("at_most_times"))
     assert "how many times the prior" in said
     with pytest.raises(CertificateError, match="exactly one limit"):
         changed(lambda t: t["policy"]["require"][0].update(below="1"))

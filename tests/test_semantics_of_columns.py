@@ -209,6 +209,8 @@ def test_published_files_hold_for_each_column_by_its_own_semantics(method, form,
         for cell in cells.values():
             worst[secret] = max(worst[secret], Fraction(max(cell.values()), cell.total()))
     for verdict in made.audit.verdicts:
+        if verdict.of_groups:
+            continue
         assert verdict.disclosure.exact == worst[verdict.requirement.sensitive] < Fraction(9, 10)
     once = {row["pid"]: row for row in table.to_pylist()}
     for name, rows in (("ill", table.to_pylist()), ("pay", once.values()), ("race", once.values())):
@@ -350,12 +352,12 @@ def test_k_anonymity_counts_people_who_look_alike_by_all_that_is_known(name):
     for row in table.to_pylist():
         persons[row["pid"], row["age"], row["pay"]].add(row["ill"])
     alike = Counter((p[1], p[2] if name == "pay" else frozenset(has)) for p, has in persons.items())
-    assert found.attained.amount == min(alike.values())
+    assert found.reached == min(alike.values())
     one = fk.Release.from_generalized(
         table, quasi_identifiers=["age"], sensitive="ill", person="pid", semantics="set"
     )
     if name == "ill":
-        assert fk.audit(one, fk.Policy([asked])).criteria[0].attained == found.attained
+        assert fk.audit(one, fk.Policy([asked])).criteria[0].found == found.found
 
 
 @pytest.mark.parametrize("order", [["ill", "pay"], ["pay", "ill"]])

@@ -412,7 +412,7 @@ def test_a_criterion_of_group_sizes_hides_no_value_so_any_column_may_be_known(gr
     ]
     required = fk.Requirement(fk.KAnonymity(2), knowing=sorted(known))
     found = fk.audit(release, fk.Policy([required]))
-    assert found.criteria[0].attained.amount == min(sizes)
+    assert found.criteria[0].reached == min(sizes)
     assert found.safe == (min(sizes) >= 2)
 
 
@@ -561,7 +561,7 @@ def test_who_counts_people_may_know_any_column(form, apart, known, tmp_path):
             sizes[tuple(row[name] for name in (*groups, *divide))] += int(row.get("count", 1))
     (found,) = made.audit.criteria
     assert found.known == tuple(divide)
-    assert found.attained.amount == min(sizes.values()) >= 2
+    assert found.reached == min(sizes.values()) >= 2
 
 
 def test_what_makes_a_verdict_empty_is_said_of_each_sensitive_column(tmp_path):

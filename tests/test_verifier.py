@@ -19,12 +19,13 @@ from tests.people import files
 
 import foreknow as fk
 from foreknow.errors import CertificateError, UnsupportedError
+from foreknow.verdict import Limit
 from foreknow.verifier import counts
 from foreknow.verifier import facts as kernel
 from foreknow.verifier import verify as verifier
 from foreknow.verifier.counts import Column
 from foreknow.verifier.facts import worst_implications
-from foreknow.verifier.verify import Finding, Written, count_people, verify
+from foreknow.verifier.verify import Written, count_people, verify
 
 AMOUNTS = st.tuples(*[st.integers(0, 3)] * 3)
 BAGS = st.lists(st.text("stuv", min_size=1, max_size=8), min_size=1, max_size=5)
@@ -85,7 +86,7 @@ def refused(release, said):
 def two_groups(release):
     """Two groups in which everybody is certain to be found out; merged they would look safe."""
     assert count_people(release)[1] == 2
-    assert verify(release, [facts((0, 0, 0))])[0].probability == 1
+    assert verify(release, [facts((0, 0, 0))])[0].reached == 1
 
 
 # ---- against the audit, exactly ----------------------------------------------------------------
@@ -100,12 +101,12 @@ def test_probabilities_are_those_of_the_audit(form, bags, points):
     counts = fk.GroupCounts.from_bags(bags)
     policy = fk.Policy([fk.Requirement([(fk.Facts(*p), "1/2") for p in points])])
     expected = fk.audit(counts, policy)
-    assert [(f.probability, f.safe) for f in found] == [
+    assert [(f.reached, f.safe) for f in found] == [
         (v.disclosure.exact, v.safe) for v in expected.verdicts
     ]
     for finding, point in zip(found, points, strict=True):
-        assert type(finding.probability) is Fraction
-        assert fk.Facts(*point).disclosure(counts, finding.value).exact == finding.probability
+        assert type(finding.reached) is Fraction
+        assert fk.Facts(*point).disclosure(counts, finding.value).exact == finding.reached
 
 
 @examples(25, deadline=None)
@@ -116,8 +117,8 @@ def test_probabilities_are_those_of_the_audit(form, bags, points):
 def test_probabilities_are_those_of_enumerated_worlds(bags, point):
     (found,) = verify(written("generalized", generalized(bags)), [facts(point)])
     truth = {x: worst_cases(bags, x, point)[point] for bag in bags for x in bag}
-    assert found.probability == max(truth.values())
-    assert truth[found.value] == found.probability
+    assert found.reached == max(truth.values())
+    assert truth[found.value] == found.reached
 
 
 @pytest.mark.parametrize("fmt", ["csv", "parquet"])
@@ -140,7 +141,7 @@ def test_values_and_except_choose_what_a_requirement_is_about(bags, point, chose
     for key, about in (("values", present & chosen), ("except", present - chosen)):
         (found,) = verify(release, [facts(point, **{key: sorted(chosen)})])
         truth = [fk.Facts(*point).disclosure(counts, x).exact for x in about]
-        assert found.probability == max(truth, default=Fraction(0))
+        assert found.reached == max(truth, default=Fraction(0))
         assert found.value is None or found.value in about
 
 
@@ -159,7 +160,7 @@ def test_probabilities_of_every_value_are_those_of_the_audit_also_of_many(bags, 
     values = list(counts.values)
     found = verify(release, [facts(point, values=[value]) for value in values])
     policy = fk.Policy([fk.Requirement(fk.Facts(*point), "1/2", values=[v]) for v in values])
-    assert [(f.value, f.probability, f.safe) for f in found] == [
+    assert [(f.value, f.reached, f.safe) for f in found] == [
         (v.disclosure.value, v.disclosure.exact, v.safe) for v in fk.audit(counts, policy).verdicts
     ]
 
@@ -194,18 +195,19 @@ def test_findings_come_in_the_order_of_the_policy_with_all_that_was_asked():
             {"facts": {}, "below": 0.5, "except": ["s"]},
         ],
     )
-    assert [(f.requirement, dict(f.adversary), f.below) for f in found] == [
+    assert [(f.place, f.judged, f.limit) for f in found] == [
         (0, {"facts": {"k": 1}}, Fraction(3, 4)),
         (0, {"facts": {"l": 1}}, Fraction(1)),
         (1, {"facts": {}}, Fraction(1, 2)),
     ]
-    assert [f.probability for f in found] == [Fraction(1), Fraction(1), Fraction(1, 3)]
+    assert [f.reached for f in found] == [Fraction(1), Fraction(1), Fraction(1, 3)]
     assert [f.safe for f in found] == [False, False, True]
 
 
 def test_a_probability_equal_to_the_threshold_is_not_safe():
-    assert not Finding(0, {}, Fraction(1, 3), "s", "g", Fraction(1, 3)).safe
-    assert Finding(0, {}, Fraction(1, 3) + Fraction(1, 10**30), "s", "g", Fraction(1, 3)).safe
+    assert not Limit(Fraction(1, 3)).holds(Fraction(1, 3))
+    assert Limit(Fraction(1, 3), inclusive=True).holds(Fraction(1, 3))
+    assert Limit(Fraction(1, 3) + Fraction(1, 10**30)).holds(Fraction(1, 3))
 
 
 def test_large_amounts_and_counts_stay_exact():
@@ -217,7 +219,7 @@ def test_large_amounts_and_counts_stay_exact():
     release = Written("bucketized", ("group",), "disease", {"people": people, "sensitive": tally})
     (found,) = verify(release, [facts((0, 0, 5), values=["t"])])
     counts = fk.GroupCounts.from_bags([{"s": 10**6, "t": 3 * 10**6 + 1}, {"s": 1}])
-    assert found.probability == fk.Facts(m=5).disclosure(counts, "t").exact
+    assert found.reached == fk.Facts(m=5).disclosure(counts, "t").exact
 
 
 # ---- what is written is taken as it is ---------------------------------------------------------
@@ -228,7 +230,7 @@ def test_the_order_of_columns_and_columns_of_no_role_do_not_matter(tmp_path):
     table = table.append_column("extra", pa.array([str(i) for i in range(6)]))
     for names in (["disease", "extra", "age", "zip"], ["zip", "age", "disease", "extra"]):
         release = written("generalized", {"release": table.select(names)}, "csv", tmp_path)
-        assert verify(release, [facts((0, 0, 0))])[0].probability == Fraction(2, 3)
+        assert verify(release, [facts((0, 0, 0))])[0].reached == Fraction(2, 3)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +291,7 @@ def test_what_several_requirements_count_at_once_is_what_each_counts_alone(fmt, 
     assert count_people(together) == (60, 2)
     for position, table in enumerate(asked):
         (alone,) = verify(release(), [table])
-        assert alone == replace(found[position], requirement=0)
+        assert alone == replace(found[position], place=0)
         assert together.held_by(table["sensitive"], table["knowing"]).people.sum() == 60
 
 

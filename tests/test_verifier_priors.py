@@ -80,8 +80,8 @@ def test_tables_are_read_and_judged_for_the_values_asked_about(form, seed, readi
     priors, release = scene.priors(reading), scene.release
     value = min(x for _, _, x in scene.people)
     every, one = verify(written(scene, form), [rule(priors), rule(priors, values=[value])])
-    assert every.probability == priors.disclosure(release).exact
-    assert one.probability == priors.disclosure(release, value).exact
+    assert every.reached == priors.disclosure(release).exact
+    assert one.reached == priors.disclosure(release, value).exact
     assert one.value == value
 
 
@@ -109,7 +109,7 @@ def test_thousands_of_groups_at_once():
     for reading in READINGS:
         priors = scene.priors(reading)
         (found,) = verify(written(scene, "bucketized"), [rule(priors)])
-        assert found.probability == priors.disclosure(scene.release).exact
+        assert found.reached == priors.disclosure(scene.release).exact
 
 
 @examples(8)
@@ -125,9 +125,9 @@ def test_what_may_be_reached_and_what_must_stay_below(seed):
     ]
     found = verify(release, rules)
     assert [f.safe for f in found[:2]] == [False, True]
-    assert [f.inclusive for f in found[:2]] == [False, True]
-    ours = [f for f in found[2:] if "priors" in f.adversary]
-    assert [(f.probability, f.safe) for f in ours] == [(exact, False)]
+    assert [f.required.inclusive for f in found[:2]] == [False, True]
+    ours = [f for f in found[2:] if "priors" in f.judged]
+    assert [(f.reached, f.safe) for f in ours] == [(exact, False)]
 
 
 # ---- priors that floats cannot hold --------------------------------------------------------

@@ -118,10 +118,10 @@ def test_a_true_certificate_is_confirmed_from_the_files_alone(tmp_path, reading,
     known = Certificate.load(tmp_path / "out" / "certificate.json")
     assert known.check(tmp_path / "out") == []
     finding = known.findings[0]
-    assert finding["inclusive"] is True
+    assert finding["at_most"] == "9/10"
     assert Fraction(finding["exact"]) == made.audit.verdicts[0].disclosure.exact
-    assert finding["adversary"]["priors"]["semantics"] == reading
-    assert [f.get("inclusive", False) for f in known.findings] == [True, False]
+    assert finding["judged"]["priors"]["semantics"] == reading
+    assert ["at_most" in f for f in known.findings] == [True, False]
 
 
 def changed(folder, change):

@@ -21,7 +21,6 @@ from foreknow.attacks.learned import Learned as Learned
 from foreknow.attacks.measured import learned_report as learned_report
 from foreknow.attacks.trial import Trial as Trial
 from foreknow.auditing.audit import Audit as Audit
-from foreknow.auditing.audit import Verdict as Verdict
 from foreknow.auditing.audit import audit as audit
 from foreknow.auditing.curves import DisclosureCurves as DisclosureCurves
 from foreknow.auditing.curves import disclosure_curves as disclosure_curves
@@ -112,3 +111,4 @@ from foreknow.utility.report import utility_report as utility_report
 from foreknow.utility.utility import Utility as Utility
 from foreknow.utility.utility import optimal_discernibility as optimal_discernibility
 from foreknow.utility.utility import utility_of as utility_of
+from foreknow.verdict import Verdict as Verdict

@@ -363,7 +363,8 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
         return job.candidate(status="failed", why=f"{type(failed).__name__}: {failed}")
     over, at_most = _over(judged)
     lead = _lead(shared.policy)
-    top = None if lead is None else judged.verdicts[shared.policy.points.index(lead)].disclosure
+    verdicts = [verdict for verdict in judged.verdicts if not verdict.of_groups]
+    top = None if lead is None else verdicts[shared.policy.points.index(lead)].found
     exact = None if top is None or top.exact is None else str(top.exact)
     return job.candidate(
         status="safe" if made.audit.safe else "unsafe",
@@ -408,12 +409,9 @@ def _judged(made: Publication, shared: _Shared, job: _Job) -> Audit:
 
 def _over(judged: Audit) -> tuple[int | None, bool]:
     """People over the limits of a policy, of the requirement with the most; whether at most."""
-    verdicts: Iterator[Any] = iter(judged.verdicts)
-    criteria: Iterator[Any] = iter(judged.criteria)
     most, bound = 0, False
     for each in judged.exposed:
-        verdict = next(criteria if each.point is None else verdicts)
-        if verdict.safe:
+        if each.verdict.safe:
             continue
         if each.over is None:
             return None, False
@@ -514,13 +512,11 @@ def _changed(
 
 
 def _other(requirement: Requirement, times: Fraction, amounts: Mapping[str, int]) -> Requirement:
-    points = [
-        point._replace(
-            adversary=_knowing(point.adversary, amounts),
-            below=point.below if point.relative else min(Fraction(1), point.below * times),
-        )
-        for point in requirement.points
-    ]
+    points = []
+    for point in requirement.points:
+        amount = point.below if point.relative else min(Fraction(1), point.below * times)
+        limit = replace(point.limit, amount=amount)
+        points.append(Point(_knowing(point.adversary, amounts), limit))
     return requirement if points == list(requirement.points) else requirement.at(points)
 
 

@@ -259,3 +259,18 @@ def significant(
         if shown not in (0, apart):
             return decimal_text(int(shown * 10**more), more)
     return decimal_text(int(rounded(exactly, 400, to) * 10**400), 400)
+
+
+def exact_text(probability: Fraction) -> str:
+    """Write a fraction; one of very many digits as a decimal number, rounded up.
+
+    >>> exact_text(Fraction(2, 3))
+    '2/3'
+    >>> exact_text(Fraction(2**2000, 3 * 2**2000 + 1))
+    '0.3333333333333333333333333333333333333334'
+    """
+    if probability.denominator.bit_length() <= 1000:
+        return str(probability)
+    places = 40
+    above = -(-probability.numerator * 10**places // probability.denominator)
+    return f"{above // 10**places}.{above % 10**places:0{places}}"

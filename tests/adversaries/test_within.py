@@ -445,11 +445,11 @@ def test_the_verifier_finds_the_same_by_a_way_of_its_own(bags, within, amounts):
     (finding,) = verify(written, asked.to_dict()["require"])
     counts = fk.GroupCounts.from_bags(bags)
     (verdict,) = fk.audit(counts, asked).verdicts
-    assert finding.probability == verdict.disclosure.exact
+    assert finding.reached == verdict.disclosure.exact
     assert finding.safe == verdict.safe
     low, high = in_words(finding.value)
     inside = [value for value in counts.values if low <= value <= high]
-    assert one_by_one(bags, fk.Facts(*amounts), [inside]) == finding.probability
+    assert one_by_one(bags, fk.Facts(*amounts), [inside]) == finding.reached
 
 
 # ---- the policy, and what is refused --------------------------------------------------------

@@ -110,7 +110,7 @@ DIGEST = "0" * 64
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda t: t["findings"][0].update(adversary=NINE), "the adversary is"),
+        (lambda t: t["findings"][0].update(judged=NINE), "the adversary or criterion is"),
         (lambda t: t["findings"][0].update(value="Cold"), "the value at risk is '=Gout'"),
         (lambda t: t["findings"][0].update(group="nobody"), "the group at risk is"),
         (lambda t: t["findings"][0].update(probability=0.25), "the probability is 0.5"),
@@ -210,7 +210,7 @@ def test_a_further_column_and_metadata_of_parquet_are_refused(change, said, desk
 def test_amounts_may_be_left_out_on_both_sides(desk, copied):
     def change(table):
         del table["policy"]["require"][0]["priors"]["semantics"]
-        del table["findings"][0]["adversary"]["priors"]["semantics"]
+        del table["findings"][0]["judged"]["priors"]["semantics"]
 
     edit(copied("priors-at-most-parquet"), change)
     out = desk.says("verify", "out")

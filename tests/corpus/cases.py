@@ -193,7 +193,7 @@ def _publish(random, table, schema):
         certificate.people,
         certificate.n_groups,
         certificate.minimal,
-        [[f["below"], f["exact"], f["safe"]] for f in certificate.findings],
+        [[f.get("below", f.get("at_most")), f["exact"], f["safe"]] for f in certificate.findings],
     ]
     with tempfile.TemporaryDirectory() as folder:
         written = made.write(Path(folder) / "out")

@@ -125,9 +125,9 @@ def one_case(seed, place):
         assert len(of) == 1, (seed, label, of)
         truths[label] = of.pop()
     assert not Counter(table) - Counter(register), seed
-    assert k_map.attained == min(truths.values()), (seed, truths, k_map)
-    if sum(truths.values()) <= len(register) and presence.attained < 1:
-        assert presence.attained == max(Fraction(n, truths[g]) for g, n in groups.items()), seed
+    assert k_map.reached == min(truths.values()), (seed, truths, k_map)
+    if sum(truths.values()) <= len(register) and presence.reached < 1:
+        assert presence.reached == max(Fraction(n, truths[g]) for g, n in groups.items()), seed
     return "equal"
 
 

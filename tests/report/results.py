@@ -106,8 +106,8 @@ def verdict_of(
     facts = facts or Facts(len(ruled_out), known, family)
     requirement = Requirement(facts, below=limit, values=[value])
     found = Disclosure(value, float(exact), lambda: exact, lambda: witness)
-    point = requirement.points[0]
-    return Verdict(requirement, point, found, found.below(point.below), ())
+    own = requirement.points[0].limit
+    return Verdict(0, requirement, facts, own, found, found.keeps(own))
 
 
 # ---- skylines -----------------------------------------------------------------------------------

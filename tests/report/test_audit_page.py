@@ -115,7 +115,7 @@ def test_what_is_said_where_there_is_no_schema_no_value_or_another_adversary():
         "Nobody in the release has AIDS, so there is nothing to find out; your limit is 50%."
     )
     requirement = Requirement(Facts(), below="0.5", excluded=["Flu"])
-    nothing = Verdict(requirement, requirement.points[0], Disclosure(None, 0.0), True, ())
+    nothing = Verdict(0, requirement, *requirement.points[0], Disclosure(None, 0.0), True)
     assert verdict_sentence(nothing, "diagnosis") == (
         "Nobody in the release has any diagnosis that this requirement is about."
     )
@@ -147,7 +147,7 @@ def test_what_an_adversary_may_know(facts, semantics, phrase):
 
 def test_details_say_who_and_where():
     verdict = verdict_of("0.62", ruled_out=["Flu"], known=5, family=2, group=("20 to 37", "M"))
-    assert describe(verdict.point.adversary, verdict.disclosure.witness).details == (
+    assert describe(verdict.judged, verdict.disclosure.witness).details == (
         ("The target", "in group “20 to 37, M”; does not have Flu"),
         ("Known people", "in group “20 to 37, M”: Flu × 5"),
         ("2 linked people", "in group “20 to 37, M”; if any of them has AIDS, so has the target"),
@@ -164,7 +164,7 @@ def test_implications_and_negations_that_are_used():
     first, second = found.verdicts
     said = verdict_sentence(first, "disease")
     assert "who knows 2 implications that end with the target having" in said
-    used = describe(first.point.adversary, first.disclosure.witness)
+    used = describe(first.judged, first.disclosure.witness)
     assert [who for who, _ in used.details] == ["The target", "2 implications"]
     assert used.details[1][1].startswith("if ")
     assert group_of(first) in ("a", "b")
@@ -359,7 +359,7 @@ def test_the_sentence_says_what_is_known_of_whom(found):
 
 def test_details_of_sets_say_who_and_where(found):
     verdict = found.verdicts[0]
-    assert describe(verdict.point.adversary, verdict.disclosure.witness).details == (
+    assert describe(verdict.judged, verdict.disclosure.witness).details == (
         ("The target", "in group w; would have Flu only together with AIDS"),
         ("Known people", "in group w: 3 people who do not have AIDS"),
         ("Linked person", "in group w; if that person has AIDS, so has the target"),

@@ -2,13 +2,14 @@
 
 import re
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from tests.report.results import BAGS, small
 
 import foreknow as fk
-from foreknow import Disclosure, Facts, GroupCounts, Verdict
+from foreknow import Disclosure, Facts, GroupCounts
 from foreknow.report import render
 from foreknow.report.chart import Axis, Chart, Series, amounts, round_numbers, shares
 from foreknow.report.figures import (
@@ -236,5 +237,5 @@ def test_other_kinds_and_values_that_nobody_has_have_no_curves():
     assert section(fk.Facts(1), "0.9")[1:] == (None, "")
     counts = fk.GroupCounts.from_bags(BAGS)
     (verdict,) = fk.audit(counts, fk.Policy([fk.Requirement(fk.Implications(1), "0.9")])).verdicts
-    nothing = Verdict(verdict.requirement, verdict.point, Disclosure(None, 0.0), True, ())
+    nothing = replace(verdict, found=Disclosure(None, 0.0))
     assert curves_section(counts, nothing, "diagnosis") == (None, "")

@@ -41,7 +41,7 @@ def test_a_broken_limit_names_the_person_and_what_was_known():
         "that a member of group x has Flu; your limit is 50%."
     )
     assert group_of(found) == "x"
-    assert describe(found.point.adversary, found.disclosure.witness).details == (
+    assert describe(found.judged, found.disclosure.witness).details == (
         ("The target", "in group x, with sex m; one person there is alike"),
         ("Before the release", "10% sure of Flu"),
         ("By the group alone", "50%: 1 of 2 have it"),
@@ -50,7 +50,7 @@ def test_a_broken_limit_names_the_person_and_what_was_known():
 
 def test_people_who_are_alike_are_counted():
     found = verdict(fk.Requirement(fk.Priors(SEX), "1/4"), release(sexes="mmmm"))
-    details = dict(describe(found.point.adversary, found.disclosure.witness).details)
+    details = dict(describe(found.judged, found.disclosure.witness).details)
     assert details["The target"] == "in group x, with sex m; 2 people there are alike"
 
 

@@ -12,10 +12,15 @@ from foreknow.data.labels import Label
 from foreknow.errors import InputError
 from foreknow.numbers import CLOSE, Number, as_fraction, significant
 from foreknow.plain import Plain
+from foreknow.verdict import Limit
 
 
 class Witness(Protocol):
     """The people, values and facts that attain a disclosure."""
+
+    @property
+    def group(self) -> Label:
+        """The group of the person who is found out."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -94,6 +99,16 @@ class Disclosure(Plain):
             return self.below(bound) or bound >= 1
         exact = self.exact
         return bound >= 1 or (exact is not None and exact <= bound)
+
+    def keeps(self, limit: Limit) -> bool:
+        """Whether the probability keeps a limit, settled as `below` and `at_most` are."""
+        bound = limit.at(self.prior)
+        return self.at_most(bound) if limit.inclusive else self.below(bound)
+
+    @property
+    def group(self) -> Label:
+        """The group of the person who is found out; None where there is no witness."""
+        return None if self.witness is None else self.witness.group
 
     def __repr__(self) -> str:
         about = "about " if self.estimated else "at most " if self.bounded else ""

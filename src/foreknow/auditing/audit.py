@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
-from html import escape
-from itertools import product
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
-from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.attacks.learned import SURE, learned_beside, learned_trial
 from foreknow.attacks.trial import Trial
 from foreknow.auditing.exposed import Exposed, exposed_by
 from foreknow.auditing.opening import release_of
 from foreknow.auditing.scope import Scope, unprotected_codes
-from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
 from foreknow.data.engines.advice import refuse_misread
@@ -31,136 +27,36 @@ from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
 from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
-from foreknow.policy.requirement import Point, Requirement
 from foreknow.policy.sets import written
 from foreknow.result import Result, page_of
 from foreknow.utility.utility import Utility, utility_of
+from foreknow.verdict import Verdict, neither
 
 
-@dataclass(frozen=True, repr=False)
-class Verdict:
-    """What came of one requirement at one of its points.
-
-    Attributes
-    ----------
-    requirement : Requirement
-    point : Point
-        The adversary, and its limit.
-    disclosure : Disclosure
-        The worst over the requirement's values; relative to priors if the limit is.
-    safe : bool
-        Settled exactly.
-    others : tuple of Disclosure
-        The other values of the requirement, worst first.
-    counts : GroupCounts, optional
-        What was counted for it.
-    known : tuple of str
-        Columns that the adversary is taken to know of everybody, beyond the quasi-identifiers.
-    """
-
-    requirement: Requirement
-    point: Point
-    disclosure: Disclosure
-    safe: bool
-    others: tuple[Disclosure, ...]
-    counts: GroupCounts | None = None
-    known: tuple[str, ...] = ()
-
-    @property
-    def value(self) -> Label:
-        """The value that can be found out best."""
-        return self.disclosure.value
-
-    @property
-    def probability(self) -> float:
-        """How sure of it an adversary can be."""
-        return self.disclosure.probability
-
-    @property
-    def idle(self) -> bool:
-        """Whether it asks nothing of the table: nobody has a value that it is about."""
-        return not self.disclosure.probability
-
-    def __bool__(self) -> bool:
-        raise _neither("a verdict")
-
-    @property
-    def limit(self) -> Fraction:
-        """The confidence that the disclosure must stay below, or must not exceed."""
-        return self.point.limit(self.disclosure)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            **_asked(self.requirement, self.point, self.known),
-            **({"limit": str(self.limit)} if self.point.relative else {}),
-            "safe": self.safe,
-            "worst": self.disclosure.to_dict(),
-        }
-
-    def _repr_html_(self) -> str:
-        return f"<code>{escape(repr(self))}</code>"
-
-    def __repr__(self) -> str:
-        if self.idle:
-            return f"Verdict(asks nothing: {self.point.adversary}, nobody has a value)"
-        word = "safe" if self.safe else "UNSAFE"
-        chance, limit = self.point.said(self.disclosure)
-        return (
-            f"Verdict({word}: {self.point.adversary} reaches {chance} for {self.value!r}, "
-            f"limit {limit})"
-        )
-
-
-def _asked(requirement: Requirement, point: Point, known: Sequence[str]) -> dict[str, Any]:
-    """What a requirement asks at one of its points, for JSON."""
+def _told(verdict: Verdict, counted: Counted) -> dict[str, Any]:
+    """A verdict for JSON: what was asked in full, and what is reached with its witness."""
+    requirement = verdict.requirement
     about, within = requirement.values, requirement.within
+    sensitive, known = requirement.sensitive, verdict.known
+    sets: dict[str, Any] = {}
+    if requirement.about_sets:
+        sets = written(requirement, None)
+        if not isinstance(requirement.any_of, tuple):  # what its labels stand for
+            sets["sets"] = {name: list(own) for name, own in counted.meant.sets.items()}
     return {
         "requirement": requirement.name,
         "values": None if about is None else [str(v) for v in about],
         "except": [str(v) for v in requirement.excluded],
-        **(written(requirement, None) if requirement.about_sets else {}),
+        **sets,
         **({} if within is None else {"within": within.given}),
-        **_sight_of(requirement, known),
-        "adversary": point.adversary.to_dict(),
-        point.key: str(point.below),
-    }
-
-
-def _sight_of(requirement: Requirement, known: Sequence[str]) -> dict[str, Any]:
-    """Of which column it is, and what is known beside, where that was said or matters."""
-    sensitive, knowing = requirement.sensitive, requirement.knowing
-    return {
         **({} if sensitive is None else {"sensitive": sensitive}),
-        **({"knowing": list(known)} if known or knowing is not None else {}),
+        **({"knowing": list(known)} if known or requirement.knowing is not None else {}),
+        "judged": verdict.judged.to_dict(),
+        **verdict.required.to_dict(),
+        **({"limit": str(verdict.limit)} if verdict.required.relative else {}),
+        "safe": verdict.safe,
+        "worst": verdict.found.to_dict(),
     }
-
-
-def _neither(what: str) -> InputError:
-    return InputError(f"{what} is neither true nor false by itself; ask .safe")
-
-
-@dataclass(frozen=True)
-class CriterionVerdict:
-    """What came of a requirement that is a criterion."""
-
-    requirement: Requirement
-    attained: Attained  # what the release attains, and where
-    safe: bool  # whether it holds, by all that the criterion says
-    # columns that divide the groups it is about, beyond the quasi-identifiers
-    known: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        assert self.requirement.criterion is not None
-        return {
-            "requirement": self.requirement.name,
-            "criterion": self.requirement.criterion.to_dict(),
-            **_sight_of(self.requirement, self.known),
-            "attained": str(self.attained.amount),
-            "group": self.attained.group,
-            "safe": self.safe,
-        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -170,9 +66,7 @@ class Audit(Result):
     Attributes
     ----------
     verdicts : tuple of Verdict
-        One per requirement and point, in the policy's order.
-    criteria : tuple of CriterionVerdict
-        One per requirement that is a criterion, in the policy's order.
+        One for each requirement and point, or criterion, in the policy's order.
     utility : Utility
     policy : Policy
     counts : GroupCounts
@@ -199,13 +93,12 @@ class Audit(Result):
     utility: Utility
     name: str
     lattice: LatticeResult | None = None
-    criteria: tuple[CriterionVerdict, ...] = ()
     scope: Scope = field(default_factory=Scope)
     trials: tuple[Trial, ...] | None = ()
     counted: tuple[Counted, ...] = ()
 
     def __bool__(self) -> bool:
-        raise _neither("an audit")
+        raise neither("an audit")
 
     def __getitem__(self, name: str) -> Any:
         raise InputError(f"an audit has attributes, such as .safe and .verdicts, and no [{name!r}]")
@@ -213,12 +106,12 @@ class Audit(Result):
     @property
     def safe(self) -> bool:
         """Whether every requirement holds."""
-        return all(each.safe for each in self._every)
+        return all(verdict.safe for verdict in self.verdicts)
 
     @property
     def idle(self) -> bool:
         """Whether nothing is asked of the table: nobody has a value that is to be hidden."""
-        return not self.criteria and all(each.idle for each in self.verdicts)
+        return all(verdict.idle for verdict in self.verdicts)
 
     @property
     def in_cases(self) -> bool:
@@ -226,8 +119,9 @@ class Audit(Result):
         return self.scope.cases
 
     @property
-    def _every(self) -> tuple[Verdict | CriterionVerdict, ...]:
-        return *self.verdicts, *self.criteria
+    def criteria(self) -> tuple[Verdict, ...]:
+        """The verdicts on criteria, which are about groups."""
+        return tuple(verdict for verdict in self.verdicts if verdict.of_groups)
 
     @cached_property
     def unprotected(self) -> tuple[Label, ...]:
@@ -251,7 +145,10 @@ class Audit(Result):
         >>> found.over.people, found.over.groups, found.certain.people
         (3, 1, 3)
         """
-        return tuple(one for counted in self.counted for one in exposed_by(counted))
+        each = groupby(self.verdicts, key=lambda verdict: verdict.place)
+        return tuple(
+            found for place, own in each for found in exposed_by(self.counted[place], [*own])
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -260,7 +157,7 @@ class Audit(Result):
 
     @cached_property
     def failures(self) -> tuple[Verdict, ...]:
-        """The verdicts on adversaries that are not safe."""
+        """The verdicts that are not safe."""
         return tuple(verdict for verdict in self.verdicts if not verdict.safe)
 
     def _content(self) -> dict[str, Any]:
@@ -272,25 +169,14 @@ class Audit(Result):
             "notes": list(self.notes),
             "trials": [trial.to_dict() for trial in self.trials or ()],
             "policy": self.policy.to_dict(),
-            "verdicts": [{**v.to_dict(), **self._sets(v.requirement)} for v in self.verdicts],
-            **({"criteria": [each.to_dict() for each in self.criteria]} if self.criteria else {}),
+            "verdicts": [_told(verdict, self.counted_of(verdict)) for verdict in self.verdicts],
             "exposed": [each.to_dict() for each in self.exposed],
             "utility": self.utility.to_dict(),
         }
 
-    def counted_of(self, requirement: Requirement) -> Counted:
-        """What one requirement of the policy was judged by."""
-        return next(each for each in self.counted if each.requirement is requirement)
-
-    def _sets(self, requirement: Requirement) -> dict[str, Any]:
-        """What the labels of a requirement stand for."""
-        if not requirement.about_sets or isinstance(requirement.any_of, tuple):
-            return {}
-        return {
-            "sets": {
-                name: list(own) for name, own in self.counted_of(requirement).meant.sets.items()
-            }
-        }
+    def counted_of(self, verdict: Verdict) -> Counted:
+        """What a verdict was judged by."""
+        return self.counted[verdict.place]
 
     def to_frame(self, library: str = "pandas") -> Any:
         """The verdicts as a frame of "pandas", "polars" or "arrow", a row each."""
@@ -298,21 +184,13 @@ class Audit(Result):
             {
                 "requirement": verdict.requirement.name,
                 "safe": verdict.safe,
-                "adversary": str(verdict.point.adversary),
+                "judged": str(verdict.judged),
                 "value": None if verdict.value is None else str(verdict.value),
                 "probability": verdict.probability,
-                "limit": float(verdict.limit),
+                "limit": None if verdict.of_groups else float(verdict.limit),
+                "attained": None if verdict.reached is None else str(verdict.reached),
             }
             for verdict in self.verdicts
-        ]
-        rows += [
-            {
-                "requirement": each.requirement.name,
-                "safe": each.safe,
-                "criterion": str(each.requirement.criterion),
-                "attained": str(each.attained.amount),
-            }
-            for each in self.criteria
         ]
         return frame_of(rows, library)
 
@@ -345,8 +223,7 @@ class Audit(Result):
             return f"Audit({self.name}: {many} {noun}, and nothing is asked of the table)"
         if self.safe:
             return f"Audit({self.name}: safe, {many} {noun})"
-        odd = [each.requirement for each in self._every if not each.safe]
-        failing = len({id(requirement) for requirement in odd})
+        failing = len({verdict.place for verdict in self.failures})
         return f"Audit({self.name}: UNSAFE in {failing} of {many} {noun})"
 
 
@@ -417,28 +294,18 @@ def audit(
     _refuse_misread(release, counts, policy)
     seen = _seen(release, policy, people)
     known: dict[Any, Any] = {}
-    verdicts, criteria = [], []
     judged = [requirement.count(release) for requirement in policy.requirements]
-    for requirement, counted in zip(policy.requirements, judged, strict=True):
-        beside = counted.sight.known
-        if requirement.criterion is not None:
-            attained = requirement.criterion.attained(counted.counts)
-            safe = attained.holds and requirement.criterion.holds(counted.counts)
-            criteria.append(CriterionVerdict(requirement, attained, safe, beside))
-            continue
-        each = counted.disclosures(known)
-        for point, found in zip(requirement.points, each, strict=True):
-            top = point.worst(found)
-            others = point.ranked(d for d in found if d is not top)
-            holds, of = point.holds(top), counts_of(counted.called(top.value).counts)
-            verdicts.append(Verdict(requirement, point, top, holds, tuple(others), of, beside))
+    verdicts = [
+        verdict
+        for place, counted in enumerate(judged)
+        for verdict in counted.verdicts(known, place)
+    ]
     return Audit(
         policy,
         counts,
         tuple(verdicts),
         utility or utility_of(counts),
         name or str(getattr(release, "name", "release")),
-        criteria=tuple(criteria),
         scope=Scope.of(release, policy),
         trials=_trials(seen, policy) if learned else None,
         counted=tuple(judged),

@@ -10,7 +10,7 @@ reached for some value, whether they have it or not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -27,7 +27,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.numbers import CLOSE
 from foreknow.plain import Plain
 from foreknow.policy.counted import Counted
-from foreknow.policy.requirement import Point, Requirement
+from foreknow.verdict import Limit, Verdict
 
 _TENTHS = 10
 # As near to its limit, or to 1, a chance is written as a fraction.
@@ -61,10 +61,9 @@ class ExposedGroup:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exposed:
-    """How many people are over the limit of one requirement, at one of its points."""
+    """How many people are over the limit of a verdict."""
 
-    requirement: Requirement
-    point: Point | None  # the adversary and its limit; None for a criterion
+    verdict: Verdict
     # people over the limit, or of groups that fail the criterion; None where the adversary (or the
     # criterion) does not say it of each group
     over: Tally | None = None
@@ -80,9 +79,14 @@ class Exposed:
     _found: _OfCells | _OfGroups | _OfSecrets | None = field(default=None, repr=False)
 
     @property
+    def requirement(self) -> Any:
+        """The requirement of the verdict."""
+        return self.verdict.requirement
+
+    @property
     def groups(self) -> Iterator[ExposedGroup]:
         """The groups over the limit, the worst first."""
-        return iter(()) if self._found is None else self._found.groups(self.point)
+        return iter(()) if self._found is None else self._found.groups(self.verdict.required)
 
     def __repr__(self) -> str:
         over, certain = self.over, self.certain
@@ -94,13 +98,10 @@ class Exposed:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        point, criterion = self.point, self.requirement.criterion
-        what: dict[str, Any] = {} if criterion is None else {"criterion": criterion.to_dict()}
-        if point is not None:
-            what = {"adversary": point.adversary.to_dict(), point.key: str(point.below)}
         return {
             "requirement": self.requirement.name,
-            **what,
+            "judged": self.verdict.judged.to_dict(),
+            **self.verdict.required.to_dict(),
             "over": None if self.over is None else self.over.to_dict(),
             "certain": None if self.certain is None else self.certain.to_dict(),
             "by_chance": list(self.by_chance),
@@ -108,28 +109,26 @@ class Exposed:
         }
 
 
-def exposed_by(counted: Counted) -> list[Exposed]:
-    """Count who is exposed by each point of a requirement, or by its criterion."""
-    requirement = counted.requirement
-    if requirement.criterion is not None:
-        return [_failing(requirement, counted.counts)]
+def exposed_by(counted: Counted, verdicts: Sequence[Verdict]) -> list[Exposed]:
+    """Count who is exposed by each verdict on one requirement."""
+    if verdicts[0].of_groups:
+        return [_failing(verdict, counted.counts) for verdict in verdicts]
     # Of whom which window would be the worst is not counted.
-    if counted.apart or requirement.within is not None:
-        return [Exposed(requirement, point) for point in requirement.points]
-    each = [_exposed(secret) for secret in counted.secrets]
+    if counted.apart or counted.requirement.within is not None:
+        return [Exposed(verdict) for verdict in verdicts]
+    each = [_exposed(secret, verdicts) for secret in counted.secrets]
     return [_together(counted, list(found)) for found in zip(*each, strict=True)]
 
 
 def _together(counted: Counted, each: Sequence[Exposed]) -> Exposed:
     """Who is exposed by any of the secrets of a requirement: whoever has two counts once."""
-    requirement = counted.requirement
     first, tallies = each[0], [one.over for one in each]
     if len(each) == 1 or None in tallies:
-        return replace(first, requirement=requirement)
+        return first
     members = [value for own in counted.meant.sets.values() for value in own]
     disjoint = len(set(members)) == len(members)
     found = _OfSecrets(each, [own.meant.about for own in counted.secrets])
-    groups = list(found.groups(first.point))
+    groups = list(found.groups(first.verdict.required))
     over, certain = (
         Tally(
             people=found.people(sure=sure),
@@ -144,44 +143,44 @@ def _together(counted: Counted, each: Sequence[Exposed]) -> Exposed:
     )
     steps = tuple(map(sum, zip(*(one.by_chance for one in each), strict=True)))
     steps = steps if disjoint else ()
-    return Exposed(requirement, first.point, over, certain, steps, first.about, found)
+    return Exposed(first.verdict, over, certain, steps, first.about, found)
 
 
-def _exposed(secret: Counted) -> list[Exposed]:
+def _exposed(secret: Counted, verdicts: Sequence[Verdict]) -> list[Exposed]:
     """The same of one secret."""
-    requirement, counted = secret.requirement, secret.counts
-    counts, asked, known = counts_of(counted), secret.asked, {}
+    counts, asked, known = counts_of(secret.counts), secret.asked, {}
     made = []
-    for point in requirement.points:
-        if point.adversary not in known:
-            say = getattr(point.adversary, "chances", None)
-            known[point.adversary] = None if say is None else say(counted)
-        chances = known[point.adversary]
-        if chances is None or (point.relative and chances.prior is None):
-            made.append(Exposed(requirement, point))
+    for verdict in verdicts:
+        adversary, limit = verdict.judged, verdict.required
+        if adversary not in known:
+            say = getattr(adversary, "chances", None)
+            known[adversary] = None if say is None else say(secret.counts)
+        chances = known[adversary]
+        if chances is None or (limit.relative and chances.prior is None):
+            made.append(Exposed(verdict))
             continue
         cells = np.flatnonzero(np.asarray(asked)[chances.value])
-        if point.relative:
-            over = chances.gaining(point.below, cells)
+        if limit.relative:
+            over = chances.gaining(limit.amount, cells)
         else:
-            over = chances.reaching(point.below, cells, point.inclusive)
+            over = chances.reaching(limit.amount, cells, limit.inclusive)
         sure = chances.sure(cells)
         found = _OfCells(counts, chances, cells[over], cells[sure])
         tallies = found.tally(found.over), found.tally(found.certain, certain=True)
         about: Any = "people" if chances.have_it else "suspected"
         about = "values" if chances.overlap else about
         steps = _by_chance(chances, cells, sure)
-        made.append(Exposed(requirement, point, *tallies, steps, about, found))
+        made.append(Exposed(verdict, *tallies, steps, about, found))
     return made
 
 
-def _failing(requirement: Requirement, counted: HasCounts) -> Exposed:
+def _failing(verdict: Verdict, counted: HasCounts) -> Exposed:
     """The groups that fail a criterion, if it is one of groups."""
-    criterion: Any = requirement.criterion
+    criterion: Any = verdict.judged
     counts, alike = counts_of(counted), classes_of(counted)
-    if not requirement.of_people and getattr(alike.groups, "exact", False):
+    if not verdict.requirement.of_people and getattr(alike.groups, "exact", False):
         if int(alike.sizes.min()) < getattr(criterion, "k", 0):  # those who look alike, too
-            return Exposed(requirement, None)
+            return Exposed(verdict)
         criterion = getattr(criterion, "of_groups", criterion)
     fails = getattr(criterion, "fails", None)
     if fails is None:
@@ -191,11 +190,11 @@ def _failing(requirement: Requirement, counted: HasCounts) -> Exposed:
     failing = np.zeros(0, dtype=np.int64) if fails is None else np.flatnonzero(fails(counts))
     beyond = getattr(criterion, "beyond_groups", None)
     if beyond is not None and beyond(counts):
-        return Exposed(requirement, None)
+        return Exposed(verdict)
     if not len(failing) and (fails is None or not criterion.holds(counts)):
-        return Exposed(requirement, None)  # what fails is no group
+        return Exposed(verdict)  # what fails is no group
     found = _OfGroups(counts, failing)
-    return Exposed(requirement, None, found.tally(), _found=found)
+    return Exposed(verdict, found.tally(), _found=found)
 
 
 def _by_chance(chances: Chances, cells: IntArray, sure: Mask) -> tuple[int, ...]:
@@ -241,7 +240,7 @@ class _OfSecrets:
         people = _sums(plain.cell_groups[found], plain.counts[found], plain.n_groups)
         return int(np.minimum(people, plain.sizes).sum())
 
-    def groups(self, point: Point | None) -> Iterator[ExposedGroup]:
+    def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
         """All of them, the secrets in order."""
         return (group for one in self.each for group in one.groups)
 
@@ -257,7 +256,7 @@ class _OfGroups:
         people = int(self.counts.sizes[self.failing].sum())
         return Tally(people, len(self.failing), people)
 
-    def groups(self, point: Point | None) -> Iterator[ExposedGroup]:
+    def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
         for group in self.failing.tolist():
             size = int(self.counts.sizes[group])
             yield ExposedGroup(self.counts.group_label(group), size, size, None, None)
@@ -331,9 +330,8 @@ class _OfCells:
         _, first = np.unique(found.kind, return_index=True)
         return np.bincount(found.case[first], minlength=self._n_cases)
 
-    def groups(self, point: Point | None) -> Iterator[ExposedGroup]:
+    def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
         """The groups over the limit, the worst first."""
-        assert point is not None
         found = self.chances
         order = np.lexsort((found.chance[self.over] * -1, found.case[self.over]))
         cases, first = np.unique(found.case[self.over[order]], return_index=True)
@@ -349,7 +347,7 @@ class _OfCells:
         groups, cell = groups[ranked], cell[ranked]
         people = self._by_case(self.over, certain=False)[0]
         certain = self._by_case(self.certain, certain=True)[0]
-        exact = self._near(np.unique(cell), point)
+        exact = self._near(np.unique(cell), limit)
         for group, at in zip(groups.tolist(), cell.tolist(), strict=True):
             case = int(found.case[at])
             value = self.counts.values[int(found.value[at])]
@@ -363,15 +361,15 @@ class _OfCells:
                     value,
                     float(found.chance[at]),
                     lambda at=at: exact.get(at),  # type: ignore[misc]
-                    prior=prior if point.relative else None,
+                    prior=prior if limit.relative else None,
                 ),
             )
 
-    def _near(self, cells: IntArray, point: Point) -> dict[int, Fraction | None]:
+    def _near(self, cells: IntArray, limit: Limit) -> dict[int, Fraction | None]:
         """Chances near the limit or certainty, as fractions."""
         chance = self.chances.chance[cells]
         near = 1 - chance <= _NEAR
-        near |= point.relative | (np.abs(chance - float(point.below)) <= _NEAR)
+        near |= limit.relative | (np.abs(chance - float(limit.at(None))) <= _NEAR)
         return dict(zip(cells[near].tolist(), self.chances.fractions(cells[near]), strict=True))
 
 

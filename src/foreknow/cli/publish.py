@@ -46,6 +46,7 @@ from foreknow.text import encodable, in_cases, one_line, some, visible
 if TYPE_CHECKING:
     from foreknow.policy.policy import Policy
     from foreknow.publishing.verification import Verification
+    from foreknow.verdict import Verdict
 
 
 @with_options
@@ -337,13 +338,37 @@ def _whose(value: str | None) -> str:
     return "nobody has a value" if value is None else named(value)
 
 
+def _finding_line(finding: Verdict) -> str:
+    """What was found of a requirement at one of its points."""
+    from foreknow.numbers import exact_text
+    from foreknow.report.words import listing, setting_text
+
+    of = f"{finding.requirement['sensitive']}: " if "sensitive" in finding.requirement else ""
+    of_all = listing(finding.known, most=len(finding.known))
+    ((key, setting),) = finding.judged.items()
+    if finding.of_groups:
+        within = f" in groups divided by {of_all}" if of_all else ""
+        alike = listing([visible(each) for each in finding.alike], most=len(finding.alike))
+        counted = f"who has the same {alike}, which are published exactly" if alike else "groups"
+        return (
+            f"{of}{key} = {setting_text(setting)}{within}: attained is {finding.reached}; this is "
+            f"about {counted}, and not about what anyone can infer of a person"
+        )
+    required = finding.required
+    limit = f"{'not above' if required.inclusive else 'below'} {finding.limit}"
+    limit += f" = {required.amount} times the prior" if required.relative else ""
+    more = f" and the {of_all} of everybody" if of_all else ""
+    return (
+        f"{of}against {key} {_amounts(setting)}{more}{_about(finding.requirement)}: at most "
+        f"{exact_text(finding.found.exact)} ({_whose(finding.value)}), {limit}"
+    )
+
+
 def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
-    from foreknow.publishing.certificate import exact_text
     from foreknow.report.knowledge import NOUN
     from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, noted, sentences
-    from foreknow.report.words import listing, nouns_of, setting_text, some
-    from foreknow.verifier.verify import Reached
+    from foreknow.report.words import listing, nouns_of, some
 
     of_whom = "of your policy " if found.own_policy else ""
     columns = listing(list(found.sensitives), most=len(found.sensitives))
@@ -358,32 +383,7 @@ def _say_verified(found: Verification) -> None:
             else f"every requirement {of_whom}on {columns} holds:"
         )
     ]
-    for finding in found.findings:
-        required = found.requirements[finding.requirement]
-        of = f"{required['sensitive']}: " if "sensitive" in required else ""
-        known = list(required.get("knowing", ()))
-        of_all = listing(known, most=len(known))
-        if isinstance(finding, Reached):
-            ((criterion, setting),) = finding.criterion.items()
-            within = f" in groups divided by {of_all}" if known else ""
-            alike = listing([visible(each) for each in finding.alike], most=len(finding.alike))
-            counted = f"who has the same {alike}, which are published exactly" if alike else ""
-            lines.append(
-                f"  {of}{criterion} = {setting_text(setting)}{within}: attained is "
-                f"{finding.attained}; this is about {counted or 'groups'}, and not about what "
-                "anyone can infer of a person"
-            )
-            continue
-        ((kind, amounts),) = finding.adversary.items()
-        limit = "not above" if finding.inclusive else "below"
-        times = f" = {finding.times} times the prior" if finding.times is not None else ""
-        whose = _whose(finding.value)
-        about = _about(required)
-        more = f" and the {of_all} of everybody" if known else ""
-        lines.append(
-            f"  {of}against {kind} {_amounts(amounts)}{more}{about}: at most "
-            f"{exact_text(finding.probability)} ({whose}), {limit} {finding.below}{times}"
-        )
+    lines += [f"  {_finding_line(finding)}" for finding in found.findings]
     lines.append(f"Judged: {', '.join(_whole(found.files))}.")
     noun = nouns_of(found.sensitives) if len(found.sensitives) == 1 else NOUN
     beside = sentences(found.scope, noun, found.semantics)
@@ -411,7 +411,7 @@ def _say_verified(found: Verification) -> None:
 
 def _labels(found: Verification) -> Iterable[str]:
     """Values and groups that findings name, which are not put in other words."""
-    texts = [x for each in found.findings for x in (each.group, getattr(each, "value", None))]
+    texts = [x for each in found.findings for x in (each.group, each.value)]
     yield from (x for x in (*texts, *found.scope.unprotected, *found.scope.apart) if x)
     for required in found.requirements:
         for key in ("values", "except", "any_of"):

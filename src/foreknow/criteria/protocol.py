@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import inf
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -15,16 +16,26 @@ from foreknow.adversaries.protocol import FloatArray, HasCounts, Ledger, Mask, c
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import GroupLabels, Label
 from foreknow.errors import DataError
+from foreknow.plain import Plain
 
 
 @dataclass(frozen=True)
-class Attained:
+class Attained(Plain):
     """What a release attains of a criterion."""
+
+    _told = "exact words group"
+    value: ClassVar[None] = None
+    prior: ClassVar[None] = None
 
     amount: int | Fraction | float  # exact, unless the criterion says otherwise
     holds: bool
     words: str  # for people: "the smallest group has 3 people, 5 are required"
     group: Label = None  # where it is attained
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The amount as a fraction; None where it is infinite."""
+        return None if self.amount in (inf, -inf) else Fraction(self.amount)
 
     def __str__(self) -> str:
         return self.words

@@ -121,7 +121,7 @@ def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
         yield f"{about}, from who knows {knows}; limit {limit}", worst
     for each in audit.criteria:
         mood = "safe" if each.safe else "unsafe"
-        yield str(each.requirement.criterion), Cell(visible(each.attained), mood)
+        yield str(each.judged), Cell(visible(each.found), mood)
     for title, people, *_ in exposed_grid(titled_exposed(audit)).rows:
         yield f"People over the limit of {title}", people
     known = audit.scope.method or "not judged"

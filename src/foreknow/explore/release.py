@@ -12,7 +12,6 @@ import numpy as np
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.statements import Statements
-from foreknow.auditing.audit import Verdict
 from foreknow.auditing.exposed import Exposed
 from foreknow.auditing.skyline import skyline_report
 from foreknow.data.counts import GroupCounts
@@ -26,7 +25,7 @@ from foreknow.numbers import as_threshold, shown, whole_number
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.publishing.members import OwnRelease
 from foreknow.report.exposed import MEANING, exposed_grid, exposed_sentence
-from foreknow.report.figures import sizes_figure
+from foreknow.report.figures import sizes_figure, worst_cell
 from foreknow.report.knowledge import Terms, describe
 from foreknow.report.page import Cell, Grid
 from foreknow.report.pages.audit import (
@@ -36,7 +35,6 @@ from foreknow.report.pages.audit import (
     utility_line,
     values_phrase,
     verdict_sentence,
-    worst_cell,
 )
 from foreknow.report.pages.skyline import adversary as adversary_words
 from foreknow.report.pages.skyline import heat_caption, least_sentence, skyline_heat, terms_of
@@ -44,14 +42,15 @@ from foreknow.report.words import (
     answer_texts,
     group_text,
     group_words,
+    limit_of,
     limit_text,
     named,
     number,
-    point_limit,
     some,
     visible,
 )
 from foreknow.result import page_of
+from foreknow.verdict import Verdict
 
 _MOST_VALUES, _MOST_GROUPS, _MOST_ANSWERS = 2000, 8, 200
 _MOST_AMOUNT = 10_000
@@ -88,7 +87,7 @@ def _dial(looked: Looked, dial: Dial) -> dict[str, Any]:
     return {
         "place": dial.place,
         "title": requirement_title(own, dial.place),
-        "about": values_phrase(own, noun, sets=looked.audit.counted_of(own).meant.sets),
+        "about": values_phrase(own, noun, sets=looked.audit.counted[dial.place - 1].meant.sets),
         "noun": noun,
         "values": names[:_MOST_VALUES] if dial.secrets[0].windows is None else [],
         "start": {"l": facts.l, "k": facts.k, "m": facts.m, "limit": shown(start.below)},
@@ -153,13 +152,15 @@ def judged(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
         raise InputError(f"nobody in the release has {named(turned.value)}")
     top = point.worst(found)
     counts = next(counts for worst, counts, _ in each if worst is top)
-    verdict = Verdict(own, point, top, point.holds(top), (), counts, turned.dial.known)
-    exposed = _exposed(own, point, [about for _, _, about in each])
+    limit, place = point.limit, turned.dial.place - 1
+    safe, known = top.keeps(limit), turned.dial.known
+    verdict = Verdict(place, own, point.adversary, limit, top, safe, known, counts=counts)
+    exposed = _exposed(verdict, [about for _, _, about in each])
     return {
         "safe": verdict.safe,
         "sentence": verdict_sentence(verdict, noun),
-        "worst": worst_cell(top, point).text,
-        "limit": point_limit(point, top),
+        "worst": worst_cell(top, limit).text,
+        "limit": limit_of(top, limit),
         "exposed": exposed_sentence(exposed),
         "counts": grid_values(exposed_grid([(requirement_title(own, turned.dial.place), exposed)])),
         "groups": grid_values(_groups(own, point, noun, [about for _, _, about in each])),
@@ -191,11 +192,11 @@ def _judged_each(
         raise InputError(f"the requirement is not about {named(turned.value)}")
 
 
-def _exposed(own: Requirement, point: Point, each: Sequence[Judged | None]) -> Exposed:
+def _exposed(verdict: Verdict, each: Sequence[Judged | None]) -> Exposed:
     """People over the limit; of several secrets only where there is one."""
     if len(each) != 1 or each[0] is None:
-        return Exposed(own, point)
-    return Exposed(own, point, each[0].over(), each[0].certain())
+        return Exposed(verdict)
+    return Exposed(verdict, each[0].over(), each[0].certain())
 
 
 def _groups(own: Requirement, point: Point, noun: str, each: Sequence[Judged | None]) -> Grid:
@@ -217,7 +218,7 @@ def _groups(own: Requirement, point: Point, noun: str, each: Sequence[Judged | N
                         number(int(some_groups.sizes[group])),
                         visible(some_groups.values[code]),
                         number(cell),
-                        worst_cell(found, point),
+                        worst_cell(found, point.limit),
                         group_sentence(some_groups, group, found, point, noun),
                     ),
                 )
@@ -234,7 +235,7 @@ def group_sentence(
     """Say which facts find somebody of a group out; in general where they are about others."""
     facts = point.adversary
     assert isinstance(facts, Facts)
-    sure = worst_cell(found, point).text
+    sure = worst_cell(found, point.limit).text
     alone = facts.disclosure(counts.take(np.array([group])), found.value)
     if abs(alone.probability - found.probability) < 1e-9:
         used = describe(facts, alone.witness, noun)

@@ -35,6 +35,7 @@ from foreknow.data.sights import Sight
 from foreknow.data.windows import Window, Windows
 from foreknow.errors import InputError, PolicyError, UnsupportedError
 from foreknow.policy.sets import Meant, meant
+from foreknow.verdict import Limit, Verdict
 
 if TYPE_CHECKING:
     from foreknow.policy.requirement import Point, Requirement
@@ -172,6 +173,24 @@ class Counted:
         return self._windows(counts).merged(found.value)
 
     # ---- what is asked of it ------------------------------------------------------------------
+
+    def verdicts(self, known: dict[Any, Any] | None = None, place: int = 0) -> list[Verdict]:
+        """What came of it, at its place in the policy: one for each point, or for the criterion.
+
+        Of `known` see `disclosures`.
+        """
+        required, beside = self.requirement, self.sight.known
+        if (criterion := required.criterion) is not None:
+            attained = criterion.attained(self.counts)
+            holds = attained.holds and criterion.holds(self.counts)
+            return [Verdict(place, required, criterion, Limit(), attained, holds, beside)]
+        made = []
+        for point, found in zip(required.points, self.disclosures(known), strict=True):
+            top, judged, limit = point.worst(found), point.adversary, point.limit
+            others = tuple(point.ranked(d for d in found if d is not top))
+            of, safe = counts_of(self.called(top.value).counts), top.keeps(limit)
+            made.append(Verdict(place, required, judged, limit, top, safe, beside, others, of))
+        return made
 
     def disclosures(self, known: dict[Any, Any] | None = None) -> list[list[Disclosure]]:
         """For each point, what is found out at worst of each secret that it is about.

@@ -25,26 +25,34 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.windows import Range, Width
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
-from foreknow.numbers import CLOSE, Number, as_fraction, as_threshold, shown
+from foreknow.numbers import Number, as_fraction, as_threshold, shown
 from foreknow.policy.counted import Counted
 from foreknow.policy.sets import Meant, Of, meant, sets_of, written
 from foreknow.result import card_of
+from foreknow.verdict import Limit
 
 
 class Point(NamedTuple):
     """Knowledge and its limit."""
 
     adversary: Adversary
-    below: Fraction  # a confidence in (0, 1]; or how many times the prior, from 1, where `relative`
-    inclusive: bool = False  # whether the limit may be reached
-    relative: bool = False  # whether it is so many times the prior of each person
+    limit: Limit
 
     @property
-    def key(self) -> str:
-        """What a policy file calls the limit."""
-        if self.relative:
-            return "at_most_times"
-        return "at_most" if self.inclusive else "below"
+    def below(self) -> Fraction:
+        """The amount of its limit: a confidence, or how many times the prior."""
+        assert self.limit.amount is not None
+        return self.limit.amount
+
+    @property
+    def inclusive(self) -> bool:
+        """Whether the limit may be reached."""
+        return self.limit.inclusive
+
+    @property
+    def relative(self) -> bool:
+        """Whether the limit is so many times the prior of each person."""
+        return self.limit.relative
 
     def disclosures(self, counted: HasCounts) -> list[Disclosure]:
         """What the adversary finds out at worst, for each secret that is counted."""
@@ -59,37 +67,7 @@ class Point(NamedTuple):
 
     def ranked(self, disclosures: Iterable[Disclosure]) -> list[Disclosure]:
         """Disclosures, nearest to their limits first."""
-        return sorted(disclosures, key=lambda d: -d.probability / float(self.limit(d)))
-
-    def limit(self, found: Disclosure) -> Fraction:
-        """The confidence that a disclosure must stay below, or must not exceed."""
-        if not self.relative:
-            return self.below
-        # Of what nobody has, there is no prior that matters.
-        return Fraction(1) if found.prior is None else min(Fraction(1), self.below * found.prior)
-
-    def holds(self, found: Disclosure) -> bool:
-        """Whether a disclosure keeps the limit."""
-        limit = self.limit(found)
-        return found.at_most(limit) if self.inclusive else found.below(limit)
-
-    def said(self, found: Disclosure) -> tuple[str, str]:
-        """A probability and its limit, in digits that look alike only where they are."""
-        limit, chance = self.limit(found), found.probability
-        if abs(chance - limit) <= CLOSE and found.exact in (None, limit):
-            return f"{float(limit):.4g}", f"{float(limit):.4g}" + self._strictly
-        for digits in range(4, 17):
-            one, other = f"{chance:.{digits}g}", f"{float(limit):.{digits}g}"
-            if one != other:
-                break
-        return one, other
-
-    @property
-    def _strictly(self) -> str:
-        return "" if self.inclusive else ", which must not be reached"
-
-    def __str__(self) -> str:
-        return f"{self.below} times the prior" if self.relative else str(self.below)
+        return sorted(disclosures, key=lambda d: -d.probability / float(self.limit.at(d.prior)))
 
 
 @hints()
@@ -388,7 +366,7 @@ class Requirement:
             return replace(self, adversary=[(point.adversary, point.below) for point in points])
         (point,) = points
         limits: dict[str, Any] = dict.fromkeys(("below", "at_most", "at_most_times"))
-        limits[point.key] = point.below
+        limits[point.limit.key] = point.below
         return replace(self, adversary=point.adversary, **limits)
 
     def under(self, schema: Any) -> Requirement:
@@ -479,29 +457,18 @@ class Requirement:
 
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words what fails, and by how much."""
-        beside = self.sight(release.layout).known if isinstance(release, Release) else ()
+        counted = self.count(release)
+        failing = [verdict for verdict in counted.verdicts() if not verdict.safe]
+        beside = counted.sight.known if isinstance(release, Release) else ()
         name = f"{self.name}, with {', '.join(beside)} known of everybody" if beside else self.name
-        counted, said = self.count(release), []
-        if self.criterion is not None:
-            found = self.criterion.attained(counted.counts)
-            return [] if found.holds else [f"{name}: {found}"]
-        for point, each in zip(self.points, counted.disclosures(), strict=True):
-            worst_one = point.worst(each)
-            if not point.holds(worst_one):
-                chance, limit = point.said(worst_one)
-                said.append(
-                    f"{name}: {point.adversary} reaches {chance} for "
-                    f"{str(worst_one.value)!r}, the limit is {limit}"
-                )
-                failing = worst_one
+        said = [f"{name}: {verdict.words}" for verdict in failing]
         counts = counts_of(counted.seen)
-        if said and counts.n_groups == 1 and counts.semantics != "multiset":
-            of = counted.together(failing)
-            have = int(of.totals[of.code(failing.value)])
-            what = (
-                f"values {failing.value}" if self.within is not None else repr(str(failing.value))
-            )
-            said[-1] += f" ({have} of {counts.n_people} people have {what})"
+        if said and not failing[-1].of_groups and counts.n_groups == 1:
+            of, value = counted.together(failing[-1].found), failing[-1].value
+            have = int(of.totals[of.code(value)])
+            what = f"values {value}" if self.within is not None else repr(str(value))
+            if counts.semantics != "multiset":
+                said[-1] += f" ({have} of {counts.n_people} people have {what})"
         return said
 
     def published(self, values: Any = None) -> dict[str, Any]:
@@ -535,7 +502,7 @@ class Requirement:
             return {**table, **self.criterion.to_dict()}
         if len(self.points) == 1:
             point = self.points[0]
-            return {**table, **point.adversary.to_dict(), point.key: str(point.below)}
+            return {**table, **point.adversary.to_dict(), **point.limit.to_dict()}
         for point in self.points:
             for kind, amounts in point.adversary.to_dict().items():
                 table.setdefault(kind, []).append({**amounts, "below": str(point.below)})
@@ -580,8 +547,8 @@ def point_of(
             "give below"
         )
     if key == "at_most_times":
-        return Point(adversary, as_times(limit), inclusive=True, relative=True)
-    return Point(adversary, as_threshold(limit), inclusive=key == "at_most")
+        return Point(adversary, Limit(as_times(limit), inclusive=True, relative=True))
+    return Point(adversary, Limit(as_threshold(limit), inclusive=key == "at_most"))
 
 
 def as_times(number: Number, name: str = "at_most_times") -> Fraction:
@@ -608,8 +575,8 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
         if one.relative != two.relative:  # what one asks, the other need not
             continue
         here = (
-            f"must stay below {two} here and below {one} in {earlier.name}, against the same "
-            f"{two.adversary}"
+            f"must stay below {two.limit} here and below {one.limit} in {earlier.name}, against "
+            f"the same {two.adversary}"
         )
         if any(each.about_sets or each.within is not None for each in (earlier, later)):
             if _asked(earlier) == _asked(later):

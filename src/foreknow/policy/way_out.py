@@ -120,7 +120,7 @@ def _failing(requirement: Requirement, everyone: HasCounts) -> list[list[Disclos
     """For each point of a requirement, the disclosures that do not keep the limit."""
     found = requirement.count(everyone).disclosures()
     return [
-        [each for each in own if not point.holds(each)]
+        [each for each in own if not each.keeps(point.limit)]
         for point, own in zip(requirement.points, found, strict=True)
     ]
 
@@ -136,7 +136,7 @@ def _limits(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
         limit = _round_limit(reached, point)
         if limit is None:
             return
-        points.append(point._replace(below=limit))
+        points.append(point._replace(limit=replace(point.limit, amount=limit)))
         said.append(f"{_shortly(reached)}{' times the prior' if point.relative else ''}")
     yield requirement.at(points), f"what is reached is {'; '.join(said)}"
 
@@ -401,7 +401,8 @@ def _table(requirement: Requirement) -> dict[str, Any]:
         key = requirement.criterion.key
         table[key] = _numbers(table[key])
     if len(requirement.points) == 1:
-        table[requirement.points[0].key] = requirement.points[0].below
+        (point,) = requirement.points
+        table[point.limit.key] = point.below
         return table
     for entries in table.values():
         for entry in entries if isinstance(entries, list) else ():

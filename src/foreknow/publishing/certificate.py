@@ -6,7 +6,6 @@ import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -27,7 +26,7 @@ from foreknow.publishing.certificate_file import (
     read_certificate,
 )
 from foreknow.text import in_cases
-from foreknow.verifier.verify import Finding, Reached, Written
+from foreknow.verifier.verify import Written
 
 NOT_MINIMAL = (
     "safe, but perhaps not minimal: with several sensitive values per person, merging groups can "
@@ -73,7 +72,7 @@ class Certificate:
     method : mapping
         The anonymizer and its settings.
     findings : tuple of mappings
-        Per requirement and point: the exact worst probability, the value and the group.
+        What `Verdict.to_dict` gives, for each requirement and point.
     source : mapping
         Rows of the original table and its digest, by a key that stays with the owner: a plain
         digest would let anybody test guesses of the whole table.
@@ -303,45 +302,6 @@ class Certificate:
         # What judges stands on certificates, so it is entered by name.
         judge = import_module("foreknow.publishing.verification").judge
         return list(judge(self, Path(release), priors=priors)[1])
-
-
-def finding_to_dict(finding: Finding | Reached) -> dict[str, Any]:
-    """Plain values of a verifier's finding."""
-    if isinstance(finding, Reached):
-        return {
-            "requirement": finding.requirement,
-            "criterion": dict(finding.criterion),
-            "attained": "inf" if finding.attained is None else exact_text(finding.attained),
-            "group": finding.group,
-            "safe": finding.safe,
-        }
-    return {
-        "requirement": finding.requirement,
-        "adversary": dict(finding.adversary),
-        "below": str(finding.below),
-        **({"inclusive": True} if finding.inclusive else {}),
-        **({"times": str(finding.times)} if finding.times is not None else {}),
-        "value": finding.value,
-        "group": finding.group,
-        "exact": exact_text(finding.probability),
-        "probability": float(finding.probability),
-        "safe": finding.safe,
-    }
-
-
-def exact_text(probability: Fraction) -> str:
-    """Write a fraction; one of very many digits as a decimal number, rounded up.
-
-    >>> exact_text(Fraction(2, 3))
-    '2/3'
-    >>> exact_text(Fraction(2**2000, 3 * 2**2000 + 1))
-    '0.3333333333333333333333333333333333333334'
-    """
-    if probability.denominator.bit_length() <= 1000:
-        return str(probability)
-    places = 40
-    above = -(-probability.numerator * 10**places // probability.denominator)
-    return f"{above // 10**places}.{above % 10**places:0{places}}"
 
 
 def digest_of(path: Path) -> str:

@@ -235,32 +235,19 @@ class _Release(Settings):
 
 
 class _Finding(Settings):
+    """A `Verdict`; null is what is kept with the owner, and left out what a criterion has not."""
+
     requirement: _Amount
-    adversary: dict[str, Any]
-    below: _Exact | None
-    inclusive: Literal[True] | None = None
-    times: _Times | None = None
+    judged: dict[str, Any]
+    below: _Limit | None = None
+    at_most: _Limit | None = None
+    at_most_times: _Times | None = None
+    limit: _Exact | None = None
     value: str | None
     group: str | None
     exact: _Exact | None
-    probability: float | None
+    probability: float | None = None
     safe: bool
-
-
-class _Reached(Settings):
-    requirement: _Amount
-    criterion: dict[str, Any]
-    attained: _Exact
-    group: str | None
-    safe: bool
-
-
-_criterion_or_point = Discriminator(
-    lambda given: "criterion" if isinstance(given, dict) and "criterion" in given else "point"
-)
-_AnyFinding = Annotated[
-    Annotated[_Finding, Tag("point")] | Annotated[_Reached, Tag("criterion")], _criterion_or_point
-]
 
 
 class _Scope(Settings):
@@ -310,7 +297,7 @@ class _Certificate(Settings):
     policy: _Policy
     release: _Release
     method: dict[str, Any]
-    findings: Annotated[list[_AnyFinding], Field(min_length=1)]
+    findings: Annotated[list[_Finding], Field(min_length=1)]
     source: dict[str, str | int]
     seeded: bool
     versions: dict[str, str]
@@ -485,10 +472,7 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     if not set(read.grids) <= set(release.groups):
         return "grids are of columns that make its groups"
     for finding in read.findings:
-        if isinstance(finding, _Reached):
-            continue
-        told = [finding.exact, finding.probability, *([] if finding.times else [finding.below])]
-        if None in told and finding.requirement not in kept:
+        if finding.exact is None and finding.requirement not in kept:
             return "a finding does not say what was found, though no priors of it are kept"
     return None
 
@@ -508,7 +492,7 @@ def _explain(error: ValidationError) -> str:
     place = "".join(
         f"[{part}]" if isinstance(part, int) else f".{part}"
         for part in first["loc"]
-        if part not in ("list", "table", "whole", "kept", "point", "criterion")
+        if part not in ("list", "table", "whole", "kept")
     ).removeprefix(".")
     if first["type"] == "missing":
         return f"lacks {place!r}"

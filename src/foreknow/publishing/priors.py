@@ -134,15 +134,14 @@ class KeptPriors:
     def withheld_finding(self, finding: _Table) -> dict[str, Any]:
         """A finding without what reveals these priors; that it is safe remains."""
         own = {self.digest(table) for table in self.tables}
-        adversary = _changed(
-            finding["adversary"], lambda t: self._named(t) if self.digest(t) in own else t
+        judged = _changed(
+            finding["judged"], lambda t: self._named(t) if self.digest(t) in own else t
         )
-        if not is_kept(adversary):
+        if not is_kept(judged):
             return dict(finding)
         # A limit that is so many times a prior reveals the prior.
-        limit = ["below"] if "times" in finding else []
-        hidden = ["value", "group", "exact", "probability", *limit]
-        return {**finding, **dict.fromkeys(hidden), "adversary": adversary}
+        hidden = {"value", "group", "exact", "probability", "limit"} & finding.keys()
+        return {**finding, **dict.fromkeys(hidden), "judged": judged}
 
     def _named(self, table: _Table) -> dict[str, Any]:
         return {"attributes": list(table["attributes"]), "digest": self.digest(table)}

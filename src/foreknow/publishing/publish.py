@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.attacks.trial import Trial
-from foreknow.auditing.audit import Audit, Verdict, audit
+from foreknow.auditing.audit import Audit, audit
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import (
     Table,
@@ -77,7 +77,6 @@ from foreknow.publishing.certificate import (
     PERHAPS_LARGER,
     Certificate,
     digest_of,
-    finding_to_dict,
     note_of_others,
 )
 from foreknow.publishing.certificate_file import parts_of_sensitive
@@ -98,7 +97,8 @@ from foreknow.randomness import generator
 from foreknow.result import page_of
 from foreknow.text import in_cases, people_text
 from foreknow.utility.utility import Utility, utility_of
-from foreknow.verifier.verify import OF_POPULATION, Finding, Reached, Written
+from foreknow.verdict import Verdict
+from foreknow.verifier.verify import OF_POPULATION, Written
 
 _log = logging.getLogger(__name__)
 
@@ -457,7 +457,7 @@ def publish(
     verdicts = replace(verdicts, lattice=found.lattice, scope=scope)
     exactly = options.written != "generalized"
     unasked = [
-        (each.requirement, each.attained)
+        (each.requirement, each.found)
         for each in verdicts.criteria
         if not each.safe and each.requirement.searched(exactly) is not each.requirement
     ]
@@ -543,9 +543,9 @@ def _advice(made: Publication) -> Iterator[str]:
         yield 'FullDomain writes everybody at one level: method = "mondrian" keeps more'
     if made._dividing:
         yield made._dividing
-    if made.audit.verdicts:
-        tight = max(made.audit.verdicts, key=lambda v: v.probability / float(v.limit))
-        reached, limit = tight.point.said(tight.disclosure)
+    if of_people := [verdict for verdict in made.audit.verdicts if not verdict.of_groups]:
+        tight = max(of_people, key=lambda v: v.probability / float(v.limit))
+        reached, limit = tight.said
         yield (
             f"{tight.requirement.name} is nearest to its limit: with everybody in one group, "
             f"{reached} is reached for {str(tight.value)!r}, and the limit is {limit}. A higher "
@@ -712,7 +712,7 @@ def _certify(
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
     if not _agree(verdicts, findings):
-        judged = [finding_to_dict(finding) for finding in findings]
+        judged = [finding.to_dict() for finding in findings]
         raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
     key = secrets.token_hex(32)
     notes, minimal = traits_of(anonymizer).notes, traits_of(anonymizer).minimal
@@ -754,33 +754,39 @@ def _certify(
     return certificate, private, kept
 
 
-def _agree(verdicts: Audit, findings: Sequence[Finding | Reached]) -> bool:
+def _agree(verdicts: Audit, findings: Sequence[Verdict]) -> bool:
     """Whether the verifier found, of each requirement, what the audit did; and that it is safe."""
-    points = [finding for finding in findings if isinstance(finding, Finding)]
-    reached = [finding for finding in findings if isinstance(finding, Reached)]
     return (
         verdicts.safe
         and all(finding.safe for finding in findings)
-        and len(points) == len(verdicts.verdicts)
-        and all(map(_is_found, verdicts.verdicts, points))
-        and [v.attained.amount for v in verdicts.criteria] == [f.attained for f in reached]
+        and len(findings) == len(verdicts.verdicts)
+        and all(map(_is_found, _as_written(verdicts.verdicts), findings))
     )
 
 
-def _is_found(verdict: Verdict, found: Finding) -> bool:
+def _as_written(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """In the order of a policy file, which has points of one kind beside each other."""
+    kinds = list(dict.fromkeys((verdict.place, verdict.judged.key) for verdict in verdicts))
+    return sorted(verdicts, key=lambda verdict: kinds.index((verdict.place, verdict.judged.key)))
+
+
+def _is_found(verdict: Verdict, found: Verdict) -> bool:
     """Whether the verifier found what the audit did; at most as much, where that is a bound."""
-    claimed = verdict.disclosure
+    if (verdict.place, verdict.required) != (found.place, found.required):
+        return False
+    claimed, reached = verdict.found, found.reached
+    if verdict.of_groups or reached is None:
+        return bool(verdict.reached == reached)
     # Several may be as far from limits of their own: what counts is how far.
-    one, other = (claimed.prior or 1, found.prior or 1) if found.times else (1, 1)
+    relative = verdict.required.relative
+    one, other = (claimed.prior or 1, found.found.prior or 1) if relative else (1, 1)
     if claimed.exact is None:
         most = Fraction(claimed.probability) / one * (1 + Fraction(1, 10**9))
-        return found.probability / other <= most + Fraction(1, 10**9)
-    return claimed.exact / one == found.probability / other
+        return reached / other <= most + Fraction(1, 10**9)
+    return bool(claimed.exact / one == reached / other)
 
 
-def _certified(
-    findings: Sequence[Finding | Reached], kept: KeptPriors | None
-) -> tuple[dict[str, Any], ...]:
+def _certified(findings: Sequence[Verdict], kept: KeptPriors | None) -> tuple[dict[str, Any], ...]:
     """Findings as a certificate has them: without what tells of priors that are kept."""
-    said = [finding_to_dict(finding) for finding in findings]
+    said = [finding.to_dict() for finding in findings]
     return tuple(said if kept is None else map(kept.withheld_finding, said))

@@ -32,6 +32,7 @@ from foreknow.errors import CertificateError, InputError, SchemaError, hinted, m
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS, kind_of
+from foreknow.numbers import exact_text
 from foreknow.policy.policy import Policy
 from foreknow.publishing import (
     CERTIFICATE,
@@ -43,7 +44,7 @@ from foreknow.publishing import (
     SIGNATURE,
     owners_folder,
 )
-from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
+from foreknow.publishing.certificate import Certificate, digest_of
 from foreknow.publishing.certificate_file import (
     bytes_of_certificate,
     files_of,
@@ -53,13 +54,12 @@ from foreknow.publishing.certificate_file import (
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.signature import check_signature
 from foreknow.text import people_text, some
+from foreknow.verdict import Verdict
 from foreknow.verifier.verify import (
     GAUGES,
     OF_PEOPLE,
     OF_POPULATION,
     VERIFIERS,
-    Finding,
-    Reached,
     Written,
     count_people,
     read_population,
@@ -94,7 +94,7 @@ class Verification:
     semantics : "single", "set" or "multiset"; of several columns that differ, a mapping
     beside : tuple of str
         Columns that are published as they are, and that no requirement looks at.
-    findings : tuple of Finding
+    findings : tuple of Verdict
         The worst of each requirement and point.
     requirements : tuple of mappings
         The ``[[require]]`` tables by which it was judged.
@@ -121,7 +121,7 @@ class Verification:
     groups: tuple[str, ...]
     sensitive: str
     beside: tuple[str, ...]
-    findings: tuple[Finding | Reached, ...]
+    findings: tuple[Verdict, ...]
     requirements: tuple[Mapping[str, Any], ...] = field(repr=False)
     own_policy: bool = False
     unchanged: tuple[str, ...] = ()
@@ -136,9 +136,7 @@ class Verification:
     @property
     def idle(self) -> bool:
         """Whether nothing is asked of the table: nobody has a value that is to be hidden."""
-        return bool(self.findings) and all(
-            isinstance(own, Finding) and not own.probability for own in self.findings
-        )
+        return bool(self.findings) and all(finding.idle for finding in self.findings)
 
     def __repr__(self) -> str:
         columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
@@ -321,7 +319,7 @@ def _judged(
             for compared_with in () if known.exact else policy.compared:
                 compared_with.refuse_others(GroupLabels.of(list(written.held), known.groups))
         findings = [
-            replace(finding, requirement=place)
+            replace(finding, place=place)
             for place, table in enumerate(required)
             if place not in unjudged
             for finding in findings_of(written, [table])
@@ -436,7 +434,7 @@ def _as_published(known: Certificate, policy: Policy) -> Policy:
     return replace(policy, options=replace(policy.options, **how))
 
 
-def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Finding | Reached]:
+def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Verdict]:
     """Let the verifier judge; kinds that it does not know bring a judge of their own."""
     beyond: list[Any] = [k for k in adversaries.ADVERSARIES if k.key not in VERIFIERS]
     judges = {kind.key: kind.judge for kind in beyond}
@@ -597,23 +595,19 @@ def _never_proved(known: Certificate) -> Iterator[str]:
         )
 
 
-def _excess(finding: Finding | Reached, groups: Sequence[str]) -> str:
-    now = finding_to_dict(finding)
+def _excess(finding: Verdict, groups: Sequence[str]) -> str:
+    now = finding.to_dict()
     named = f"group {now['group']}" + (f" ({', '.join(groups)})" if len(groups) > 1 else "")
-    if isinstance(finding, Reached):
-        return (
-            f"require[{now['requirement']}]: {_plain(now['criterion'])} does not hold: "
-            f"{named} has {now['attained']}"
-        )
-    return (
-        f"require[{now['requirement']}]: {now['value']!r} in {named} reaches "
-        f"{now['exact']}, the limit is {now['below']}"
-    )
+    if finding.of_groups:
+        said = f"{_plain(now['judged'])} does not hold: {named} has {now['exact']}"
+    else:
+        said = f"{now['value']!r} in {named} reaches {now['exact']}, the limit is {finding.limit}"
+    return f"require[{now['requirement']}]: {said}"
 
 
 def _differences(
     known: Certificate,
-    findings: Sequence[Finding | Reached],
+    findings: Sequence[Verdict],
     certified: Sequence[Mapping[str, Any]],
     kept: KeptPriors | None,
 ) -> Iterator[str]:
@@ -623,16 +617,17 @@ def _differences(
     verifier takes the first by a fixed order.
     """
     for finding, then in zip(findings, certified, strict=False):
-        now = finding_to_dict(finding)
+        now = finding.to_dict()
         now = now if kept is None else kept.withheld_finding(now)
         other = [key for key in dict.fromkeys([*now, *then]) if not _same(key, now, then)]
         if not finding.safe or not other:
             continue
         key, place = other[0], f"require[{now['requirement']}]"
-        if {"exact", "below"} & set(other) and "exact" in then and "exact" in now:
+        limit = "limit" if finding.required.relative else finding.required.key
+        if {"exact", limit} & set(other) and limit in then and limit in now:
             yield (
-                f"{place}: the worst probability is {now['exact']} and the limit {now['below']}; "
-                f"certified are {then['exact']} and {then['below']}"
+                f"{place}: the worst probability is {now['exact']} and the limit {now[limit]}; "
+                f"certified are {then['exact']} and {then[limit]}"
             )
         else:
             yield (
@@ -645,9 +640,10 @@ def _differences(
 
 _FIELDS = {
     "requirement": "position",
+    "judged": "adversary or criterion",
     "value": "value at risk",
     "group": "group at risk",
-    "times": "limit (how many times the prior)",
+    "at_most_times": "limit (how many times the prior)",
 }
 
 

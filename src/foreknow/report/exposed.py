@@ -13,7 +13,15 @@ from foreknow.auditing.exposed import Exposed, ExposedGroup, Tally
 from foreknow.data.engines.write import disarm_name
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, Rule, amounts, bar_table
 from foreknow.report.page import Cell, Grid
-from foreknow.report.words import group_text, limit_text, number, percent, some, times_text, visible
+from foreknow.report.words import (
+    group_text,
+    limit_text,
+    number,
+    percent,
+    required_text,
+    some,
+    visible,
+)
 
 MEANING = (
     "Everybody is looked at in turn, with the worst facts about them. Counted are the people who "
@@ -69,7 +77,7 @@ def exposed_sentence(found: Exposed) -> str:
     where = some(over.groups, "group", "groups")
     people = f"{tally_text(over)} {'person' if over.people == 1 else 'people'} in {where}"
     people = people[0].upper() + people[1:]
-    if found.point is None:
+    if found.verdict.of_groups:
         fail = "that fails" if over.groups == 1 else "that fail"
         return f"{people} {fail}."
     if certain is not None and certain.people == over.people:
@@ -83,16 +91,16 @@ def exposed_sentence(found: Exposed) -> str:
 
 def exposed_figure(found: Exposed) -> tuple[Chart, str] | None:
     """Draw how many people somebody could be how sure of, and what is to be read from it."""
-    point, people = found.point, found.by_chance
-    if point is None or not any(people):
+    limit, people = found.verdict.required.at(None), found.by_chance
+    if not any(people):
         return None
     ranges = [
         *(f"{10 * i}% to {'less than ' if i == 9 else ''}{10 * i + 10}%" for i in range(10)),
         "certain",
     ]
-    within = not point.relative
+    within = not found.verdict.required.relative
     # A bar that the limit divides is drawn as those below it.
-    over = [i == 10 or (within and i >= 10 * point.below) for i in range(11)]
+    over = [i == 10 or (within and i >= 10 * limit) for i in range(11)]
     bars = [
         Bar(
             (at := i + 0.9 * (i == 10)) + 0.04,
@@ -105,14 +113,12 @@ def exposed_figure(found: Exposed) -> tuple[Chart, str] | None:
     ]
     ticks = [(at, f"{10 * at}%") for at in (0, 2, 4, 6, 8)] + [(10, "100%"), (11.4, "certain")]
     head = ("how sure somebody could be", "people")
-    limit = Rule(
-        10 * float(point.below), f"limit {limit_text(point.below)}", False, point.below > 0.5
-    )
+    rule = Rule(10 * float(limit), f"limit {limit_text(limit)}", False, limit > 0.5)
     chart = Chart(
         Axis(head[0], -0.1, 12, ticks),
         amounts("people", max(people), above=0.15),
         bars=bars,
-        rule=limit if within else None,
+        rule=rule if within else None,
         height=220,
         table=bar_table(head, zip(ranges, people, strict=True)),
     )
@@ -146,14 +152,13 @@ def _row(found: Exposed, group: ExposedGroup) -> Iterator[str]:
     yield str(group.size)
     yield str(group.people)
     yield "" if group.certain is None else str(group.certain)
-    worst, point = group.disclosure, found.point
-    if worst is None or point is None:
+    worst, limit = group.disclosure, found.verdict.required
+    if worst is None:
         yield from ("", "", "")
         return
-    limit = point.limit(worst)
     yield visible(worst.value)
-    yield percent(worst, limit, 2)
-    yield f"{times_text(point.below)} x prior" if point.relative else limit_text(limit)
+    yield percent(worst, limit.at(worst.prior), 2)
+    yield required_text(limit, "x prior")
 
 
 def exposed_csv(exposed: Iterable[tuple[str, Exposed]]) -> str:

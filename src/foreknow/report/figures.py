@@ -14,7 +14,6 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.minima import theorem2_terms
 from foreknow.adversaries.facts.profiles import profiles
 from foreknow.adversaries.facts.skyline import front
-from foreknow.auditing.audit import Verdict
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.report.chart import (
@@ -29,8 +28,9 @@ from foreknow.report.chart import (
     shares,
 )
 from foreknow.report.knowledge import NOUN, Terms
-from foreknow.report.page import Grid
+from foreknow.report.page import Cell, Grid, bar_cell
 from foreknow.report.words import limit_text, named, number, percent, some
+from foreknow.verdict import Limit, Verdict
 
 _LEAST_K = 20
 _MOST_POINTS = 41
@@ -114,12 +114,19 @@ def size_bins(sizes: Sequence[int], most: int = 40) -> tuple[list[int], list[int
     return [first + width * i for i in range(len(tally))], tally.tolist(), width
 
 
+def worst_cell(found: Disclosure, required: Limit) -> Cell:
+    """A probability beside its limit."""
+    limit, safe = required.at(found.prior), found.keeps(required)
+    said = percent(found, limit, 1, "up" if safe or found.bounded else "nearest")
+    return bar_cell(said, found.probability, "safe" if safe else "unsafe", limit)
+
+
 # ---- the figures ---------------------------------------------------------------------------
 
 
 def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) -> Chart | None:
     """Draw the breach probability of a verdict's worst value against k; None without a k."""
-    facts, found, limit = verdict.point.adversary, verdict.disclosure, verdict.limit
+    facts, found, limit = verdict.judged, verdict.found, verdict.limit
     if not isinstance(facts, Facts) or found.value is None or found.witness is None:
         return None
     terms = Terms(noun, counts.semantics, named(found.value))

@@ -208,6 +208,16 @@ def describe(
     return Description(f"has the knowledge {name}", name)
 
 
+def are_facts(adversary: Any) -> bool:
+    """Whether it is put into the words of `Terms.legend`."""
+    return isinstance(adversary, (Facts, Negations))
+
+
+def is_learned(adversary: Any) -> bool:
+    """Whether it knows priors that were learned from the table, and are kept with its owner."""
+    return isinstance(adversary, Priors) and any(table.learned for table in adversary.tables)
+
+
 def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Description:
     """Put the facts of a witness into words."""
     terms = Terms(noun, witness.semantics, named(witness.value))

@@ -11,10 +11,10 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.labels import GroupLabel, Label
 from foreknow.data.windows import Window
 from foreknow.numbers import CLOSE, Rounding, fixed, percentage, rounded
-from foreknow.policy.requirement import Point
 from foreknow.text import number as number
 from foreknow.text import some as some
 from foreknow.text import visible as visible
+from foreknow.verdict import Limit
 
 if TYPE_CHECKING:
     from foreknow.adversaries.statements import Posterior
@@ -221,13 +221,23 @@ def limit_text(limit: Fraction) -> str:
     return str(limit) if (text := _ended(limit * 100)) is None else f"{text}%"
 
 
-def point_limit(point: Point, found: Disclosure) -> str:
+def required_text(limit: Limit, prior: str = "× prior") -> str:
+    """Write a limit as a policy has it, in few words.
+
+    >>> required_text(Limit(Fraction(1, 2))), required_text(Limit(Fraction(3), True, True))
+    ('50%', '3 × prior')
+    """
+    assert limit.amount is not None
+    return f"{times_text(limit.amount)} {prior}" if limit.relative else limit_text(limit.amount)
+
+
+def limit_of(found: Disclosure, limit: Limit) -> str:
     """Write the limit of a disclosure, for a narrow column."""
-    if not point.relative:
-        return limit_text(point.below)
-    limit = point.limit(found)
-    chance = Disclosure(found.value, float(limit), lambda: limit)
-    return f"{percent(chance, Fraction(1), 1)} = {times_text(point.below)} × prior"
+    text = required_text(limit)
+    if not limit.relative:
+        return text
+    own = limit.at(found.prior)
+    return f"{percent(Disclosure(found.value, float(own), lambda: own), Fraction(1), 1)} = {text}"
 
 
 def times_text(times: Fraction) -> str:

@@ -27,6 +27,7 @@ from foreknow.errors import (
     UnsupportedError,
     short_of_memory,
 )
+from foreknow.verdict import Limit, Verdict, WorstCase
 from foreknow.verifier.counts import Bag, Column, Counted, Group, Held, Ints, distinct
 from foreknow.verifier.diversity import gauge_alpha_k, gauge_l_diversity
 from foreknow.verifier.facts import worst_facts, worst_implications
@@ -66,47 +67,6 @@ _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 # The law of multisets takes powers by these; more would take for ever.
 _MOST_OF_A_BAG = 10**7
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The worst that the verifier found for one point of one requirement.
-
-    Of several that are as bad it is the first value, by its text, and for this value the first
-    group, by the texts of its columns and a missing one first; under facts before it a group that
-    everybody who is meant can be of. So equal releases have equal findings.
-    """
-
-    requirement: int  # its position in the policy
-    adversary: Mapping[str, Any]  # such as {"facts": {"l": 1, "k": 5, "m": 2}}
-    below: Fraction  # the limit; where it is relative, that of the person who is nearest to it
-    value: str | None  # the sensitive value, and the target's group; None where no value is at risk
-    group: str | None
-    probability: Fraction
-    inclusive: bool = False  # whether the limit may be reached
-    # where the limit is relative: how many times the prior it is, and the prior
-    times: Fraction | None = None
-    prior: Fraction | None = None
-
-    @property
-    def safe(self) -> bool:
-        """Whether the probability keeps the limit: strictly below, unless it may be reached."""
-        if self.inclusive:
-            return self.probability <= self.below
-        return self.probability < self.below
-
-
-@dataclass(frozen=True)
-class Reached:
-    """What the verifier found a release to attain of a criterion."""
-
-    requirement: int  # its position in the policy
-    criterion: Mapping[str, Any]  # what stands for it in the policy
-    attained: Fraction | None  # None where it is infinite
-    group: str | None  # the first that attains it, by the texts of its columns
-    safe: bool
-    # the exact columns by which people were counted who look alike; none where groups were judged
-    alike: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -224,7 +184,7 @@ def verify(
     requirements: Sequence[Mapping[str, Any]],
     judges: Mapping[str, Judge] | None = None,
     gauges: Mapping[str, Gauge] | None = None,
-) -> list[Finding | Reached]:
+) -> list[Verdict]:
     """Judge a written release by the ``[[require]]`` tables of its policy.
 
     Parameters
@@ -237,10 +197,10 @@ def verify(
 
     Returns
     -------
-    list of Finding or Reached
-        One per requirement and point.
+    list of Verdict
+        One for each requirement and point.
     """
-    findings: list[Finding | Reached] = []
+    verdicts: list[Verdict] = []
     judges, gauges = {**VERIFIERS, **(judges or {})}, {**GAUGES, **(gauges or {})}
     written.prepare(requirements)
     whole = written
@@ -248,7 +208,7 @@ def verify(
         written = whole.about(table.get("sensitive", whole.sensitive))
         key = next((key for key in table if key in gauges), None)
         if key is None:
-            findings += _findings(written, position, table, judges)
+            verdicts += _verdicts(written, position, table, judges)
         elif set(table) - {"name", "sensitive", "knowing", "any_of", key}:
             raise CertificateError(f"{key} is about whole groups, and stands by itself")
         else:
@@ -266,16 +226,21 @@ def verify(
             held = held if "any_of" not in table else _of_sets(written, held, key, table)
             attained, group, holds = gauges[key](held, table[key], *more)
             of = () if not exact or key not in OF_PEOPLE else tuple(written.exact)
-            findings.append(Reached(position, {key: table[key]}, attained, _name(group), holds, of))
-    return findings
+            known = tuple(table.get("knowing", ()))
+            found, judged = WorstCase(None, _name(group), attained), {key: table[key]}
+            verdicts.append(
+                Verdict(position, table, judged, Limit(), found, holds, known, alike=of)
+            )
+    return verdicts
 
 
-def _findings(
+def _verdicts(
     written: Written, position: int, table: Mapping[str, Any], judges: Mapping[str, Judge]
-) -> Iterator[Finding]:
+) -> Iterator[Verdict]:
     relative = "at_most_times" in table
     asked = _counted(written, table, relative)
-    for kind, settings, limit in _points(table):
+    known = tuple(table.get("knowing", ()))
+    for kind, settings, amount in _points(table):
         if kind not in judges:
             raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
         if kind not in _OF_WINDOWS and any(own.within is not None for own in asked):
@@ -285,18 +250,12 @@ def _findings(
             key=lambda found: found[2] / found[3] if relative else found[2],
             default=_NOBODY,
         )
-        value, group, chance, prior = worst
-        yield Finding(
-            position,
-            {kind: settings},
-            min(Fraction(1), limit * prior) if relative else limit,
-            value,
-            None if group is None else _name(group),
-            chance,
-            inclusive=relative or "at_most" in table,
-            times=limit if relative else None,
-            prior=prior if relative else None,
-        )
+        value, group, chance, before = worst
+        limit = Limit(amount, relative or "at_most" in table, relative)
+        prior = before if relative else None
+        found = WorstCase(value, None if group is None else _name(group), chance, prior)
+        safe = limit.holds(chance, prior)
+        yield Verdict(position, table, {kind: settings}, limit, found, safe, known)
 
 
 def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> list[Asked]:

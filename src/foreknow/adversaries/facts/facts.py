@@ -333,6 +333,11 @@ class FactsWitness:
     family_position: int | None
     semantics: Semantics = "single"
 
+    @property
+    def group(self) -> Label:
+        """The group of the target."""
+        return self.target_group
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; known people as a list of [value, count]."""
         known = [[value, count] for value, count in self.known.items()]

@@ -375,6 +375,11 @@ class ImplicationsWitness(Plain):
     implications: tuple[Implication, ...]
     target_position: int  # the target's group by its position in the counts
 
+    @property
+    def group(self) -> Label:
+        """The group of the target."""
+        return self.target_group
+
     def sentences(self) -> list[str]:
         """The implications in words."""
         target = f"the target, of group {self.target_group!r},"

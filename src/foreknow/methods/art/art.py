@@ -132,7 +132,7 @@ class ART:
                 values=r.values,
                 excluded=() if r.about_sets else r.excluded,
                 sets=r.sets if r.about_sets else None,
-                **{keys[p.key]: p.below},
+                **{keys[p.limit.key]: p.below},
             )
             for r in policy.requirements
             for p in r.points

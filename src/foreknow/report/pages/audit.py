@@ -5,18 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
-import numpy as np
-
-from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts.facts import Facts, FactsWitness
-from foreknow.adversaries.implications.implications import ImplicationsWitness, Negations
-from foreknow.adversaries.priors.disclosure import Judged, PriorsWitness, judged_before
-from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.protocol import counts_of
-from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
+from foreknow.auditing.audit import Audit
 from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
@@ -26,7 +20,7 @@ from foreknow.numbers import percentage
 from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
-from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
+from foreknow.report.drawn import drawn_of
 from foreknow.report.exposed import (
     MEANING,
     exposed_csv,
@@ -35,16 +29,11 @@ from foreknow.report.exposed import (
     exposed_sentence,
 )
 from foreknow.report.figures import (
-    knowledge_figure,
-    limit_holds,
     sizes_figure,
-    steps,
-    withstands,
-    worst_groups,
+    worst_cell,
 )
-from foreknow.report.knowledge import NOUN, Terms, describe, share_text
+from foreknow.report.knowledge import NOUN, Terms, are_facts, describe, is_learned, share_text
 from foreknow.report.page import Block, Cell, Grid, Page, Sentence, bar_cell
-from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
 from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, sentences
 from foreknow.report.trial import trials_beside
@@ -52,6 +41,7 @@ from foreknow.report.words import (
     average_text,
     group_text,
     is_certain,
+    limit_of,
     limit_text,
     listing,
     named,
@@ -59,17 +49,17 @@ from foreknow.report.words import (
     nouns_of,
     number,
     percent,
-    point_limit,
     reaches_just,
+    required_text,
     setting_text,
-    signature_words,
     some,
     times_text,
     visible,
 )
 from foreknow.utility.utility import Utility
+from foreknow.verdict import Verdict
 
-_MOST_VALUES, _MOST_GROUPS, _EVERY = 30, 5, 1000
+_MOST_VALUES, _EVERY = 30, 1000
 _NUMBERED = re.compile(r"(require\[\d+\]|requirement|)")
 
 
@@ -97,8 +87,7 @@ class AuditPage(Page[Audit]):
             one = "the requirement is" if len(idle) == 1 else "the requirements are"
             return f"Nothing is asked of this table: nobody has a value that {one} about"
         safe = [all(v.safe for v in own) for own in by_requirement(self.result)]
-        safe = [each for each, nothing in zip(safe, idle, strict=False) if not nothing]
-        safe += [each.safe for each in self.result.criteria]
+        safe = [each for each, nothing in zip(safe, idle, strict=True) if not nothing]
         also = ", also against an adversary who knows the method" if self._foreseen else ""
         if many := idle.count(True):
             also += f"; {number(many)} {'asks' if many == 1 else 'ask'} nothing of this table"
@@ -106,9 +95,8 @@ class AuditPage(Page[Audit]):
 
     @property
     def _idle(self) -> list[bool]:
-        """Of each requirement and criterion, whether it asks nothing of the table."""
-        found = [all(map(_is_idle, own)) for own in by_requirement(self.result)]
-        return found + [False] * len(self.result.criteria)
+        """Of each requirement, whether it asks nothing of the table."""
+        return [all(map(_is_idle, own)) for own in by_requirement(self.result)]
 
     def _settled(self, safe: list[bool]) -> str:
         total, failing = len(safe), safe.count(False)
@@ -161,11 +149,10 @@ class AuditPage(Page[Audit]):
             notes=self._notes(published=published),
             notes_heading=HEADING,
             terms=Terms(noun, audit.counts.semantics),
-            legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
+            legend=any(are_facts(verdict.judged) for verdict in audit.verdicts),
             sections=_sections(audit, published=published),
             exposed=None if published else exposed_grid(titled_exposed(audit)),
             exposed_meaning=MEANING,
-            criteria=_criteria(audit, published=published),
             sizes=sizes_figure(audit.counts),
             utility=worth,
             sizes_caption=_sizes_caption(worth),
@@ -191,7 +178,7 @@ class AuditPage(Page[Audit]):
         """A row for each verdict, a sentence for each failing one, what it is worth."""
         audit, sections = self.result, _sections(self.result, brief=True)
         rows = []
-        for s in sections:
+        for s in (section for section in sections if section["knows"]):
             about, where, mood = s["about"], s["value"], "safe" if s["safe"] else "unsafe"
             if not s["title"].startswith("Requirement "):
                 about = f"{s['title']}: {about}"
@@ -203,9 +190,10 @@ class AuditPage(Page[Audit]):
         if rows:
             head = ("", "what must stay hidden", "from who knows", "worst", "limit")
             yield Grid((*head, "value, and in which group"), rows, left=(0, 1, 2, 5))
-        failing = [(False, f"{s['sentence']} {s['exposed']}") for s in sections if not s["safe"]]
-        for safe, said in (*_criteria(audit), *failing):
-            yield Sentence(f"{'✓' if safe else '✗'} {said}", "safe" if safe else "unsafe")
+        for s in sections:
+            if not s["safe"] or not s["knows"]:
+                said = f"{'✓' if s['safe'] else '✗'} {s['sentence']} {s['exposed']}"
+                yield Sentence(said.rstrip(), "safe" if s["safe"] else "unsafe")
         if self.notes:
             yield Sentence(HEADING, "strong")
             yield from [Sentence(f"– {said}") for said in self.notes]
@@ -221,15 +209,23 @@ PAGE = AuditPage
 
 
 def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
-    """Say what an adversary can find out at worst, about whom, and how sure they would be."""
-    found, limit = verdict.disclosure, verdict.limit
+    """Say what an adversary can find out at worst, about whom, and how sure they would be.
+
+    Of a criterion, say what the release attains.
+    """
+    found, limit = verdict.found, verdict.limit
+    known = list(map(visible, verdict.known))
+    if verdict.of_groups:
+        asked = _criterion_text(verdict.requirement)
+        beside = "".join(f", for someone who knows {said}" for said in _of_everybody(known))
+        return f"{asked}{beside}: {visible(found)}."
     if found.value is None:
         return f"Nobody in the release has any {noun} that this requirement is about."
     value, bound = named(found.value), _bound(verdict)
     if verdict.requirement.sensitive is not None:
         value = f"{noun} {value}"
-    used = describe(verdict.point.adversary, found.witness, noun)
-    known = "".join(f", and {said}," for said in _of_everybody(map(visible, verdict.known)))
+    used = describe(verdict.judged, found.witness, noun)
+    beside = "".join(f", and {said}," for said in _of_everybody(known))
     if found.probability == 0 and (used.nobody or found.witness is None):
         return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
     who, just = "Someone", reaches_just(found, limit)
@@ -243,20 +239,19 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         bound += ", which must not be reached"
     elif found.bounded:
         bound += "; that is an upper bound, since the group is out of reach of an exact answer"
-    return f"{who} who {used.knows}{known} can be {sure} that {used.whose} has {value}; {bound}."
+    return f"{who} who {used.knows}{beside} can be {sure} that {used.whose} has {value}; {bound}."
 
 
-def _of_everybody(columns: Iterable[str]) -> list[str]:
+def _of_everybody(names: Sequence[str]) -> list[str]:
     """Say which columns are known of everybody, if any are."""
-    names = list(columns)
     return [f"the {listing(names, most=_EVERY)} of everybody"] if names else []
 
 
 def _bound(verdict: Verdict) -> str:
-    below, before = verdict.point.below, verdict.disclosure.prior
-    if not verdict.point.relative:
-        return f"your limit is {limit_text(below)}"
-    times = f"{times_text(below)} times what was likely before"
+    required, before = verdict.required, verdict.found.prior
+    if not required.relative:
+        return f"your limit is {required_text(required)}"
+    times = required_text(required, "times what was likely before")
     if before is None:
         return f"your limit is {times}"
     return f"your limit is {share_text(verdict.limit)}, {times} ({share_text(before)})"
@@ -264,55 +259,29 @@ def _bound(verdict: Verdict) -> str:
 
 def group_of(verdict: Verdict) -> str:
     """Name the group of the person found out, for a table; a dash where there is none."""
-    match verdict.disclosure.witness:
-        case PriorsWitness() as witness:
-            return group_text(witness.group)
-        case FactsWitness() | ImplicationsWitness() as witness:
-            return group_text(witness.target_group)
-    return "–"
+    return "–" if verdict.group is None else group_text(verdict.group)
 
 
 def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
     """The verdicts of each requirement, in the policy's order; several under a skyline."""
-    verdicts = iter(audit.verdicts)
-    return [
-        tuple(next(verdicts) for _ in requirement.points)
-        for requirement in audit.policy.requirements
-        if requirement.points
-    ]
+    return [tuple(own) for _, own in groupby(audit.verdicts, key=lambda verdict: verdict.place)]
+
+
+def titled(audit: Audit) -> Iterator[tuple[str, str]]:
+    """The title of each verdict and its anchor: its requirement, and which point of several."""
+    for place, own in enumerate(by_requirement(audit), 1):
+        title, anchor = requirement_title(own[0].requirement, place), f"requirement-{place}"
+        if len(own) == 1:
+            yield title, anchor
+            continue
+        for part in range(1, len(own) + 1):
+            yield f"{title}, point {part}", f"{anchor}-{part}"
 
 
 def titled_exposed(audit: Audit) -> list[tuple[str, Exposed]]:
-    """Who is exposed by each requirement and point, by its title."""
-    places = {id(own): place for place, own in enumerate(audit.policy.requirements, 1)}
-    titled: list[tuple[str, Exposed]] = []
-    part = 0
-    for found in audit.exposed:
-        own = found.requirement
-        part = part + 1 if titled and titled[-1][1].requirement is own else 1
-        title = requirement_title(own, places[id(own)])
-        titled.append((f"{title}, point {part}" if len(own.points) > 1 else title, found))
-    return titled
-
-
-def _criteria(audit: Audit, *, published: bool = False) -> list[tuple[bool, str]]:
-    """Whether each criterion holds, what the release attains, and who is in groups that fail."""
-    said = []
-    for each in audit.criteria:
-        sentence = criterion_sentence(each)
-        if not each.safe and not published:
-            exposed = [one for one in audit.exposed if one.requirement is each.requirement]
-            sentence = " ".join([sentence, *map(exposed_sentence, exposed)])
-        said.append((each.safe, sentence))
-    return said
-
-
-def criterion_sentence(verdict: CriterionVerdict) -> str:
-    """Say what a release attains of a criterion."""
-    known = "".join(
-        f", for someone who knows {said}" for said in _of_everybody(map(visible, verdict.known))
-    )
-    return f"{_criterion_text(verdict.requirement)}{known}: {visible(verdict.attained)}."
+    """Who is exposed by each verdict, by its title."""
+    each = zip(titled(audit), audit.exposed, strict=True)
+    return [(title, found) for (title, _), found in each]
 
 
 def _criterion_text(requirement: Requirement) -> str:
@@ -421,43 +390,32 @@ def _sizes_caption(worth: Utility) -> str:
 
 def _sections(audit: Audit, brief: bool = False, published: bool = False) -> list[dict[str, Any]]:
     """Each verdict as the page shows it."""
-    made = []
-    for place, verdicts in enumerate(by_requirement(audit), 1):
-        for part, verdict in enumerate(verdicts, 1):
-            title, anchor = requirement_title(verdict.requirement, place), f"requirement-{place}"
-            if len(verdicts) > 1:
-                title, anchor = f"{title}, point {part}", f"{anchor}-{part}"
-            withheld = published and is_learned(verdict.point.adversary)
-            section = _withheld(audit, verdict) if withheld else _section(audit, verdict, brief)
-            made.append({"title": title, "anchor": anchor, **section})
+    made: list[dict[str, Any]] = []
+    for (title, anchor), verdict in zip(titled(audit), audit.verdicts, strict=True):
+        withheld = published and is_learned(verdict.judged)
+        section = _withheld(audit, verdict) if withheld else _section(audit, verdict, brief)
+        made.append({"title": title, "anchor": anchor, **section})
     if published or (brief and audit.safe):
         return made
-    exposed = [found for found in audit.exposed if found.point is not None]
-    for section, found in zip(made, exposed, strict=False):
+    for section, found in zip(made, audit.exposed, strict=True):
         section["exposed"] = "" if section["safe"] else exposed_sentence(found)
-        drawn = None if brief else exposed_figure(found)
-        section["people"] = drawn
+        section["people"] = None if brief else exposed_figure(found)
     return made
 
 
-def is_learned(adversary: Any) -> bool:
-    """Whether it knows priors that were learned from the table, and are kept with its owner."""
-    return isinstance(adversary, Priors) and any(table.learned for table in adversary.tables)
-
-
 def _is_idle(verdict: Verdict) -> bool:
-    return verdict.idle and not is_learned(verdict.point.adversary)
+    return verdict.idle and not is_learned(verdict.judged)
 
 
 def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     """What is said of a requirement, whatever came of it."""
-    noun, point = sensitive_noun(audit.policy, verdict.requirement), verdict.point
+    noun = sensitive_noun(audit.policy, verdict.requirement)
     semantics = (verdict.counts or audit.counts).semantics
-    allowed = describe(point.adversary, None, noun, semantics)
+    allowed = describe(verdict.judged, None, noun, semantics)
     beside = [visible(name) for name in verdict.known]
     return {
         "about": values_phrase(
-            verdict.requirement, noun, sets=audit.counted_of(verdict.requirement).meant.sets
+            verdict.requirement, noun, sets=audit.counted_of(verdict).meant.sets
         ),
         "safe": verdict.safe,
         "idle": _is_idle(verdict),
@@ -470,27 +428,31 @@ def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
 
 def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     """A verdict whose priors are kept with the owner: nothing that was found by them."""
-    point = verdict.point
     return _heading(audit, verdict) | {
         "sentence": f"The requirement {'holds' if verdict.safe else 'fails'}. The priors were "
         "learned from the table itself, so they are kept with the owner, and so is what can be "
         "found out by them.",
         "worst": Cell("kept with the owner", "safe" if verdict.safe else "unsafe"),
-        "limit": f"{times_text(point.below)} × prior"
-        if point.relative
-        else limit_text(point.below),
+        "limit": required_text(verdict.required),
     }
 
 
 def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
-    counted = audit.counted_of(verdict.requirement)
+    if verdict.of_groups:
+        return {
+            "sentence": verdict_sentence(verdict),
+            "safe": verdict.safe,
+            "knows": "",
+            "exposed": "",
+        }
+    counted = audit.counted_of(verdict)
     counts = verdict.counts or counts_of(counted.counts)
     noun = sensitive_noun(audit.policy, verdict.requirement)
-    found, adversary = verdict.disclosure, verdict.point.adversary
+    found, adversary = verdict.found, verdict.judged
     section = _heading(audit, verdict) | {
         "sentence": verdict_sentence(verdict, noun),
-        "worst": worst_cell(found, verdict.point),
-        "limit": point_limit(verdict.point, found),
+        "worst": worst_cell(found, verdict.required),
+        "limit": limit_of(found, verdict.required),
         "value": "–" if found.value is None else visible(found.value),
         "group": group_of(verdict),
         "details": describe(adversary, found.witness, noun, counts.semantics).details,
@@ -498,20 +460,18 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     if brief or section["idle"]:
         return section
     counts, sets = counted.together(found), counted.meant.sets
-    figure, caption = _figure(counts, verdict, noun)
+    drawn = drawn_of(counts, verdict, noun)
     every = [found, *verdict.others]
     left = len(every) - _MOST_VALUES
     rows = [
-        (visible(d.value), _holders(sets, counts, d.value), worst_cell(d, verdict.point))
+        (visible(d.value), _holders(sets, counts, d.value), worst_cell(d, verdict.required))
         for d in every[:_MOST_VALUES]
     ]
     return section | {
-        "figure": figure,
-        "caption": caption,
-        "heading": "Before and after the release"
-        if isinstance(adversary, Priors)
-        else "If more were known, or less",
-        "groups": _groups(counts, verdict),
+        "figure": drawn.figure,
+        "caption": drawn.caption,
+        "heading": drawn.heading,
+        "groups": drawn.groups,
         "every": Grid(
             ("value", Terms(noun, counts.semantics).holders, "worst case"),
             rows,
@@ -528,52 +488,6 @@ def _holders(sets: Mapping[str, Sequence[str]], counts: GroupCounts, value: Any)
     codes = [code for code, label in enumerate(counts.values) if str(label) in members]
     whole = len(codes) == len(members) > 0  # or some are in the set that is counted as one
     return number(int(counts.totals[codes].sum())) if whole else "–"
-
-
-def worst_cell(found: Disclosure, point: Point) -> Cell:
-    """A probability beside its limit."""
-    limit, safe = point.limit(found), point.holds(found)
-    said = percent(found, limit, 1, "up" if safe or found.bounded else "nearest")
-    return bar_cell(said, found.probability, "safe" if safe else "unsafe", limit)
-
-
-def _groups(counts: GroupCounts, verdict: Verdict) -> Grid | None:
-    facts, found = verdict.point.adversary, verdict.disclosure
-    if not isinstance(facts, Facts) or not isinstance(found.witness, FactsWitness):
-        return None
-    ranked = worst_groups(counts, facts, found.value, _MOST_GROUPS, found.witness.target_position)
-    rows = [
-        (
-            group_text(counts.group_label(group)),
-            number(int(counts.sizes[group])),
-            number(counts.bag(group)[found.value]),
-            worst_cell(alone, verdict.point),
-        )
-        for group, alone in ranked
-    ]
-    have = "occurrences" if counts.semantics == "multiset" else "have it"
-    return Grid(("group", "people", have, "worst case within the group"), rows)
-
-
-def _figure(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Chart | None, str]:
-    """What would be disclosed if more were known, or less: a figure and its caption."""
-    if isinstance(verdict.point.adversary, Priors):
-        return priors_section(counts, verdict)
-    figure = knowledge_figure(counts, verdict, noun)
-    if figure is None:
-        return curves_section(counts, verdict, noun)
-    return figure, _caption(counts, verdict, noun)
-
-
-def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
-    """Say how far the release is from its limit."""
-    facts, value = verdict.point.adversary, verdict.disclosure.value
-    assert isinstance(facts, Facts)
-    most = withstands(counts, facts, value, verdict.limit)
-    terms = Terms(noun, counts.semantics, named(value))
-    beside = terms.short(facts.l, 0, facts.m).replace(", ", " and ") or "nothing else known"
-    holds = limit_holds(most, steps(facts.k)[-1], terms.are_known)
-    return f"With {beside}, the limit {holds}; the policy asks for {number(facts.k)}."
 
 
 # ---- the policy, for people who do not read TOML --------------------------------------------
@@ -689,71 +603,3 @@ def coarsening(table: Mapping[str, Any]) -> str:
             return f"by the hierarchy in {visible(PurePath(str(path)).name)}"
         case _:
             return "by a hierarchy of its own"
-
-
-# ---- priors beside posteriors -------------------------------------------------------------------
-
-
-_MOST, _LISTED = 1_000, 20
-
-
-def priors_section(counts: GroupCounts, verdict: Verdict) -> tuple[Chart | None, str]:
-    """Draw priors beside posteriors for a requirement on priors, with a caption, if known."""
-    priors, point = verdict.point.adversary, verdict.point
-    assert isinstance(priors, Priors)
-    if verdict.requirement.about_sets:  # of single values this would say nothing
-        return None, ""
-    about = verdict.requirement.meant(counts.values).about
-    known = [judged_before(counts, table, priors.semantics) for table in priors.tables]
-    clouds = [
-        _cloud(found, about, *STYLES[place % len(STYLES)][:2])
-        for place, found in enumerate(known)
-        if found is not None
-    ]
-    if not any(cloud.x for cloud in clouds):
-        return None, ""
-    same = Series((0, 1), (0, 1), "nothing learned", "#7a8290", dash="2 4")
-    below = float(point.below)
-    if point.relative:
-        limit = Series((0, 1 / below, 1), (0, 1, 1), "the limit", LIMIT, dash="8 5")
-        said = f"is {times_text(point.below)} times as likely as before"
-    else:
-        limit = Series((0, 1), (below, below), "the limit", LIMIT, dash="8 5")
-        said = f"is {limit_text(point.below)}"
-    widest = max(x or 0 for cloud in clouds for x in cloud.x)
-    across = shares("how likely before the release", min(1.0, 1.1 * widest))
-    # The likeliest of each table, as the figure has them.
-    listed = [text for cloud in clouds for text in cloud.texts[:_LISTED]]
-    rows = [text.split("\n", 1) for text in listed]
-    chart = Chart(
-        across,
-        shares("how likely at worst after it"),
-        [same, limit, *clouds],
-        table=Grid(("who, and which value", "before and after"), rows, left=(0, 1)),
-    )
-    return chart, (
-        f"Each mark is a {_kind(priors)} and a value: across, how likely the value was before the "
-        "release; up, how likely it is after it in the group where it is likeliest. The limit "
-        f"{said}."
-    )
-
-
-def _kind(priors: Priors) -> str:
-    columns = list(dict.fromkeys(name for table in priors.tables for name in table.attributes))
-    return " or ".join(visible(name) for name in columns[:4])
-
-
-def _cloud(found: Judged, about: np.ndarray[Any, Any], color: str, symbol: str) -> Series:
-    who, what, prior, after = found.surest()
-    kept = np.flatnonzero(about[what])
-    kept = kept[np.argsort(-after[kept], kind="stable")][:_MOST]
-    names = found.table.attributes
-    texts = []
-    for cell in kept.tolist():
-        kind = ", ".join(signature_words(names, found.signatures[who[cell]]))
-        value = named(found.counts.values[what[cell]])
-        before, then = (percentage(float(x), 2) for x in (prior[cell], after[cell]))
-        texts.append(f"{kind}: {value}\n{before} before, {then} after")
-    name = f"by {', '.join(visible(name) for name in names)}: {number(len(kept))}"
-    x, y = prior[kept].tolist(), after[kept].tolist()
-    return Series(x, y, name, color, texts, symbol, size=0.8)

@@ -13,7 +13,6 @@ from foreknow.adversaries.implications.implications import (
     ImplicationsWitness,
     Negations,
 )
-from foreknow.auditing.audit import Verdict
 from foreknow.auditing.curves import DisclosureCurves, curves_at
 from foreknow.data.counts import GroupCounts
 from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
@@ -32,6 +31,7 @@ from foreknow.report.words import (
     some,
     visible,
 )
+from foreknow.verdict import Verdict
 
 _ALL, _HALF = Fraction(1), Fraction(1, 2)
 _LONGEST, _BAR = 32, 30
@@ -250,7 +250,7 @@ _LEAST = 12
 
 def curves_section(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Chart | None, str]:
     """Draw the curves of a verdict's worst value; None for other knowledge, or no value."""
-    adversary, found = verdict.point.adversary, verdict.disclosure
+    adversary, found = verdict.judged, verdict.found
     if found.value is None or found.witness is None:
         return None, ""
     if not isinstance(adversary, (Implications, Negations)):
@@ -274,7 +274,7 @@ def _caption(
     counts: GroupCounts, verdict: Verdict, adversary: Implications | Negations, last: int
 ) -> str:
     kind = "implication" if isinstance(adversary, Implications) else "negation"
-    value, limit = verdict.disclosure.value, verdict.limit
+    value, limit = verdict.value, verdict.limit
     most = last_below(lambda k: type(adversary)(k).disclosure(counts, value), limit, last)
     holds = limit_holds(most, last, lambda k: _known(k, kind))
     asked = some(adversary.k, kind, f"{kind}s")

@@ -7,24 +7,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
 from foreknow.documents import from_toml
 from foreknow.evidence import EvidenceReport, notes_of_programs
 from foreknow.numbers import percentage, significant
 from foreknow.plain import Plain
 from foreknow.publishing import CERTIFICATE, REPORT
 from foreknow.report.exposed import MEANING, exposed_figure, exposed_grid, tally_text
-from foreknow.report.knowledge import describe
+from foreknow.report.knowledge import describe, is_learned
 from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, resource
 from foreknow.report.pages.audit import (
     by_requirement,
-    criterion_sentence,
-    is_learned,
     labels_of,
     policy_rows,
     requirement_title,
     schema_rows,
     sensitive_noun,
+    titled,
     titled_exposed,
     utility_line,
     values_phrase,
@@ -43,6 +41,7 @@ from foreknow.report.words import (
     visible,
 )
 from foreknow.text import people_text
+from foreknow.verdict import Verdict
 
 _NO_CONCLUSION = (
     "This page states what was published, what was measured and what was assumed. It draws no "
@@ -245,28 +244,24 @@ class EvidencePage(Page[EvidenceReport]):
     @property
     def _safe(self) -> list[str]:
         """Each requirement as it was found to hold."""
-        audit, said = self.result.audit, []
-        verdicts = {id(own[0].requirement): own for own in by_requirement(audit)}
-        criteria = {id(each.requirement): each for each in audit.criteria}
-        for place, requirement in enumerate(audit.policy.requirements, 1):
-            title = requirement_title(requirement, place)
-            each: tuple[Verdict | CriterionVerdict, ...]
-            each = verdicts.get(id(requirement)) or (criteria[id(requirement)],)
-            said += [f"{title}: {self._found(one)}" for one in each]
-        return said
+        each = enumerate(by_requirement(self.result.audit), 1)
+        return [
+            f"{requirement_title(verdict.requirement, place)}: {self._found(verdict)}"
+            for place, verdicts in each
+            for verdict in verdicts
+        ]
 
-    def _found(self, verdict: Verdict | CriterionVerdict) -> str:
-        if isinstance(verdict, CriterionVerdict):
-            return (
-                f"{criterion_sentence(verdict)} This is about groups, not about what is inferred."
-            )
-        if is_learned(verdict.point.adversary):
+    def _found(self, verdict: Verdict) -> str:
+        if verdict.of_groups:
+            said = "This is about groups, not about what is inferred."
+            return f"{verdict_sentence(verdict)} {said}"
+        if is_learned(verdict.judged):
             return (
                 "it holds. The priors were learned from the table itself, so they and what can be "
                 "found out by them are kept with the owner."
             )
         noun = sensitive_noun(self.result.audit.policy, verdict.requirement)
-        sets = self.result.audit.counted_of(verdict.requirement).meant.sets
+        sets = self.result.audit.counted_of(verdict).meant.sets
         about = values_phrase(verdict.requirement, noun, sets=sets)
         return f"about {about}. {verdict_sentence(verdict, noun)}"
 
@@ -314,21 +309,19 @@ class EvidencePage(Page[EvidenceReport]):
             if self._withheld(then.requirement):
                 continue
             tallies = then.over, now.over
-            what = "found out at the limit" if then.point else "in groups that fail"
+            of_groups = then.verdict.of_groups
+            what = "in groups that fail" if of_groups else "found out at the limit"
             rows.append((f"{title}: people {what}", *map(tally_text, tallies)))
-            if then.point is not None:
+            if not of_groups:
                 rows.append(
                     (
                         f"{title}: of them with certainty",
                         *map(tally_text, (then.certain, now.certain)),
                     )
                 )
-        worst = [
-            (title, [_worst(verdict) for verdict in both])
-            for (title, both) in _pairs(before, after)
-            if not is_learned(both[0].point.adversary)
-        ]
-        rows += [(f"{title}: worst case", *cells) for title, cells in worst]
+        for (title, _), *both in zip(titled(after), before.verdicts, after.verdicts, strict=True):
+            if not both[0].of_groups and not is_learned(both[0].judged):
+                rows.append((f"{title}: worst case", *map(_worst, both)))
         return Grid(("measure", "the table as it was", "the release"), rows)
 
     def _losses(self) -> list[tuple[str, str, Grid]]:
@@ -550,11 +543,5 @@ PAGE = EvidencePage
 
 def _worst(verdict: Verdict) -> Cell:
     safe = verdict.safe
-    text = percent(verdict.disclosure, verdict.limit, 1, "up" if safe else "nearest")
+    text = percent(verdict.found, verdict.limit, 1, "up" if safe else "nearest")
     return Cell(text, "safe" if safe else "unsafe")
-
-
-def _pairs(before: Audit, after: Audit) -> Iterator[tuple[str, tuple[Verdict, Verdict]]]:
-    """The verdicts of both on each requirement and point, by its title."""
-    titles = [title for title, found in titled_exposed(after) if found.point is not None]
-    yield from zip(titles, zip(before.verdicts, after.verdicts, strict=True), strict=True)

@@ -1,0 +1,229 @@
+"""Verdict: what came of a requirement, whoever judged it; and the limit that it was judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from html import escape
+from typing import Any, Protocol
+
+from foreknow.errors import InputError
+from foreknow.numbers import CLOSE, exact_text
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How sure somebody may become; without an amount, what is judged has a limit of its own."""
+
+    # a confidence in (0, 1]; or how many times the prior, from 1, where `relative`
+    amount: Fraction | None = None
+    inclusive: bool = False  # whether it may be reached
+    relative: bool = False  # whether it is so many times the prior of each person
+
+    @property
+    def key(self) -> str:
+        """What a policy file calls it."""
+        if self.relative:
+            return "at_most_times"
+        return "at_most" if self.inclusive else "below"
+
+    def at(self, prior: Fraction | None) -> Any:
+        """The confidence itself, for whoever has this prior; None where there is no amount."""
+        if self.amount is None or not self.relative:
+            return self.amount
+        # Of what nobody has, there is no prior that matters.
+        return Fraction(1) if prior is None else min(Fraction(1), self.amount * prior)
+
+    def holds(self, reached: Fraction, prior: Fraction | None = None) -> bool:
+        """Whether it is kept by what is reached, exactly."""
+        limit: Fraction = self.at(prior)
+        return reached <= limit if self.inclusive else reached < limit
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a policy file has it."""
+        return {} if self.amount is None else {self.key: str(self.amount)}
+
+    def __str__(self) -> str:
+        return f"{self.amount} times the prior" if self.relative else str(self.amount)
+
+
+class Found(Protocol):
+    """What is reached at worst, and where: `WorstCase`, or what works it out when it is asked."""
+
+    @property
+    def value(self) -> Any:
+        """The sensitive value; None where no value is at risk, or it is about groups."""
+
+    @property
+    def group(self) -> Any:
+        """The group, if one is known."""
+
+    @property
+    def exact(self) -> Fraction | None:
+        """What is reached; None where it is infinite, or there is no fraction."""
+
+    @property
+    def prior(self) -> Fraction | None:
+        """How likely it was before, where the limit is relative to that."""
+
+
+@dataclass(frozen=True)
+class WorstCase:
+    """What a verifier found.
+
+    Of several that are as bad it is the first value, by its text, and for this value the first
+    group, by the texts of its columns and a missing one first; under facts before it a group that
+    everybody who is meant can be of. So equal releases have equal verdicts.
+    """
+
+    value: str | None
+    group: str | None
+    exact: Fraction | None
+    prior: Fraction | None = None
+
+    @property
+    def probability(self) -> float:
+        """The same as a float."""
+        return float("inf") if self.exact is None else float(self.exact)
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What came of one requirement, at one of its points, or of its criterion.
+
+    Attributes
+    ----------
+    place : int
+        The position of the requirement in the policy, from 0.
+    requirement : Requirement
+        In a verifier, its ``[[require]]`` table.
+    judged : Adversary or Criterion
+        In a verifier, what stands for it in a policy.
+    required : Limit
+        The limit as the policy has it; without an amount for a criterion, which has its own.
+    found : Disclosure
+        The worst over the requirement's values; relative to priors if the limit is. Of a
+        criterion, what the release attains.
+    safe : bool
+        Settled exactly.
+    known : tuple of str
+        Columns that are known of everybody, beyond the quasi-identifiers.
+    others : tuple of Disclosure
+        The other values of the requirement, worst first.
+    counts : GroupCounts, optional
+        What was counted for it.
+    alike : tuple of str
+        The exact columns by which people were counted who look alike; none where groups were.
+    """
+
+    place: int
+    requirement: Any = field(compare=False)
+    judged: Any
+    required: Limit
+    found: Any
+    safe: bool
+    known: tuple[str, ...] = ()
+    others: tuple[Any, ...] = field(default=(), compare=False)
+    counts: Any = field(default=None, compare=False)
+    alike: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def disclosure(self) -> Any:
+        """What was found: of an adversary, the worst disclosure."""
+        return self.found
+
+    @property
+    def value(self) -> Any:
+        """The value that can be found out best; None of a criterion."""
+        return self.found.value
+
+    @property
+    def group(self) -> Any:
+        """The group in which it can be, or that is farthest from the criterion."""
+        return self.found.group
+
+    @property
+    def reached(self) -> Fraction | None:
+        """What is reached, as a fraction; None where it is infinite, or there is no fraction."""
+        exact: Fraction | None = self.found.exact
+        return exact
+
+    @property
+    def of_groups(self) -> bool:
+        """Whether a criterion was judged, which is about groups, and nobody's knowledge."""
+        return self.required.amount is None
+
+    @property
+    def probability(self) -> Any:
+        """How sure of it an adversary can be, a float; None of a criterion."""
+        return None if self.of_groups else self.found.probability
+
+    @property
+    def limit(self) -> Any:
+        """The confidence that must not be reached, or exceeded; None of a criterion."""
+        return self.required.at(self.found.prior)
+
+    @property
+    def idle(self) -> bool:
+        """Whether it asks nothing of the table: nobody has a value that it is about."""
+        return not self.of_groups and not self.probability
+
+    def __bool__(self) -> bool:
+        raise neither("a verdict")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, as a certificate has them."""
+        judged, exact = self.judged, self.reached
+        return {
+            "requirement": self.place,
+            "judged": dict(judged) if isinstance(judged, Mapping) else judged.to_dict(),
+            **self.required.to_dict(),
+            **({"limit": str(self.limit)} if self.required.relative else {}),
+            "value": self.value,
+            "group": self.group,
+            "exact": "inf" if exact is None else exact_text(exact),
+            **({} if self.of_groups else {"probability": self.probability}),
+            "safe": self.safe,
+        }
+
+    @property
+    def said(self) -> tuple[str, str]:
+        """What is reached and the limit, in digits that look alike only where they are."""
+        limit, chance, exact = self.limit, self.probability, self.reached
+        if abs(chance - limit) <= CLOSE and exact in (None, limit):
+            reached = f"{float(limit):.4g}"
+            return reached, reached + ("" if self.required.inclusive else _STRICTLY)
+        for digits in range(4, 17):
+            one, other = f"{chance:.{digits}g}", f"{float(limit):.{digits}g}"
+            if one != other:
+                break
+        return one, other
+
+    @property
+    def words(self) -> str:
+        """What is reached, and the limit; or what is attained of a criterion, as it says itself."""
+        if self.of_groups:
+            return str(self.found)
+        reached, limit = self.said
+        return f"{self.judged} reaches {reached} for {str(self.value)!r}, the limit is {limit}"
+
+    def __repr__(self) -> str:
+        if self.idle:
+            return f"Verdict(asks nothing: {self.judged}, nobody has a value)"
+        word = "safe" if self.safe else "UNSAFE"
+        if self.of_groups:
+            return f"Verdict({word}: {self.judged}, {self.found})"
+        chance, limit = self.said
+        return f"Verdict({word}: {self.judged} reaches {chance} for {self.value!r}, limit {limit})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>"
+
+
+_STRICTLY = ", which must not be reached"
+
+
+def neither(what: str) -> InputError:
+    """The error for asking whether a result is true."""
+    return InputError(f"{what} is neither true nor false by itself; ask .safe")
