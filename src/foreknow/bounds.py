@@ -152,6 +152,6 @@ def check_unpacked(name: str, size: int, unpacked: int) -> None:
     """Raise `DataError` for a packed file that holds more than any real table of its size."""
     if unpacked > max(UNPACKED_BYTES, TIMES_SMALLER * size):
         raise DataError(
-            f"{name} has {size:,} bytes and unpacks to {unpacked:,} or more, which is no real table; "
-            "save it again, or as CSV"
+            f"{name} has {size:,} bytes and unpacks to {unpacked:,} or more, which is no real "
+            "table; save it again, or as CSV"
         )
