@@ -404,7 +404,7 @@ def test_an_empty_folder_is_removed_when_it_is_old(tmp_path):
 
 
 def unpacked(place, folders):
-    """An archive of somebody else, unpacked: folders by name, each with its files."""
+    """An archive of somebody else, unpacked: folders by name, each with its files or hard links."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, files in folders.items():
@@ -414,7 +414,11 @@ def unpacked(place, folders):
             archive.addfile(about)
             for file, content in files.items():
                 about = tarfile.TarInfo(f"{name}/{file}")
-                about.size, about.mode = len(content), 0o600
+                if isinstance(content, str):
+                    about.type, about.linkname = tarfile.LNKTYPE, content
+                    archive.addfile(about)
+                    continue
+                about.size, about.mode, about.mtime = len(content), 0o600, time.time()
                 about.uid, about.gid = os.geteuid(), os.getegid()
                 archive.addfile(about, io.BytesIO(content))
     packed.seek(0)
@@ -472,6 +476,25 @@ def test_an_archive_that_brings_note_and_nonce_removes_nothing_older(tmp_path, n
     finally:
         os.chdir(at)
     assert (tmp_path / "photos" / "2023" / "one.jpg").read_bytes() == b"dear"
+
+
+def test_an_archive_that_brings_hard_links_to_what_was_there_removes_nothing(tmp_path):
+    """A link makes the change of state of a file new; its last content stays as old as it is."""
+    (tmp_path / "photos").mkdir(mode=0o700)
+    (tmp_path / "photos" / "one.jpg").write_bytes(b"dear")
+    time.sleep(0.02)  # as coarse as the clock of a disk may be
+    nonce, ours = b"0" * 32, ".foreknow-abcdefgh"
+    files = [
+        (ours, {"lock": b"written aside by foreknow\n", "whole": b""}),
+        ("a", {"one": "photos/one.jpg"}),
+        ("photos", {".unfinished": nonce}),
+        (ours, {"beside": nonce + b"\nwhole\n" + os.fsencode(tmp_path / "photos")}),
+    ]
+    for name, held in files:
+        unpacked(tmp_path, {name: held})
+    (tmp_path / "a" / "one").unlink()
+    write_whole(tmp_path / "next", "text")
+    assert (tmp_path / "photos" / "one.jpg").read_bytes() == b"dear"
 
 
 def test_what_somebody_puts_into_an_unpacked_folder_stays(tmp_path):

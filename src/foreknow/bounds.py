@@ -6,6 +6,7 @@ import os
 import re
 import zipfile
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ MOST_COLUMNS = 20_000
 HEADER_BYTES = 2 << 20
 # A value is a word or a letter somebody wrote; this is ten letters of 100,000 characters.
 VALUE_BYTES = 1 << 20
-# A file below this, unpacked, is read by any machine.
-UNPACKED_BYTES = 1 << 30
+# A file below this, unpacked, is read by any machine in seconds.
+UNPACKED_BYTES = 1 << 28
 # Real tables shrink to a tenth, sorted ones to a hundredth; one of blanks to a thousandth.
 TIMES_SMALLER = 500
 # Excel has 1,048,576 rows; with 47 columns, all filled, a sheet takes 2 GB when it is read.
@@ -44,6 +45,17 @@ def header_lines(file: Any, name: str) -> Iterator[str]:
         yield line
 
 
+def short_lines(file: Any, name: str) -> Iterator[str]:
+    """Lines of a CSV file, none of them longer than any that is read."""
+    for number in count(1):
+        line = file.readline(HEADER_BYTES + 1)
+        if len(line) > HEADER_BYTES:
+            raise DataError(f"{name}, line {number} is longer than 2 MB")
+        if not line:
+            return
+        yield line
+
+
 def check_columns(many: int, name: str) -> None:
     """Raise `DataError` for a table that is wider than any that we know."""
     if many > MOST_COLUMNS:
@@ -62,12 +74,14 @@ def check_parquet(path: Path) -> None:
         with pa.OSFile(os.path.realpath(path)) as file:
             about, size = pq.ParquetFile(file).metadata, file.size()
             check_columns(about.num_columns, path.name)
+            if sum(map(len, about.schema.names)) > HEADER_BYTES:
+                raise DataError(f"{path.name}: the names of the columns are longer than 2 MB")
             unpacked = sum(
                 about.row_group(group).total_byte_size for group in range(about.num_row_groups)
             )
     except (pa.ArrowException, OSError):
         return  # who reads it says what is wrong
-    _check_unpacked(path.name, size, unpacked)
+    check_unpacked(path.name, size, unpacked)
 
 
 def check_text(longest: int | None, what: str) -> None:
@@ -90,7 +104,7 @@ def check_workbook(path: Path, name: str) -> None:
     """Raise `DataError` for a workbook that unpacks to too much, or of too many cells."""
     with zipfile.ZipFile(path) as archive:
         every = archive.infolist()
-        _check_unpacked(name, path.stat().st_size, sum(each.file_size for each in every))
+        check_unpacked(name, path.stat().st_size, sum(each.file_size for each in every))
         for each in every:
             if re.search(r"worksheets?/[^/]*\.xml$", each.filename, re.IGNORECASE):
                 with archive.open(each) as sheet:
@@ -134,9 +148,10 @@ def _number(letters: bytes) -> int:
     return number
 
 
-def _check_unpacked(name: str, size: int, unpacked: int) -> None:
+def check_unpacked(name: str, size: int, unpacked: int) -> None:
+    """Raise `DataError` for a packed file that holds more than any real table of its size."""
     if unpacked > max(UNPACKED_BYTES, TIMES_SMALLER * size):
         raise DataError(
-            f"{name} has {size:,} bytes and unpacks to {unpacked:,}, which is no real table; save "
-            "it again, or as CSV"
+            f"{name} has {size:,} bytes and unpacks to {unpacked:,} or more, which is no real "
+            "table; save it again, or as CSV"
         )

@@ -28,7 +28,14 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.bounds import check_columns, check_parquet, checked, header_lines
+from foreknow.bounds import (
+    check_columns,
+    check_parquet,
+    check_unpacked,
+    checked,
+    header_lines,
+    short_lines,
+)
 from foreknow.errors import DataError, InputError
 from foreknow.scratch import CONTENT, make_private, scratch_folder
 
@@ -474,10 +481,13 @@ class CsvFile:
         """The first line with too many or too few fields, and how many they are."""
         opened = gzip.open if self._gzip else open
         with opened(self.path, "rt", encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file, delimiter=self.delimiter)
-            for row in rows:
-                if row and len(row) != len(self.header):
-                    return rows.line_num, len(row)
+            rows = csv.reader(short_lines(file, self.name), delimiter=self.delimiter)
+            try:
+                for row in rows:
+                    if row and len(row) != len(self.header):
+                        return rows.line_num, len(row)
+            except csv.Error as error:
+                raise DataError(f"{self.name}, line {rows.line_num}: {error}") from None
         return 1, len(self.header)
 
     def _begin(self) -> Thread:
@@ -541,7 +551,11 @@ class CsvFile:
         try:
             with opened(self.path, "rb") as file:
                 before, block = b"\n", file.read(_BLOCK).removeprefix(_BOM)
+                size, done = os.fstat(file.fileno()).st_size, 0
                 while block and not _ending.is_set():
+                    if self._gzip:
+                        done += len(block)
+                        check_unpacked(self.name, size, done)
                     later = file.read(_BLOCK)
                     yield before, block, later[:1] or b"\n"
                     before, block = block[-1:], later

@@ -125,7 +125,8 @@ def _settle_beside(folder: Path) -> None:
 
     An archive that somebody else packed can bring a note and its nonce, so neither is enough: the
     folder lies beside ours, and all in it is of the time between our lock and the note, when it was
-    filled. What was there before an archive was unpacked is older, and what came later newer.
+    filled. What was there before an archive was unpacked is older, and what came later newer; a
+    hard link to it, which an archive may bring, makes only its change of state new.
     """
     with suppress(OSError, ValueError):
         note, noted = _read_own(folder / BESIDE)
@@ -140,7 +141,9 @@ def _settle_beside(folder: Path) -> None:
             (target / UNFINISHED).unlink()  # both have their names
             return
         began = (folder / LOCK).lstat().st_ctime_ns
-        if all(began <= each.lstat().st_ctime_ns <= noted for each in target.rglob("*")):
+        held = [each.lstat() for each in target.rglob("*")]
+        times = [time for each in held for time in (each.st_mtime_ns, each.st_ctime_ns)]
+        if all(began <= time <= noted for time in times):
             shutil.rmtree(target)
 
 

@@ -1,5 +1,6 @@
 """The exit code is the verdict's, whatever becomes of what is printed."""
 
+import itertools
 import json
 import os
 import signal
@@ -7,12 +8,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.cli.desk import LABELS, POLICY, TABLE
 from tests.signals import heeded
 
 import foreknow as fk
+from foreknow.cli import process
 
 SOURCE = Path(fk.__file__).parents[1]
 
@@ -144,7 +147,7 @@ main()
 
 @pytest.mark.parametrize("delay", [0, 0.05, 0.25])
 def test_an_interrupt_while_parts_are_imported_is_one_line(forked, delay):
-    process = subprocess.Popen(
+    child = subprocess.Popen(
         [sys.executable, "-c", AT_THE_DOOR, "audit", "table.csv", "-p", "policy.toml"],
         cwd=forked.folder,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
@@ -153,14 +156,31 @@ def test_an_interrupt_while_parts_are_imported_is_one_line(forked, delay):
         text=True,
         preexec_fn=heeded,
     )
-    process.stdout.readline()
+    child.stdout.readline()
     time.sleep(delay)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=300)
-    assert (process.returncode, said) in (
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=300)
+    assert (child.returncode, said) in (
         (130, "interrupted; nothing was left half-written\n"),
         (0, ""),  # it was faster
     )
+
+
+def test_a_machine_that_does_much_else_uses_up_no_patience(monkeypatch):
+    """Else an interrupt breaks into modules that end the process for it."""
+    clock, later = itertools.count(100, 10), []
+    monkeypatch.setattr(process.time, "monotonic", lambda: next(clock))
+    interrupts = process.Interrupts()
+    monkeypatch.setattr(interrupts, "_note_later", lambda: later.append(1))
+    importing = SimpleNamespace(
+        f_code=SimpleNamespace(co_filename="<frozen importlib._bootstrap>"), f_back=None
+    )
+    for _ in range(5):
+        interrupts._note(signal.SIGINT, importing)
+    assert len(later) == 5
+    next(itertools.islice(clock, 5, None))
+    with pytest.raises(KeyboardInterrupt):  # but it is not waited for ever
+        interrupts._note(signal.SIGINT, importing)
 
 
 # Signals that come while what cannot fail runs: a `__del__`, and the hook that is then called.

@@ -53,6 +53,18 @@ def test_publish_verify_and_audit_agree_as_processes(desk):
     assert table["verdicts"][0]["worst"]["exact"] == certificate["findings"][0]["exact"]
 
 
+def test_an_audit_of_a_file_imports_no_library_of_frames(tmp_path):
+    """It takes as long as counting a million rows."""
+    (tmp_path / "t.csv").write_text("age,ill\n1,a\n1,b\n")
+    code = (
+        "import sys, foreknow as fk\n"
+        "schema = fk.Schema(quasi_identifiers=['age'], sensitive='ill')\n"
+        "fk.audit('t.csv', fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema))\n"
+        "sys.exit('narwhals' in sys.modules)"
+    )
+    assert process(tmp_path, "-c", code) == (0, "", "")
+
+
 def test_the_package_runs_as_a_module_and_help_costs_no_engine(tmp_path):
     version = (0, f"foreknow {fk.__version__}\n", "")
     assert process(tmp_path, "-m", "foreknow", "--version") == version

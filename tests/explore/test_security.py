@@ -25,7 +25,7 @@ import foreknow as fk
 from foreknow.cli import main
 from foreknow.explore.security import HOST, SECRET
 from foreknow.explore.security import inside as path_inside
-from foreknow.explore.server import _forward, serve
+from foreknow.explore.server import _forward, serve, settings_of
 from foreknow.explore.session import Draft, Session
 
 PAGES = ("/", "/release", "/api/choices", "/api/release", "/static/dom.js", "/nothing")
@@ -281,6 +281,14 @@ def test_requests_that_are_never_finished_keep_nobody_out(alone):
     _, said = process.communicate(timeout=60)
     assert b"Traceback" not in said
     assert len(said) < 1000
+
+
+def test_the_head_of_a_request_is_bounded_whatever_is_installed(place, monkeypatch):
+    """The protocol that is taken where httptools is there has no bound."""
+    from uvicorn.protocols.http import auto, h11_impl
+
+    monkeypatch.setattr(auto, "AutoHTTPProtocol", type("Unbounded", (), {}))
+    assert issubclass(settings_of(place.guard).http, h11_impl.H11Protocol)
 
 
 def test_a_request_without_a_cookie_has_a_deadline(folder, monkeypatch):

@@ -53,6 +53,38 @@ def test_a_header_of_two_megabytes_or_of_too_many_columns(tmp_path):
         refused(lambda: fk.verify(out), says[name.split(".")[0]])
 
 
+def packed(path, *blocks, times=1):
+    with gzip.open(path, "wb", compresslevel=9) as file:
+        file.write(b"age,ill\n1,a\n")
+        for block in blocks * times:
+            file.write(block)
+    return path
+
+
+def test_a_packed_file_of_blank_lines_unpacks_to_too_much(tmp_path, monkeypatch):
+    monkeypatch.setattr(bounds, "UNPACKED_BYTES", 1 << 20)
+    path = packed(tmp_path / "t.csv.gz", b"\n" * (1 << 22), times=8)
+    refused(lambda: fk.audit(path, RULES), "unpacks to")
+
+
+@pytest.mark.parametrize(
+    ("block", "says"),
+    [
+        (b"\0" * (1 << 22), "line 3"),
+        (b"2" + b"," * (1 << 22), "line 3: a line of over 2 MB"),
+        (b"2,a,b" + b"c" * 200_000, "line 3"),
+    ],
+)
+def test_a_line_that_is_odd_and_long(tmp_path, block, says):
+    refused(lambda: fk.audit(packed(tmp_path / "t.csv.gz", block), RULES), says)
+
+
+def test_names_of_columns_of_parquet_that_are_too_long(tmp_path):
+    name = "x" * (bounds.HEADER_BYTES + 1)
+    pq.write_table(pa.table({"age": ["1"], "ill": ["a"], name: ["b"]}), tmp_path / "t.parquet")
+    refused(lambda: fk.audit(tmp_path / "t.parquet", RULES), "names of the columns are longer")
+
+
 @pytest.mark.parametrize("texts", [[LONG] * 200, [f"{i}{LONG}" for i in range(5)]])
 def test_a_text_that_is_too_long_in_parquet(tmp_path, texts):
     rows = pa.table({"age": ["1"] * len(texts), "ill": pa.array(texts)})

@@ -113,6 +113,9 @@ ADDRESSES = [
         *(SECRET, f"x@127.0.0.1:9/med?password={SECRET}", f"x@127.0.0.1:9/med?table=a@{SECRET}"),
     )
 ]
+# What somebody may take for an address, and is a path that does not exist.
+ADDRESSES += [f"postgresql:clinic:{SECRET}@localhost/med", f"host=localhost password={SECRET}"]
+ADDRESSES += [f"host=localhost password = '{SECRET} \\' {SECRET}' port=9"]
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "PostgreSQL", "mysql"])

@@ -369,16 +369,16 @@ def _refuse_misread(release: Any, counts: GroupCounts, policy: Policy) -> None:
     columns = release.group_columns if isinstance(release, Release) else ()
     if schema is None or not set(columns) <= set(schema.quasi_identifiers):
         return
-    labels: Any = counts.groups or ()
+    labels, sizes = [*(counts.groups or ())], counts.sizes.tolist()
     for place, name in enumerate(columns):
         if name in schema.types or name in schema.hierarchies:
             continue
-        people: dict[Any, int] = {}
-        for label, size in zip(labels, counts.sizes.tolist(), strict=False):
+        people: dict[str, int] = {}
+        for label, size in zip(labels, sizes, strict=False):
             own = label[place] if isinstance(label, tuple) else label
-            people[own] = people.get(own, 0) + size
-        texts = [own for own in people if isinstance(own, str)]
-        refuse_misread(name, texts, [people[own] for own in texts], labels=True)
+            if isinstance(own, str):
+                people[own] = people.get(own, 0) + size
+        refuse_misread(name, [*people], [*people.values()], labels=True)
 
 
 def _seen(release: HasCounts, policy: Policy, people: Any) -> HasCounts:

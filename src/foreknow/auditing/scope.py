@@ -277,7 +277,9 @@ def _plain(text: str) -> str:
     # A database that stays the same, so that every version of Python says the same.
     parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
     # Marks above and below letters; in many scripts, other marks are vowels.
-    return " ".join("".join(c for c in parts if ucd.combining(c) < _MARKS).split())
+    if not parts.isascii():
+        parts = "".join(c for c in parts if ucd.combining(c) < _MARKS)
+    return " ".join(parts.split())
 
 
 def requirements_of(

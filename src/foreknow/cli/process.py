@@ -28,8 +28,9 @@ _ENDING = ("SIGTERM", "SIGHUP")  # there is no SIGHUP on Windows
 # What the libraries map before there is a table. With less, some of them end the process.
 _LEAST = 640 << 20
 _ARENA_MAX = -8  # of malloc.h
-# Seconds until an interrupt that could be lost is tried again, and until it is risked.
-_SOON, _PATIENCE = 0.005, 5.0
+# Seconds until an interrupt that could be lost is tried again; and until it is risked, of work, and
+# of any kind: a machine that does much else takes long for little work.
+_SOON, _PATIENCE, _LONGEST = 0.005, 5.0, 60.0
 _IMPORTS = "<frozen importlib"
 
 
@@ -40,7 +41,7 @@ class Interrupts:
         self.came = False
         self.code = INTERRUPTED
         self._said = self._watching = False
-        self._since = 0.0  # when the first one came
+        self._since: tuple[float, float] | None = None  # work and time when the first one came
         self._shown = sys.unraisablehook
 
     def watch(self) -> None:
@@ -82,8 +83,9 @@ class Interrupts:
         self.came = True
         if self._said:  # a second one does not break into the farewell
             return
-        self._since = self._since or time.monotonic()
-        if _deaf(frame) and time.monotonic() - self._since < _PATIENCE:
+        work, now = time.process_time(), time.monotonic()
+        began, since = self._since = self._since or (work, now)
+        if _deaf(frame) and work - began < _PATIENCE and now - since < _LONGEST:
             self._note_later()
         else:
             raise KeyboardInterrupt

@@ -10,7 +10,9 @@ from urllib.parse import unquote
 
 # An address is read in one way only: a sign that has a meaning in it must be written as %40.
 # As a Path it has one slash; anything like one may hold a password, whoever could open it.
-_LOOKS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.DOTALL)
+# So may one that lacks its slashes, and the other form that libpq takes: password=... host=...
+_LOOKS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(?=:/|:[^/:]*:.*@):/*(.*)", re.DOTALL)
+_WORDS = re.compile(r"((?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^'\s]\S*)", re.DOTALL)
 _HOST = r"(?:\[[0-9A-Fa-f:.]*\]|[^:/?#@\[\],\s]*)(?::\d*)?"
 _REST = re.compile(
     rf"(?:(?P<who>[^/?#@\[\]]*)@)?(?P<place>{_HOST}(?:,{_HOST})*(?:/[^?#@\[\]]*)?)"
@@ -62,10 +64,12 @@ def spoken(source: str | Path) -> str:
     ('postgresql://localhost/clinic?table=a', 'people.csv')
     >>> spoken("postgresql://me:sec/ret@localhost/clinic")
     'postgresql://...'
+    >>> spoken("host=localhost password='sec ret'"), spoken("postgres:me:secret@localhost/clinic")
+    ('host=localhost password=...', 'postgres://localhost/clinic')
     """
     looks = _LOOKS.fullmatch(str(source))
     if looks is None:
-        return str(source)
+        return _WORDS.sub(r"\1...", str(source))
     found = read_address(source)
     if found is None:
         return f"{looks[1]}://..."

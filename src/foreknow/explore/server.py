@@ -236,10 +236,10 @@ def _forward(address: str) -> Path:
 def settings_of(guard: Guard) -> uvicorn.Config:
     """How the server is run: it logs no address, since names and values are in them."""
     import uvicorn
-    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    class Watched(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-        """A connection that is told of."""
+    class Watched(H11Protocol):
+        """A connection that is told of; the head of a request is bounded, as httptools has not."""
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)

@@ -422,8 +422,9 @@ def _alike(values: Collection[str]) -> tuple[tuple[str, ...], ...]:
     sorts: dict[str, list[str]] = {}
     for value in sorted(values):
         folded = old_unicode.normalize("NFKD", old_unicode.normalize("NFKD", value).casefold())
-        letters = [letter for letter in folded if old_unicode.combining(letter) < 200]
-        sorts.setdefault(" ".join("".join(letters).split()), []).append(value)
+        if not folded.isascii():
+            folded = "".join(each for each in folded if old_unicode.combining(each) < 200)
+        sorts.setdefault(" ".join(folded.split()), []).append(value)
     return tuple(sorted(tuple(own) for sort, own in sorts.items() if sort and len(own) > 1))
 
 

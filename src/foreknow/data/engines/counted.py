@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.data.engines.drawn import Drawing
 from foreknow.data.engines.duckdb_table import DuckTable, clear_errors
 from foreknow.data.engines.parquet_table import ParquetTable
 from foreknow.data.engines.spelled import Spelled
@@ -24,6 +22,9 @@ from foreknow.data.engines.table import Snapshot, Table, free_name, sql_name
 from foreknow.data.sparse import IntArray
 from foreknow.engine import connect
 from foreknow.errors import DataError
+
+if TYPE_CHECKING:
+    from foreknow.data.engines.drawn import Drawing
 
 _BATCH = 1 << 20
 _numbers = count(1)
@@ -301,10 +302,14 @@ class Streamed(Counted):
     @property
     def size(self) -> int:
         """Rows."""
+        import narwhals as nw  # no file needs it, and it takes as long as counting one
+
         return int(self._frame.select(n=nw.len()).collect("pyarrow").item())
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
         """Count equal rows of some columns."""
+        import narwhals as nw
+
         grouped = self._frame.group_by(*columns, drop_null_keys=False)
         found = grouped.agg(nw.len().alias(free_name("n", columns))).collect("pyarrow").to_native()
         return in_codes(found.to_batches(), columns)
