@@ -23,9 +23,9 @@ from tests.attacks import (
 from tests.examples import examples
 
 import foreknow as fk
-from foreknow.adversaries.algorithm.method_runner import Runs
-from foreknow.adversaries.algorithm.observation import numbered
-from foreknow.adversaries.algorithm.worlds import Worlds
+from foreknow.attacks.algorithm.method_runner import Runs
+from foreknow.attacks.algorithm.observation import numbered
+from foreknow.attacks.algorithm.worlds import Worlds
 from foreknow.errors import UnsupportedError
 from foreknow.methods.mondrian.replay import Replay
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from foreknow.adversaries.algorithm import Attack, Case
+from foreknow.attacks.algorithm import Attack, Case
 from foreknow.report.page import Block, Grid, Page, Sentence
 from foreknow.report.words import chance_text, interval_text, number, some, visible
 

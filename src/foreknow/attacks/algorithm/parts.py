@@ -21,8 +21,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.algorithm.exact import FloatArray, Posteriors
-from foreknow.adversaries.algorithm.worlds import Worlds
+from foreknow.attacks.algorithm.exact import FloatArray, Posteriors
+from foreknow.attacks.algorithm.worlds import Worlds
 from foreknow.data.sparse import IntArray
 from foreknow.methods.protocol import Decision
 

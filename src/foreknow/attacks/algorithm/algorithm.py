@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from foreknow.adversaries.algorithm.estimate import Budget, estimated
-from foreknow.adversaries.algorithm.exact import (
+from foreknow.adversaries.disclosure import Disclosure, worst
+from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of
+from foreknow.attacks.algorithm.estimate import Budget, estimated
+from foreknow.attacks.algorithm.exact import (
     NoWorldError,
     Posteriors,
     enumerated,
@@ -25,12 +27,10 @@ from foreknow.adversaries.algorithm.exact import (
     proved,
     proved_of_groups,
 )
-from foreknow.adversaries.algorithm.method_runner import Runs, name_of, said_once, settings_of
-from foreknow.adversaries.algorithm.parts import by_parts
-from foreknow.adversaries.algorithm.results import Attack, limits_of
-from foreknow.adversaries.algorithm.worlds import Codes, Worlds, amount_text
-from foreknow.adversaries.disclosure import Disclosure, worst
-from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of
+from foreknow.attacks.algorithm.method_runner import Runs, name_of, said_once, settings_of
+from foreknow.attacks.algorithm.parts import by_parts
+from foreknow.attacks.algorithm.results import Attack, limits_of
+from foreknow.attacks.algorithm.worlds import Codes, Worlds, amount_text
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.narwhals_table import table_of_texts
 from foreknow.data.labels import Label

@@ -9,9 +9,9 @@ from itertools import combinations
 
 import numpy as np
 
-from foreknow.adversaries.algorithm.exact import FloatArray, NoWorldError, Posteriors
-from foreknow.adversaries.algorithm.method_runner import Runs
-from foreknow.adversaries.algorithm.worlds import Codes, Worlds
+from foreknow.attacks.algorithm.exact import FloatArray, NoWorldError, Posteriors
+from foreknow.attacks.algorithm.method_runner import Runs
+from foreknow.attacks.algorithm.worlds import Codes, Worlds
 from foreknow.data.sparse import IntArray
 
 _log = logging.getLogger(__name__)

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.algorithm.exact import Posteriors
-from foreknow.adversaries.algorithm.observation import What
-from foreknow.adversaries.algorithm.worlds import amount_text
+from foreknow.attacks.algorithm.exact import Posteriors
+from foreknow.attacks.algorithm.observation import What
+from foreknow.attacks.algorithm.worlds import amount_text
 from foreknow.data.engines.columns import fetch
 from foreknow.data.labels import Label, Labels, name_of_set
 from foreknow.data.microdata import Microdata

@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.algorithm.method_runner import Runs, Weight
-from foreknow.adversaries.algorithm.worlds import Codes, Worlds
+from foreknow.attacks.algorithm.method_runner import Runs, Weight
+from foreknow.attacks.algorithm.worlds import Codes, Worlds
 from foreknow.data.sparse import IntArray
 from foreknow.errors import UnsupportedError
 

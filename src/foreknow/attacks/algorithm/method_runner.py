@@ -15,14 +15,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from foreknow.adversaries.algorithm.observation import (
+from foreknow.attacks.algorithm.observation import (
     Observation,
     Reader,
     Refinements,
     numbered,
     read_returned,
 )
-from foreknow.adversaries.algorithm.worlds import Codes
+from foreknow.attacks.algorithm.worlds import Codes
 from foreknow.data.engines.narwhals_table import with_column_from
 from foreknow.data.labels import text_of
 from foreknow.data.microdata import Microdata
