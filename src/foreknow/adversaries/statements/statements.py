@@ -14,7 +14,7 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.protocol import HasCounts, Mask
-from foreknow.adversaries.statements.exact import Exact, components, elimination_rank
+from foreknow.adversaries.statements.exact import Exact, elimination_rank
 from foreknow.adversaries.statements.formulas import Formula, Has, Not, as_formula, parse
 from foreknow.adversaries.statements.model import (
     FALSE,
@@ -31,6 +31,7 @@ from foreknow.data.labels import Label, name_of_set
 from foreknow.errors import ContradictionError, InputError, StatementError, UnsupportedError
 from foreknow.numbers import CLOSE, Number, whole_number
 from foreknow.plain import Plain
+from foreknow.worlds import components
 
 
 @dataclass(eq=False)
@@ -113,11 +114,13 @@ class Case:
         value = counts.values[code]
         highest, group, person = max(answers, key=itemgetter(0), default=(Fraction(0), 0, 0))
 
-        def witness() -> StatementsWitness:
+        def witness() -> StatementsWitness | None:
+            if not highest:
+                return None
             name = members.of_group(group)[0] if person is None else members.names[person]
             return StatementsWitness(name, value, counts.group_label(group))
 
-        return Disclosure(value, float(highest), lambda: highest, witness if highest else None)
+        return Disclosure(value, float(highest), lambda: highest, witness)
 
     @property
     def steps(self) -> int:
