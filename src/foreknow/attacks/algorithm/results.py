@@ -30,7 +30,6 @@ _PEOPLE = (
     "certain",
     "certain_by_release",
     "left_out",
-    "not_refuted",
     "unsettled",
     "perhaps_certain",
 )
@@ -95,9 +94,9 @@ class Attack(Result):
     method : mapping
         The name and settings of the method.
     policy : Policy or None
-    what : {"groups", "table", "nothing"}
-        What is seen: who is in which group; a published table, without who is in which
-        row; or that nothing is published. Of the last two there is one group, of everybody.
+    what : {"groups", "nothing"}
+        What is seen: who is in which group, or that nothing is published, where there is one group,
+        of everybody.
     """
 
     format = "foreknow attack"
@@ -178,9 +177,8 @@ class Attack(Result):
         found = self._posteriors
         if found.how == "bound":
             return 0
-        several = np.isin(found.worlds.group_of_cell, found.worlds.mixed)
-        several[np.append(found.not_refuted, found.unsettled)] = False
-        return int(found.worlds.cell_sizes[several & ~found.known].sum())
+        other = found.worlds.mixed & ~found.suspected & ~found.known
+        return int(found.worlds.cell_sizes[other].sum())
 
     @property
     def n_worlds(self) -> int:
@@ -252,8 +250,7 @@ class Attack(Result):
         They are not among `certain`, and not counted as found: an audit tells of them.
         """
         worlds = self._posteriors.worlds
-        alone = ~np.isin(worlds.group_of_cell, worlds.mixed)
-        return self._rows(alone & (worlds.group_of_cell != self._left_out))
+        return self._rows(~worlds.mixed & (worlds.group_of_cell != self._left_out))
 
     @cached_property
     def left_out(self) -> tuple[int, ...]:
@@ -261,20 +258,12 @@ class Attack(Result):
         return self._rows(self._posteriors.worlds.group_of_cell == self._left_out)
 
     @cached_property
-    def not_refuted(self) -> tuple[int, ...]:
-        """Of an estimate: rows of people who had one value in every possible world met.
-
-        A world in which they have another was looked for and not found, which is no proof.
-        """
-        return self._rows(self._posteriors.not_refuted)
-
-    @cached_property
     def unsettled(self) -> tuple[int, ...]:
         """Of an estimate: rows of people of whom too little is known to decide.
 
-        The budget did not allow the search for such a world (see `perhaps_certain`); or an interval
-        goes from 0 to 1, or reaches a limit of the policy, though its middle does not. Of a bound:
-        it does not say that they stay below a limit of the policy.
+        They had one value in all possible worlds that were met (see `perhaps_certain`); or an
+        interval goes from 0 to 1, or reaches a limit of the policy, though its middle does not. Of
+        a bound: it does not say that they stay below a limit of the policy.
         """
         found = self._posteriors
         if found.kept:
@@ -289,16 +278,15 @@ class Attack(Result):
             doubtful[:, code] |= (found.high[:, code] > float(limit) - 1e-9) & (
                 np.maximum(found.mean, shares)[:, code] < float(limit)
             )
-        cells = np.flatnonzero((doubtful & ~found.known[:, None]).any(axis=1))
-        return self._rows(np.setdiff1d(np.union1d(found.unsettled, cells), found.not_refuted))
+        return self._rows((doubtful & ~found.known[:, None]).any(axis=1) | found.suspected)
 
     @cached_property
     def perhaps_certain(self) -> tuple[int, ...]:
-        """Those of them who had one value in every possible world met, and were not searched for.
+        """Those of them who had one value in every possible world that was met.
 
         All others that are unsettled are not certain: a possible world has another value for them.
         """
-        return self._rows(self._posteriors.unsettled)
+        return self._rows(self._posteriors.suspected)
 
     @cached_property
     def breaches(self) -> tuple[Case, ...]:
@@ -307,8 +295,8 @@ class Attack(Result):
 
     @property
     def found(self) -> bool:
-        """Whether the attack found anything: a limit reached, certainty, or a suspicion of it."""
-        return bool(self.breaches or self.certain or self.not_refuted)
+        """Whether the attack found anything: a limit reached, or certainty."""
+        return bool(self.breaches or self.certain)
 
     @property
     def undecided(self) -> bool:
@@ -407,8 +395,7 @@ class Attack(Result):
             said = f"no posterior above {self.highest}"
         else:
             said = f"nobody {'' if self.exact else 'seen to be '}found out any further"
-        more = f", {len(self.not_refuted)} not refuted" if self.not_refuted else ""
-        more += f", {len(self.unsettled)} unsettled" if self.unsettled else ""
+        more = f", {len(self.unsettled)} unsettled" if self.unsettled else ""
         doubt = "" if self.exact or self.how == "bound" else ", estimated"
         return f"Attack({self.method['name']}: {said}{more}{doubt})"
 

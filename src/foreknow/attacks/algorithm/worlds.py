@@ -1,10 +1,8 @@
-"""Worlds: every assignment of a release's bags to its members, as few as soundness allows."""
+"""Every assignment of a release's bags to its members, as few as soundness allows."""
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -14,21 +12,31 @@ from numpy.typing import NDArray
 
 from foreknow.data.microdata import Attribute
 from foreknow.data.sparse import IntArray, combine
+from foreknow.worlds import Tables, assignments, divided, ways
 
 Codes: TypeAlias = NDArray[Any]
 
 _MOST_DIGITS = 18
 # Of one group; they are kept in memory.
-_MOST_ASSIGNMENTS = 200_000
-# Cells or values of a group; more have too many assignments in any case, and recurse too deep.
-_DEEPEST = 200
+_MOST_TABLES = 200_000
+# Cells of a group; more have too many assignments in any case.
+_MOST_CELLS = 200
 
 
-class Assignment(NamedTuple):
-    """Values of a group's members, in the order of `Worlds.members`, ascending within a cell."""
+class Divisions(NamedTuple):
+    """Every way to divide the bag of a group over its cells."""
 
-    codes: Codes
-    ways: int  # assignments to people that it stands for
+    cells: IntArray
+    values: IntArray  # that occur in it
+    tables: Tables
+    ways: list[int]  # assignments to people that each stands for
+
+    @property
+    def codes(self) -> Codes:
+        """Values of the members, in the order of `Worlds.members`, shape (ways, people)."""
+        n_tables, n_cells, _ = self.tables.shape
+        codes = np.repeat(np.tile(self.values, n_tables * n_cells), self.tables.ravel())
+        return codes.reshape(n_tables, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,16 +98,14 @@ class Worlds:
     @cached_property
     def group_of_cell(self) -> IntArray:
         """The group of each cell."""
-        found = np.empty(self.n_cells, dtype=np.int64)
-        found[self.cell_of] = self.groups
-        return found
+        group_of = np.empty(self.n_cells, dtype=np.int64)
+        group_of[self.cell_of] = self.groups
+        return group_of
 
     @cached_property
     def bags(self) -> IntArray:
         """How often each value is in each group, shape (groups, values)."""
-        keys = self.groups * self.n_values + self.codes
-        flat = np.bincount(keys, minlength=self.n_groups * self.n_values)
-        return flat.reshape(self.n_groups, self.n_values)
+        return self._counted(self.groups, self.n_groups, self.codes)
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
@@ -114,109 +120,61 @@ class Worlds:
         return (self.shares > 0) & (self.shares < 1)
 
     @cached_property
-    def mixed(self) -> IntArray:
-        """The groups with several values."""
-        return np.flatnonzero(np.count_nonzero(self.bags, axis=1) > 1)
+    def mixed(self) -> NDArray[np.bool_]:
+        """Which cells are of a group with several values."""
+        several: NDArray[np.bool_] = np.count_nonzero(self.bags, axis=1) > 1
+        return several[self.group_of_cell]
 
     @cached_property
     def n_worlds(self) -> int:
         """How many worlds there are, people being told apart."""
-        return math.prod(_ways(bag) for bag in self.bags.tolist())
+        return math.prod(map(assignments, self.bags.tolist()))
 
     @cached_property
     def amount(self) -> str:
-        """The same in words; of very many, only about how many."""
+        """The same as a text; of very many, only about how many."""
         logs = np.cumsum(np.log10(np.arange(1, int(self.bags.sum(axis=1).max()) + 1)))
         logs = np.append(0.0, logs)
         power = float(logs[self.bags.sum(axis=1)].sum() - logs[self.bags].sum())
         return f"about 10^{power:.0f}" if power > _MOST_DIGITS + 1 else amount_text(self.n_worlds)
 
-    def ways(self, group: int) -> int:
-        """How many ways there are to assign the bag of one group."""
-        return _ways(self.bags[group].tolist())
-
     def tally(self, codes: Codes) -> IntArray:
         """How many people of each cell have each value in a world, shape (cells, values)."""
-        size = self.n_cells * self.n_values
-        flat = np.bincount(self.cell_of * self.n_values + codes, minlength=size)
-        return flat.reshape(self.n_cells, self.n_values)
+        return self._counted(self.cell_of, self.n_cells, codes)
+
+    def _counted(self, row_of: IntArray, n_rows: int, codes: Codes) -> IntArray:
+        flat = np.bincount(row_of * self.n_values + codes, minlength=n_rows * self.n_values)
+        return flat.reshape(n_rows, self.n_values)
 
     def representative(self, codes: Codes) -> Codes:
         """The world for all that differ within cells only: values ascend there."""
-        found = np.empty_like(codes)
-        found[self.order] = codes[np.lexsort((codes, self.cell_of, self.groups))]
-        return found
+        world = np.empty_like(codes)
+        world[self.order] = codes[np.lexsort((codes, self.cell_of, self.groups))]
+        return world
 
     def at_random(self, random: np.random.Generator) -> Codes:
         """Any world, as likely as any other."""
-        found = np.empty_like(self.codes)
-        found[self.order] = self.codes[np.lexsort((random.random(self.n_people), self.groups))]
-        return found
+        world = np.empty_like(self.codes)
+        world[self.order] = self.codes[np.lexsort((random.random(self.n_people), self.groups))]
+        return world
 
-    def exchanged(self, codes: Codes, one: int, other: int) -> Codes:
-        """Exchange two values in the groups that have as many of both."""
-        inside = (self.bags[:, one] == self.bags[:, other])[self.groups]
-        turned = np.where(codes == one, other, np.where(codes == other, one, codes))
-        return np.where(inside, turned, codes).astype(codes.dtype)
-
-    def every(self, most: int, until: float | None = None) -> list[list[Assignment]] | None:
-        """Assignments of each group; None if they make more than `most` worlds, or take long."""
+    def every(self, most: int) -> list[Divisions] | None:
+        """Divisions of each group; None if they make more than `most` worlds."""
         each, left = [], most
-        for group in range(self.n_groups):
-            found = self._assignments(group, min(left, _MOST_ASSIGNMENTS), until)
-            if found is None:
+        for people, bag in zip(self.members, self.bags, strict=True):
+            values = np.flatnonzero(bag)
+            cells, sizes = np.unique(self.cell_of[people], return_counts=True)
+            if len(cells) > _MOST_CELLS and len(values) > 1:
                 return None
-            each.append(found)
-            left //= len(found)
+            tables = divided(bag[values], sizes.tolist(), min(left, _MOST_TABLES))
+            if tables is None:
+                return None
+            each.append(Divisions(cells, values, tables, ways(tables).tolist()))
+            left //= len(tables)
         return each
-
-    def _assignments(self, group: int, most: int, until: float | None) -> list[Assignment] | None:
-        bag = self.bags[group]
-        present = np.flatnonzero(bag)
-        _, sizes = np.unique(self.cell_of[self.members[group]], return_counts=True)
-        if len(present) == 1 or len(sizes) == 1:
-            codes = np.repeat(present, bag[present]).astype(self.codes.dtype)
-            return [Assignment(codes, _ways(bag[present].tolist()))]
-        if max(len(present), len(sizes)) > _DEEPEST:
-            return None
-        found: list[Assignment] = []
-        for places, ways in _assigned(tuple(sizes.tolist()), tuple(bag[present].tolist())):
-            if len(found) >= most or (until is not None and time.monotonic() > until):
-                return None
-            found.append(Assignment(present[list(places)].astype(self.codes.dtype), ways))
-        return found
 
 
 def amount_text(many: int) -> str:
     """Write a number of worlds; a very large one by its power of ten."""
     power = math.log10(many) if many else 0
     return str(many) if power < _MOST_DIGITS else f"about 10^{power:.0f}"
-
-
-def _ways(bag: list[int]) -> int:
-    """How many ways there are to assign a bag to people."""
-    return math.factorial(sum(bag)) // math.prod(map(math.factorial, bag))
-
-
-def _assigned(sizes: tuple[int, ...], bag: tuple[int, ...]) -> Iterator[tuple[Any, int]]:
-    """Every assignment of a bag to cells, and how many assignments to people it stands for."""
-    if not sizes:
-        yield (), 1
-        return
-    for taken in _taken(sizes[0], bag):
-        own = tuple(code for code, many in enumerate(taken) for _ in range(many))
-        rest = tuple(a - b for a, b in zip(bag, taken, strict=True))
-        ways = _ways(list(taken))
-        for others, more in _assigned(sizes[1:], rest):
-            yield own + others, ways * more
-
-
-def _taken(many: int, bag: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Every way to take so many values out of a bag."""
-    if not bag:
-        if not many:
-            yield ()
-        return
-    for own in range(max(0, many - sum(bag[1:])), min(many, bag[0]) + 1):
-        for rest in _taken(many - own, bag[1:]):
-            yield own, *rest
