@@ -126,7 +126,7 @@ def ways(tables: Tables) -> NDArray[Any]:
 # ---- at random ---------------------------------------------------------------------------------
 
 
-def drawn(bags: IntArray, sizes: IntArray, random: np.random.Generator) -> IntArray:
+def taken_at_random(bags: IntArray, sizes: IntArray, random: np.random.Generator) -> IntArray:
     """So many values of each bag, drawn without putting back; value after value, the rest last."""
     by_value = np.ascontiguousarray(bags.T)
     cells = np.zeros_like(by_value)
@@ -150,7 +150,7 @@ def drawn_tables(
     left = np.repeat(bag[None], many, axis=0)
     tables = np.empty((many, len(sizes), len(bag)), dtype=np.int32)
     for cell, size in enumerate(sizes):
-        tables[:, cell] = own = drawn(left, np.full(many, size), random)
+        tables[:, cell] = own = taken_at_random(left, np.full(many, size), random)
         left = left - own
     return tables
 
