@@ -60,7 +60,7 @@ def attacked(method: Any, tables: Sequence[fk.Microdata], policy: fk.Policy, sec
         found["people"] += one.n_people
         found["reached"] += len(reached)
         found["certain"] += len(one.certain)
-        found["open"] += len((likely | {*one.unsettled, *one.not_refuted}) - reached)
+        found["open"] += len((likely | set(one.unsettled)) - reached)
     return found if found["tables"] else None
 
 

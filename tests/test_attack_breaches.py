@@ -70,7 +70,7 @@ def four(values, seeds=None, method=None):
 
 def test_gda_leaks_at_four_people():
     """Errata, section 4: {1, 3}: ab and {2, 4}: ac come from one table only."""
-    made = four("aabc")
+    made = four("aabc", seeds=range(40))
     assert made.exact
     assert made.how == "enumeration"
     assert (made.n_worlds, made.consistent, made.n_groups) == (4, 1, 2)
@@ -95,8 +95,7 @@ def test_a_seed_that_everybody_knows_leaks(method):
     assert any(made.certain for made in public)
     for values in TABLES:
         secret = four(values, method=method)
-        assert secret.exact
-        assert secret.consistent == secret.n_worlds
+        assert secret.how == "proof"
         assert not secret.cases
 
 

@@ -57,7 +57,7 @@ def of_worlds(table, values, policy, method, **columns):
 def is_within(found, expected, values):
     """Exact where it says so, intervals that hold, and nobody wrongly proved not to be certain."""
     beliefs = found._posteriors
-    open_people = {*found.not_refuted, *found.perhaps_certain}
+    open_people = set(found.perhaps_certain)
     for person in range(len(values)):
         cell = beliefs.worlds.cell_of[person]
         own = [expected.get((person, value), 0) for value in sorted(set(values))]

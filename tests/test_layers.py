@@ -130,7 +130,7 @@ def test_dataframes_and_engines_are_known_in_few_rooms():
 
 def test_an_adversary_knows_counts_and_no_engines():
     allowed = {"data.counts", "data.labels", "data.people", "data.sparse", "data.windows"}
-    allowed |= {"errors", "numbers", "output", "plain", "settings", "verdict"}
+    allowed |= {"errors", "numbers", "output", "plain", "settings", "verdict", "worlds"}
     # a table of probabilities, and one of people, wherever they are
     tables = {("adversaries.priors.priors", to) for to in ("data.engines.priors", "data.sights")}
     wrong = [

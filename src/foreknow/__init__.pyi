@@ -2,9 +2,6 @@
 # each when it is first used.
 
 from foreknow._version import __version__ as __version__
-from foreknow.adversaries.algorithm import Algorithm as Algorithm
-from foreknow.adversaries.algorithm import Attack as Attack
-from foreknow.adversaries.algorithm import attack as attack
 from foreknow.adversaries.disclosure import Disclosure as Disclosure
 from foreknow.adversaries.facts.facts import Facts as Facts
 from foreknow.adversaries.facts.skyline import knowledge_skyline as knowledge_skyline
@@ -17,6 +14,9 @@ from foreknow.adversaries.statements import Has as Has
 from foreknow.adversaries.statements import Posterior as Posterior
 from foreknow.adversaries.statements import Statements as Statements
 from foreknow.adversaries.statements import same as same
+from foreknow.attacks.algorithm import Algorithm as Algorithm
+from foreknow.attacks.algorithm import Attack as Attack
+from foreknow.attacks.algorithm import attack as attack
 from foreknow.attacks.learned import Learned as Learned
 from foreknow.attacks.measured import learned_report as learned_report
 from foreknow.attacks.trial import Trial as Trial

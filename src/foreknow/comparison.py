@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
-from foreknow.adversaries.algorithm import attack
+from foreknow.attacks.algorithm import attack
 from foreknow.auditing.audit import Audit, audit
 from foreknow.data.engines import frame_of
 from foreknow.data.microdata import Microdata

@@ -8,7 +8,7 @@ import pytest
 from tests.people import short_report
 
 import foreknow as fk
-from foreknow.adversaries.algorithm.method_runner import Runs
+from foreknow.attacks.algorithm.method_runner import Runs
 from foreknow.errors import PolicyError
 from foreknow.methods.registry import method_of
 

@@ -1,1 +1,1 @@
-"""What carries an attack out, and says how far it came: trials, never verdicts."""
+"""What carries an attack out, and says how far it came: trials, and who knows the method."""

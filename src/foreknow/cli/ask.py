@@ -65,10 +65,9 @@ def ask(
     budget: Annotated[
         int | None,
         typer.Option(
-            "--budget", help="Steps of exact inference per answer; beyond this, an estimate."
+            "--budget", help="Steps of exact inference per answer; beyond this, it is refused."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed for estimates.")] = 0,
     output: Annotated[Output, Only(("json", "quiet"))] = TERMINAL,
     reading: Reading = NOTHING,
 ) -> None:
@@ -92,7 +91,6 @@ def ask(
         Statements,
         prior=None if prior is None else _read_prior(prior),
         budget=BUDGET if budget is None else budget,
-        seed=seed,
     )
     known = make(*said)
     with output.progress("Working out the answers"):

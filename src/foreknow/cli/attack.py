@@ -98,7 +98,7 @@ def attack(
     reader; those that it would have published otherwise are struck out. With --release, its very
     groups are attacked. What is written names rows of the table: it is for the owner.
     """
-    from foreknow.adversaries.algorithm import attack as run
+    from foreknow.attacks.algorithm import attack as run
     from foreknow.data.microdata import Microdata
     from foreknow.methods.registry import method_of
     from foreknow.publishing.members import OwnRelease
@@ -168,7 +168,7 @@ def _refuse_other_method(own: OwnRelease, method: Any) -> None:
 
 def _groups(microdata: Microdata, column: str | None, own: OwnRelease | None) -> Any:
     """The group of each row, as the owner's file of a release or a column of the table says."""
-    from foreknow.adversaries.algorithm.observation import groups_from
+    from foreknow.attacks.algorithm.observation import groups_from
     from foreknow.data.engines.columns import fetch
 
     if own is not None:

@@ -1,137 +1,24 @@
-"""Exact posteriors of one group, and the dynamic program that floats go through, too.
+"""Exact posteriors of one group, by whole numbers.
 
-Items are assigned to kinds, one after another; kind k takes ``capacities[k]`` of them. A world's
-weight is the product of ``rows[i][kind of item i]``. ``forward[l][u]`` is the weight of all ways
-to assign the first l items so that u of each kind are used; backward is the same from the end.
-Items are people and kinds are values, or items are occurrences of values and kinds are signatures:
-by symmetry the sum is the same, so the smaller lattice is taken (errata, section 3).
+Items are assigned to kinds; kind k takes ``capacities[k]`` of them. Items are people and kinds are
+values, or items are occurrences of values and kinds are signatures: by symmetry the sum is the
+same, so the smaller lattice is taken (errata, section 3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from functools import lru_cache
 from math import gcd, lcm, prod
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, Reading, SignatureGroups
 from foreknow.errors import UnsupportedError
+from foreknow.worlds import lattice, world_weights
 
-Places: TypeAlias = NDArray[np.intp]
-
-# Lattices up to this many states are kept for the next groups of the same shape.
-_KEPT = 1 << 12
-# Steps of many problems that are gone at once.
-_STEPS = 1 << 17
 # States that fractions go through at most, unless said otherwise; seconds of work.
 EXACT_REACH = 1 << 16
-
-
-@dataclass(frozen=True)
-class Lattice:
-    """States by level (how many are used), and the steps from each level to the next.
-
-    ``after[l]`` has, for each state of level l and each kind, the place in level l + 1 of the state
-    with one more of that kind; ``before[l]``, for each state of level l + 1, the place in level l
-    of the one with one less. Where there is none, -1.
-
-    >>> lattice((2, 1)).widths
-    (1, 2, 2, 1)
-    >>> lattice((2, 1)).after[1].tolist(), lattice((2, 1)).before[1].tolist()
-    ([[0, -1], [1, 0]], [[0, 1], [1, -1]])
-    """
-
-    capacities: tuple[int, ...]
-    widths: tuple[int, ...]
-    after: tuple[Places, ...]
-    before: tuple[Places, ...]
-
-
-def lattice(capacities: tuple[int, ...]) -> Lattice:
-    """Lay out the states for kinds of such capacities."""
-    small = prod(c + 1 for c in capacities) <= _KEPT
-    return _kept_lattice(capacities) if small else _new_lattice(capacities)
-
-
-def _new_lattice(capacities: tuple[int, ...]) -> Lattice:
-    shape = tuple(c + 1 for c in capacities)
-    total = prod(shape)
-    used = np.stack(np.unravel_index(np.arange(total), shape)).astype(np.int32)
-    level = used.sum(axis=0)
-    order = np.argsort(level, kind="stable")
-    starts = np.searchsorted(level[order], np.arange(sum(capacities) + 2))
-    place = np.empty(total, dtype=np.intp)
-    place[order] = np.arange(total) - starts[level[order]]
-    room = np.array(capacities)[:, None] - used
-    strides = np.array([prod(shape[k + 1 :]) for k in range(len(shape))])
-    after: list[Places] = []
-    before: list[Places] = []
-    for done in range(sum(capacities) + 1):
-        states = order[starts[done] : starts[done + 1]]
-        for found, sign, able in ((before, -1, used), (after, 1, room)):
-            there = able[:, states].T > 0
-            found.append(np.where(there, place[(states[:, None] + sign * strides) * there], -1))
-    return Lattice(
-        capacities, tuple(np.diff(starts).tolist()), tuple(after[:-1]), tuple(before[1:])
-    )
-
-
-_kept_lattice = lru_cache(maxsize=128)(_new_lattice)
-
-
-def world_weights(
-    rows: NDArray[Any], shape: Lattice, wanted: NDArray[np.bool_]
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Weight of the worlds where each wanted item is of each kind; and of all worlds.
-
-    Rows, and the weights, have shape (items, kinds, problems); they are floats, or whole numbers
-    of any size as objects.
-
-    >>> rows = np.array([[[0.1], [0.9]], [[0.003], [0.997]]])
-    >>> weights, totals = world_weights(rows, lattice((1, 1)), np.array([True, True]))
-    >>> (weights[0, 0] / totals).round(12) == round(997 / 1024, 12)
-    array([ True])
-    """
-    items, kinds, problems = rows.shape
-    none = np.zeros((1, problems), dtype=rows.dtype)  # where a step of -1 leads
-    left = np.concatenate([none + 1, none])
-    forward = [left]
-    for level, before in enumerate(shape.before):
-        reached = sum(
-            _products("skp,kp->sp", forward[level][before[:, part]], rows[level, part])
-            for part in _parts(len(before), kinds, problems)
-        )
-        forward.append(np.concatenate([reached, none]))
-    weights = np.zeros_like(rows)
-    for level in range(items - 1, -1, -1):
-        after, come = shape.after[level], forward.pop(level)[:-1]
-        ahead = np.zeros_like(come)
-        for part in _parts(len(after), kinds, problems):
-            step = left[after[:, part]]
-            if wanted[level]:
-                weights[level, part] = _products("skp,sp->kp", step, come) * rows[level, part]
-            ahead += _products("skp,kp->sp", step, rows[level, part])
-        left = np.concatenate([ahead, none])
-    return weights, left[0]
-
-
-def _parts(width: int, kinds: int, problems: int) -> Iterator[slice]:
-    """Kinds whose steps are gone at once."""
-    many = max(_STEPS // (width * problems), 1)
-    return (slice(k, k + many) for k in range(0, kinds, many))
-
-
-def _products(how: str, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """Sums of products, over kinds or states; of whole numbers of any size, too."""
-    if one.dtype == object:
-        by_kind = how == "skp,kp->sp"
-        return np.asarray((one * (other if by_kind else other[:, None])).sum(axis=int(by_kind)))
-    return np.asarray(np.einsum(how, one, other))
 
 
 def _merged(

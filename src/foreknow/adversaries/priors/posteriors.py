@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.assignment import possible
-from foreknow.adversaries.priors.exact import Lattice, exact_group, lattice, world_weights
+from foreknow.adversaries.priors.exact import exact_group
 from foreknow.adversaries.priors.signature_groups import (
     FloatArray,
     PriorMatrix,
@@ -20,6 +20,7 @@ from foreknow.adversaries.priors.signature_groups import (
 )
 from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import UnsupportedError
+from foreknow.worlds import Lattice, lattice, world_weights
 
 # States that a group is gone through at most; above, it is bounded. Half a million states of
 # nineteen kinds take about a second and 200 MB.

@@ -21,20 +21,20 @@ the cardinalities of bags and the exchangeable rest would first have to be spell
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from math import prod
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from foreknow.adversaries.statements.model import FALSE, TRUE, Model, Node
+from foreknow.worlds import components
 
 # Coefficients by monomial.
 Polynomial: TypeAlias = dict[int, int]
 # A formula, and those of its symbols that others mention, too.
 Key: TypeAlias = tuple[Node, frozenset[int]]
-T = TypeVar("T", bound=Hashable)
 
 # How many monomials, or parts of a conjunction, are as much work as one step.
 _MONOMIALS, _PARTS = 16, 4
@@ -46,25 +46,6 @@ _MANY = 100_000
 
 class OutOfReach(Exception):
     """More steps than the budget allows."""
-
-
-def components(nodes: Iterable[int], links: Callable[[int], Iterable[T]]) -> list[list[int]]:
-    """Divide nodes into sets that share no link."""
-    parts: dict[int, list[int]] = {}
-    home: dict[T, int] = {}  # the part of each link
-    for node in nodes:
-        own = tuple(links(node))
-        joined = {home[link] for link in own if link in home}
-        part = joined.pop() if joined else node
-        parts.setdefault(part, []).append(node)
-        for other in joined:
-            if len(parts[other]) > len(parts[part]):
-                part, other = other, part
-            for moved in parts[other]:
-                home.update(dict.fromkeys(links(moved), part))
-            parts[part] += parts.pop(other)
-        home.update(dict.fromkeys(own, part))
-    return list(parts.values())
 
 
 def elimination_rank(together: Iterable[Iterable[int]]) -> dict[int, int]:

@@ -20,15 +20,6 @@ _ROWS = 20
 _SHORT = 11
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A probability that was sampled, and the interval that holds the true one, at about 99%."""
-
-    probability: float
-    low: float
-    high: float
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior(Plain):
     """The probability that a person has a value, given what is known.
@@ -36,21 +27,18 @@ class Posterior(Plain):
     Attributes
     ----------
     person, value : label
-    exact : Fraction or None
-        The probability; None for an estimate.
-    estimate : Estimate or None
-        Where exact inference was out of reach.
+    exact : Fraction
+        The probability.
     before : Fraction or None
         What the release alone says, with the prior if there is one; None where even that is out
         of reach.
     """
 
-    _told = "person value probability exact estimated interval before"
+    _told = "person value probability exact before"
 
     person: Label
     value: Label
-    exact: Fraction | None
-    estimate: Estimate | None
+    exact: Fraction
     _before: Callable[[], Fraction | None]
 
     @cached_property
@@ -59,36 +47,16 @@ class Posterior(Plain):
         return self._before()
 
     @property
-    def estimated(self) -> bool:
-        """Whether the probability was sampled."""
-        return self.estimate is not None
-
-    @property
     def probability(self) -> float:
-        """The probability as a float; of an estimate, the most likely one."""
-        return self.estimate.probability if self.estimate is not None else float(self.exact or 0)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Where the probability lies: one point if it is exact, else at about 99%."""
-        if self.estimate is None:
-            return (self.probability, self.probability)
-        return (self.estimate.low, self.estimate.high)
+        """The probability as a float."""
+        return float(self.exact)
 
     def below(self, threshold: Number) -> bool:
-        """Whether the probability is strictly below a threshold.
-
-        Exact where the probability is. Of an estimate, the upper end of the interval must be
-        below it, which is no proof.
-        """
-        most = as_fraction(self.interval[1]) if self.exact is None else self.exact
-        return most < as_fraction(threshold)
+        """Whether the probability is strictly below a threshold."""
+        return self.exact < as_fraction(threshold)
 
     def __repr__(self) -> str:
-        low, high = self.interval
-        sure = f"about {significant(self.probability)}, {_interval(low, high)}"
-        sure = sure if self.estimated else significant(self.probability, 6)
-        return f"Posterior({self.person!r}, {self.value!r}: {sure})"
+        return f"Posterior({self.person!r}, {self.value!r}: {significant(self.probability, 6)})"
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"
@@ -127,9 +95,9 @@ class Answers(Mapping[Label, Any]):
         """A table of the first answers; the others are not worked out."""
         shown = list(islice(self.answers(), _ROWS + 1))
         rows = [_row(("person", "value", "before", "after"), "th")]
-        for found in shown[:_ROWS]:
-            before = "not known" if found.before is None else _chance(found.before)
-            rows.append(_row((found.person, found.value, before, _after(found))))
+        for answer in shown[:_ROWS]:
+            before = "not known" if answer.before is None else _chance(answer.before)
+            rows.append(_row((answer.person, answer.value, before, _chance(answer.exact))))
         if len(shown) > _ROWS:
             rows.append(_row(["…"] * 4))
         return f"<table>{''.join(rows)}</table>"
@@ -155,17 +123,6 @@ class Posteriors(Answers):
 
 def _row(cells: Iterable[object], kind: str = "td") -> str:
     return f"<tr>{''.join(f'<{kind}>{escape(str(cell))}</{kind}>' for cell in cells)}</tr>"
-
-
-def _after(found: Posterior) -> str:
-    if found.exact is not None:
-        return _chance(found.exact)
-    low, high = found.interval
-    return f"about {significant(found.probability)} ({_interval(low, high)})"
-
-
-def _interval(low: float, high: float) -> str:
-    return f"{significant(low, to='down')} to {significant(high, to='up')}"
 
 
 def _chance(exact: Fraction) -> str:

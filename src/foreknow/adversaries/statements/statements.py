@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 from html import escape
-from typing import Any, ClassVar, NoReturn, TypeAlias
+from operator import itemgetter
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.protocol import HasCounts, Mask
-from foreknow.adversaries.statements.exact import Exact, components, elimination_rank
+from foreknow.adversaries.statements.exact import Exact, elimination_rank
 from foreknow.adversaries.statements.formulas import Formula, Has, Not, as_formula, parse
 from foreknow.adversaries.statements.model import (
     FALSE,
@@ -25,22 +25,13 @@ from foreknow.adversaries.statements.model import (
     Weights,
     read_prior,
 )
-from foreknow.adversaries.statements.posterior import (
-    Estimate,
-    Posterior,
-    Posteriors,
-    PosteriorsOfOne,
-)
-from foreknow.adversaries.statements.sampling import Sample
+from foreknow.adversaries.statements.posterior import Posterior, Posteriors, PosteriorsOfOne
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, name_of_set
 from foreknow.errors import ContradictionError, InputError, StatementError, UnsupportedError
 from foreknow.numbers import CLOSE, Number, whole_number
 from foreknow.plain import Plain
-
-Answer: TypeAlias = "Fraction | Estimate"
-
-_log = logging.getLogger(__name__)
+from foreknow.worlds import components
 
 
 @dataclass(eq=False)
@@ -49,10 +40,8 @@ class Part:
 
     formula: Node
     exact: Exact
-    seed: list[int]
     codes: frozenset[int]  # values that they mention
     answers: dict[tuple[int, int], Fraction | None] = field(default_factory=dict)
-    sample: Sample | None = None
 
 
 class Case:
@@ -60,7 +49,7 @@ class Case:
 
     def __init__(self, model: Model, known: Statements) -> None:
         self.model, self._nodes = model, model.nodes
-        self._statements, self._budget, self._seed = known.statements, known.budget, known.seed
+        self._statements, self._budget = known.statements, known.budget
         together = (part for node in model.said for part in self._nodes.parts(node))
         self._rank = elimination_rank(self._nodes.variables[part] for part in together)
         self._priors: dict[Pool, Part] = {}
@@ -69,10 +58,9 @@ class Case:
 
     def posterior(self, person: int, code: int) -> Posterior:
         """What the statements say of a person and a value."""
-        answer = self.answer(person, code)
-        exact, estimate = (answer, None) if isinstance(answer, Fraction) else (None, answer)
         name, value = self.model.members.names[person], self.model.counts.values[code]
-        return Posterior(name, value, exact, estimate, lambda: self.before(person, code))
+        answer = self.answer(person, code)
+        return Posterior(name, value, answer, lambda: self.before(person, code))
 
     def any_of(self, person: int, codes: Sequence[int], called: str) -> Posterior:
         """The same of several values together, one of which a person may have."""
@@ -80,41 +68,30 @@ class Case:
             raise UnsupportedError(
                 "any_of adds up what is said of values, so it is for people with one value each"
             )
-        answers = [self.answer(person, code) for code in codes]
-        exact = [answer for answer in answers if isinstance(answer, Fraction)]
-        if len(exact) < len(answers):
-            raise UnsupportedError(
-                "any_of adds up exact answers, and one of these is estimated; raise the budget"
-            )
 
         def before() -> Fraction | None:
             each = [self.before(person, code) for code in codes]
             known = [chance for chance in each if chance is not None]
             return sum(known, Fraction(0)) if len(known) == len(each) else None
 
-        name = self.model.members.names[person]
-        return Posterior(name, called, sum(exact, Fraction(0)), None, before)
+        answer = sum((self.answer(person, code) for code in codes), Fraction(0))
+        return Posterior(self.model.members.names[person], called, answer, before)
 
-    def answer(self, person: int, code: int) -> Answer:
-        """The probability that a person has a value; a fraction unless that is out of reach."""
+    def answer(self, person: int, code: int) -> Fraction:
+        """The probability that a person has a value."""
         self.check()
         pool = self.model.pool(self.model.group_of(person), code)
         if pool is None:
             return Fraction(0)
-        part = self._parts.get(pool) or self._prior_of(pool)
-        exact = self._exactly(part, person, code)
-        if exact is not None:
-            return exact
-        number = self.model.variable(person, code)
-        return (
-            Estimate(0.0, 0.0, 0.0) if number is None else self._sample(part).estimate(number, code)
-        )
+        answer = self._exactly(self._parts.get(pool) or self._prior_of(pool), person, code)
+        if answer is None:
+            raise self._out_of_reach(f"how likely {self.model.members.names[person]} has it")
+        return answer
 
     def check(self) -> None:
         """Refuse statements that cannot hold together, or are not known to."""
-        for part in dict.fromkeys(self._parts.values()):
-            if part.exact.chance is None:
-                self._sample(part)
+        if any(part.exact.chance is None for part in self._parts.values()):
+            raise self._out_of_reach("whether these statements can hold together")
 
     def before(self, person: int, code: int) -> Fraction | None:
         """The same without the statements; None where it is out of reach."""
@@ -124,40 +101,26 @@ class Case:
         return self._exactly(self._prior_of(pool), person, code)
 
     def highest(self, code: int) -> Disclosure:
-        """The highest posterior; an estimate counts by the upper end of its interval."""
+        """The highest posterior."""
         self.check()
         counts, members = self.model.counts, self.model.members
-        found: list[tuple[Answer, int, int | None]] = [
+        answers: list[tuple[Fraction, int, int | None]] = [
             (self.answer(person, code), self.model.group_of(person), person)
             for person in self._candidates
         ]
         unnamed = _best_unnamed(counts, code, self.model.named)
         if unnamed is not None:
-            found.append((*unnamed, None))
-
-        def height(answer: Answer) -> tuple[Fraction, bool]:  # if equal, the one that is known
-            if isinstance(answer, Estimate):
-                return Fraction(answer.high), False
-            return answer, True
-
+            answers.append((*unnamed, None))
         value = counts.values[code]
-        best, group, person = max(
-            found, key=lambda row: height(row[0]), default=(Fraction(0), 0, 0)
-        )
-        bound = height(best)[0]
-        if not bound:
-            return Disclosure(value, 0.0, lambda: Fraction(0))
-        guesses = [answer.high for answer, *_ in found if isinstance(answer, Estimate)]
-        # Nothing is higher than 1.
-        estimated = any(guesses) and best != Fraction(1)
-        exact = None if estimated or isinstance(best, Estimate) else best
-        interval = (best.low, best.high) if isinstance(best, Estimate) else None
+        highest, group, person = max(answers, key=itemgetter(0), default=(Fraction(0), 0, 0))
 
-        def witness() -> StatementsWitness:
+        def witness() -> StatementsWitness | None:
+            if not highest:
+                return None
             name = members.of_group(group)[0] if person is None else members.names[person]
-            return StatementsWitness(name, value, counts.group_label(group), interval)
+            return StatementsWitness(name, value, counts.group_label(group))
 
-        return Disclosure(value, float(bound), lambda: exact, witness, estimated=estimated)
+        return Disclosure(value, float(highest), lambda: highest, witness)
 
     @property
     def steps(self) -> int:
@@ -186,8 +149,8 @@ class Case:
         variables = self._nodes.variables
         parts = components(self._nodes.parts(formula), self.model.pools)
         parts.sort(key=lambda own: min(min(variables[node]) for node in own))
-        for number, own in enumerate(parts, 1):
-            part = self._part(self._nodes.all_of(own), number)
+        for own in parts:
+            part = self._part(self._nodes.all_of(own))
             if part.exact.chance == 0:
                 raise self._contradiction(self._suspects(part))
             found.update(dict.fromkeys(self.model.pools(part.formula), part))
@@ -196,19 +159,15 @@ class Case:
     def _prior_of(self, pool: Pool) -> Part:
         """The part of a pool that no statement is about."""
         if pool not in self._priors:
-            self._priors[pool] = self._part(self._nodes.all_of(self.model.marks(pool)), 0)
+            self._priors[pool] = self._part(self._nodes.all_of(self.model.marks(pool)))
         return self._priors[pool]
 
-    def _part(self, formula: Node, number: int) -> Part:
+    def _part(self, formula: Node) -> Part:
         exact = Exact(self.model, formula, self._rank, self._budget)
-        if exact.chance is None:
-            _log.info(
-                "exact inference is out of reach for %d formulas", len(self._nodes.parts(formula))
-            )
         variables = self.model.variables
         atoms = ((atom, variables[self._nodes.owner[atom]]) for atom in self._nodes.atoms[formula])
         codes = frozenset(variable.options[atom] for atom, variable in atoms)
-        return Part(formula, exact, [self._seed, number], codes)
+        return Part(formula, exact, codes)
 
     # ---- answering ------------------------------------------------------------------------
 
@@ -238,17 +197,12 @@ class Case:
         share = Fraction(pool.counts[code], pool.counts[asked])
         return person if named else -1 - pool.group, asked, share
 
-    def _sample(self, part: Part) -> Sample:
-        """Worlds of a part; there must be some."""
-        if part.sample is None:
-            part.sample = Sample(self.model, part.formula, part.seed)
-        if part.sample.empty:
-            raise UnsupportedError(
-                f"it is not known whether these statements can hold together: {self._budget:,} "
-                "steps did not suffice to decide it, and no sampled world agrees with them; give a "
-                "larger budget or fewer statements"
-            )
-        return part.sample
+    def _out_of_reach(self, what: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"{what} takes more than {self._budget:,} steps of exact inference; give fewer "
+            "statements, or such as link fewer people of a group to each other, or a larger budget "
+            "(budget=, --budget)"
+        )
 
     # ---- contradictions -------------------------------------------------------------------
 
@@ -329,12 +283,11 @@ def fewest(
 class StatementsWitness(Plain):
     """The person of whom a value is most likely; `to_dict` names their group only."""
 
-    _told = "group interval"  # which name nobody
+    _told = "group"  # which names nobody
 
     person: Label
     value: Label
     group: Label
-    interval: tuple[float, float] | None  # of an estimate
 
 
 def _best_unnamed(
@@ -381,10 +334,7 @@ class Statements:
         world is as likely as the product of the weights of all its (person, value) pairs; pairs
         that are left out weigh 1.
     budget : int
-        The most steps of exact inference for one answer; beyond that it is an estimate. The
-        default takes about ten seconds.
-    seed : int
-        Of estimates; the same seed gives the same estimates.
+        The most steps of exact inference for one answer. The default takes about ten seconds.
 
     Raises
     ------
@@ -393,6 +343,8 @@ class Statements:
         that is not in it.
     ContradictionError
         If no world agrees with all statements.
+    UnsupportedError
+        If an answer takes more steps than the budget.
 
     Notes
     -----
@@ -425,7 +377,6 @@ class Statements:
     statements: tuple[Formula, ...]
     prior: Weights
     budget: int
-    seed: int
     _texts: tuple[str | None, ...] = field(compare=False)
     _last: list[tuple[HasCounts, Case]] = field(compare=False)
 
@@ -434,7 +385,6 @@ class Statements:
         *statements: str | Formula,
         prior: Mapping[Any, Any] | None = None,
         budget: int = BUDGET,
-        seed: int = 0,
     ) -> None:
         texts = tuple(given if isinstance(given, str) else None for given in statements)
         read = tuple(_read(given, i + 1) for i, given in enumerate(statements))
@@ -442,7 +392,6 @@ class Statements:
         keep(self, "statements", read)
         keep(self, "prior", read_prior(prior))
         keep(self, "budget", whole_number(budget, "the budget", 1))
-        keep(self, "seed", whole_number(seed, "the seed", 0))
         keep(self, "_texts", texts)
         keep(self, "_last", [])
 
@@ -523,11 +472,7 @@ class Statements:
     # ---- as an adversary ------------------------------------------------------------------
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
-        """Find the highest posterior of a value over all people, or of any value.
-
-        Where someone's is an estimate, so is the disclosure: `estimated` is True, `exact` is None
-        and `below` is never True. `probability` is the highest upper end of an interval then.
-        """
+        """Find the highest posterior of a value over all people, or of any value."""
         if value is None:
             return worst(self.disclosures(release).values())
         case = self._case(release)
@@ -563,7 +508,6 @@ class Statements:
                 "texts": [str(formula) for formula in self.statements],
                 "prior": [[person, value, str(weight)] for person, value, weight in self.prior],
                 "budget": self.budget,
-                "seed": self.seed,
             }
         }
 
@@ -578,7 +522,7 @@ class Statements:
 
     def __reduce__(self) -> tuple[Any, ...]:
         rows = {(person, value): weight for person, value, weight in self.prior}
-        make = partial(Statements, prior=rows, budget=self.budget, seed=self.seed)
+        make = partial(Statements, prior=rows, budget=self.budget)
         return make, self.statements
 
     def _case(self, release: HasCounts) -> Case:

@@ -9,6 +9,7 @@ import numpy as np
 
 from foreknow.data.sparse import IntArray
 from foreknow.errors import UnsupportedError
+from foreknow.worlds import taken_at_random
 
 # Ways to divide a bag among the parts of a cut that are looked at.
 _MOST = 20_000
@@ -32,27 +33,9 @@ def drawn(
         if not len(more):
             break
         at = ends[more] - n_parts[more] + place
-        found[at] = _taken(left[more], parts[at], random)
+        found[at] = taken_at_random(left[more], parts[at], random)
         left[more] -= found[at]
     return found
-
-
-def _taken(bags: IntArray, people: IntArray, random: np.random.Generator) -> IntArray:
-    """Take people out of each bag, value after value; the last value gets the rest."""
-    by_value = np.ascontiguousarray(bags.T)
-    found = np.zeros_like(by_value)
-    rest, need = bags.sum(axis=1), people.copy()
-    order = np.argsort(-by_value.sum(axis=1), kind="stable")
-    for value in order[:-1]:
-        own = by_value[value]
-        rest -= own
-        some = np.flatnonzero((own > 0) & (need > 0))
-        # Where nothing else is left, all that is needed is of this value.
-        taken = random.hypergeometric(own[some], rest[some], need[some])
-        found[value, some] = taken
-        need[some] -= taken
-    found[order[-1]] = need
-    return found.T
 
 
 def every(bag: IntArray, parts: list[int]) -> tuple[list[tuple[tuple[int, ...], ...]], list[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from foreknow.adversaries.algorithm import Attack, Case
+from foreknow.attacks.algorithm import Attack, Case
 from foreknow.report.page import Block, Grid, Page, Sentence
 from foreknow.report.words import chance_text, interval_text, number, some, visible
 
@@ -21,8 +21,6 @@ _WHO = {
     "left_out": "left out of the release. Their values are taken to be known as one more bag, as "
     "they are if it is known how often each value occurs in all; of them the release says no more "
     "than the whole table does.",
-    "not_refuted": "not refuted: they had the same value in every possible world that was met, "
-    "and no world was found in which they have another.",
 }
 
 
@@ -103,8 +101,6 @@ def _title(attack: Attack) -> str:
         verb = "reaches" if many == 1 else "reach"
         doubt = "" if attack.exact else ", by estimates"
         return f"{some(many, 'posterior', 'posteriors')} {verb} a limit of the policy{doubt}"
-    if attack.not_refuted:
-        return f"{_are(len(attack.not_refuted))} suspected to be certain"
     if attack.unsettled:
         bound = attack.how == "bound"
         why = "a limit is below the bound" if bound else "too few possible worlds were met"
@@ -128,7 +124,6 @@ def _scope(attack: Attack) -> str:
     people = some(attack.n_people, "person", "people")
     seen = {
         "groups": f"{people} in {some(attack.n_groups, 'group', 'groups')}",
-        "table": f"{people} in a published table",
         "nothing": f"nothing is published of {people}",
     }
     return f"{visible(attack.method['name'])}: {seen[attack.what]}"
@@ -139,7 +134,7 @@ def _worlds_sentence(attack: Attack) -> str:
     many = attack.n_worlds_text
     worlds = some(attack.n_worlds, "world", "worlds") if many.isdigit() else f"{many} worlds"
     runs, looked = some(attack.runs, "run", "runs"), number(attack.looked)
-    this = {"groups": "this release", "table": "this table", "nothing": "nothing being published"}
+    this = {"groups": "this release", "nothing": "nothing being published"}
     led = f"could have led to {this[attack.what]}"
     proof = f"There are {worlds}, which were not looked at: by a proof, an adversary who knows the"
     because = f" The proof: {attack.proof}." if attack.proof else ""
@@ -243,7 +238,7 @@ def _unsettled_sentences(attack: Attack) -> list[str]:
     if open_:
         found.append(
             f"{_are(open_)} unsettled, perhaps certain: in the possible worlds that were met they "
-            "had one value, and worlds with another were not looked for to the end."
+            "had one value."
         )
     return found
 

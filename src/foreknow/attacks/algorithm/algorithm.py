@@ -16,21 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from foreknow.adversaries.algorithm.estimate import Budget, estimated
-from foreknow.adversaries.algorithm.exact import (
-    NoWorldError,
-    Posteriors,
-    enumerated,
-    kept,
-    proved,
-    proved_of_groups,
-)
-from foreknow.adversaries.algorithm.method_runner import Runs, name_of, said_once, settings_of
-from foreknow.adversaries.algorithm.parts import by_parts
-from foreknow.adversaries.algorithm.results import Attack, limits_of
-from foreknow.adversaries.algorithm.worlds import Codes, Worlds, amount_text
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of
+from foreknow.attacks.algorithm.exact import NoWorldError, Posteriors, enumerated, proved
+from foreknow.attacks.algorithm.method_runner import Runs, name_of, said_once, settings_of
+from foreknow.attacks.algorithm.parts import by_parts
+from foreknow.attacks.algorithm.results import Attack, limits_of
+from foreknow.attacks.algorithm.sampled import estimated
+from foreknow.attacks.algorithm.worlds import Codes, Worlds, amount_text
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.narwhals_table import table_of_texts
 from foreknow.data.labels import Label
@@ -38,7 +31,6 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, InputError, UnsupportedError, hinted
-from foreknow.methods.likelihood import groups_of_kept
 from foreknow.methods.registry import kind_of, method_of
 from foreknow.numbers import Number, whole_number
 from foreknow.policy.policy import Policy
@@ -48,8 +40,6 @@ _log = logging.getLogger(__name__)
 WORLDS, SECONDS = 10_000, 60.0
 # The part of the time that an enumeration may use up in vain.
 _EXACT = 0.6
-# So few people that all worlds are tried, though a proof says enough.
-_ENUMERABLE = 60
 # Worlds that a method is tried on which is said to treat rows alike.
 _SWAPPED = 6
 
@@ -81,8 +71,7 @@ def attack(
         With one sensitive value per person.
     method : anonymizer, or callable
         Anything with ``partition(microdata, policy, seed)``, or the name of it; or a function from
-        a PyArrow table, with all columns of the source, to the group of each row, or to the table
-        that is published. See the notes.
+        a PyArrow table, with all columns of the source, to the group of each row. See the notes.
     policy : Policy, optional
         What the method is given, and whose limits are compared with. Its `options` say in which
         form an anonymizer's groups are published; without a policy, only the groups are seen.
@@ -100,16 +89,16 @@ def attack(
     seconds : float, optional
         Time budget, with the first run of the method; None for none. An estimate depends on it.
     seed : int, optional
-        Random seed for estimates, and for the release that is attacked, of a method that states
-        its chances. The adversary does not know it.
+        Random seed for estimates, and for the release that is attacked, of a method that chooses
+        at random. The adversary does not know it.
     seeds : sequence of int, optional
         For a random method: the seeds it may draw, each as likely; the release is that of the
-        first. A single seed is assumed public. A method's chances are then not asked for. A
+        first. A single seed is assumed public. What is proved of a method does not hold then. A
         function gets it as ``seed=``.
     symmetric : bool, optional
         Whether the method treats rows alike whatever their order, so that people with equal
         quasi-identifiers in one group can stand for each other: far fewer worlds. Known of our own
-        methods, and of those with an attribute ``symmetric = True``; of methods that state chances
+        methods, and of those with an attribute ``symmetric = True``; of those that choose at random
         it is meant over all that they may draw, so it is not assumed where seeds are given.
 
     Raises
@@ -117,27 +106,20 @@ def attack(
     NoSafeRelease
         If the method publishes nothing of the table.
     UnsupportedError
-        If the method is seen to be random and says neither chances nor seeds; or readers of the
-        generalized form may take so many groups for these that chances do not tell.
+        If the method is seen to be random, nothing is proved of it, and there are no seeds.
 
     Notes
     -----
-    A method that states no chances is taken to be deterministic: its release depends on the table
-    alone, not on what was run before. It is refused where it is seen not to be: it is tried several
-    times at first, and again on worlds that were looked at. What a class inherits from a method of
-    ours (that it treats rows alike, its chances, its proofs) does not count for it.
-
-    A random method may have ``chance(microdata, policy, groups)``: the probability, as a fraction,
-    that it makes these groups (one whole number for each row, -1 for rows that are left out) of a
-    table; `Streamliner` and `Anatomy` have it. It may also have ``tells_frequencies_only = True``:
-    a proof says that everybody's posterior is the frequency in their group; that is taken on trust
-    where there are too many worlds to look at.
+    Of a method that chooses at random, what is `proved` of it is said (`Anatomy`, `Decoy`, and
+    `Streamliner` but for its variant "gda"); no world is looked at. Any other is taken to be
+    deterministic: its release depends on the table alone, not on what was run before. It is refused
+    where it is seen not to be: it is tried several times at first, and again on worlds that were
+    looked at. What a class inherits from a method of ours (that it treats rows alike, its proofs)
+    does not count for it.
 
     A function may return ``(groups, published)`` to say what else is published, compared with
-    ``==``; tables by how often they have each row. It may return a published table alone, a
-    `Publication` or a `Release`: it is then not known who is in which group, so all worlds are
-    those of the whole table, of which it is known how often each value occurs. None is nothing,
-    as is `NoSafeRelease`, and exact counting of `Safe` or `Jump` that is beyond reach.
+    ``==``. None is nothing, as is `NoSafeRelease`, and exact counting of `Safe` or `Jump` that is
+    beyond reach.
 
     Rows whose group is negative or missing are left out of the release; their values are taken to
     be known as one more bag. Everything in the table but the sensitive values is taken to be known,
@@ -177,7 +159,7 @@ def attack(
         elif groups is None:
             runs.make_first(codes, seed)
         else:
-            runs.make_again(groups_of_kept(microdata, groups), codes)
+            runs.make_again(_groups_of_kept(microdata, groups), codes)
         seen, attributes = runs.seen, microdata.attributes if runs.symmetric else None
         of_release = Worlds.of(seen.groups, codes, len(microdata.values), attributes)
         runs.check_symmetric(_swapped(of_release))
@@ -204,30 +186,20 @@ def _inferred(
     true: bool,
 ) -> Posteriors:
     """Exact where there is time, else a proof, else an estimate; `true`: its own codes can be."""
+    if runs.proof is not None:
+        return proved(worlds, runs)
     until, part = (None if seconds is None else start + seconds * x for x in (1, _EXACT))
-    if worlds.n_people > _ENUMERABLE and (found := kept(worlds, runs)) is not None:
-        runs.check_made(worlds.codes)
-        return found
-    ways = runs.refined.number if runs.chances else 1
-    share = len(runs.seeds) * (ways or 1)
     _log.info("running %s on every world", runs.name)
-    tried = "no way"
     try:
-        try:
-            found = None if ways is None else enumerated(worlds, runs, most // share, part)
-            found = found or proved(worlds, runs, ways)
-        except UnsupportedError:  # too large a table for the method's chances
-            if runs.proof is None or not (runs.proof.frequencies or runs.foreseen):
-                raise
-            found = proved(worlds, runs, None)
-        if found is not None:
-            return found
+        posteriors = enumerated(worlds, runs, most // len(runs.seeds), part)
+        if posteriors is not None:
+            return posteriors
         replay = runs.replay(worlds.codes) if true else None
         if replay is not None:
             return by_parts(worlds, replay, most, until, seed)
-        tried = f"none of {most:,} ways tried"
-        return estimated(worlds, runs, Budget(runs, runs.made + most, until), seed, true)
-    except NoWorldError:
+        return estimated(worlds, runs, most, until, seed, true)
+    except NoWorldError as none:
+        tried = f"none of {none.args[0]:,} ways tried" if none.args else "no way"
         raise DataError(
             f"{tried} of assigning the values makes {runs.name} publish these groups; is it the "
             "method, with the settings, policy and quasi-identifiers, that made the release?"
@@ -240,6 +212,20 @@ def _swapped(worlds: Worlds) -> Iterator[Codes]:
     random, alike = np.random.default_rng(0), replace(worlds, groups=worlds.cell_of)
     for _ in range(_SWAPPED if worlds.n_cells < worlds.n_people else 0):
         yield alike.at_random(random)
+
+
+def _groups_of_kept(microdata: Microdata, groups: Any) -> IntArray:
+    """Read one whole number for each row as the group of everybody; below 0 where left out."""
+    try:
+        of_row = np.asarray(groups)
+    except ValueError:  # of rows of unlike lengths
+        of_row = np.empty(0)
+    if of_row.shape != (microdata.n_rows,) or of_row.dtype.kind not in "iu":
+        raise DataError(
+            f"groups must be one whole number for each of the {microdata.n_rows} rows of "
+            f"{microdata.name}"
+        )
+    return of_row[microdata.kept].astype(np.int64)
 
 
 def _check_budget(worlds: int, seconds: float | None, seed: int | None) -> None:
@@ -278,8 +264,8 @@ class Algorithm:
     """An adversary who knows the method, its settings and its policy, and can run it.
 
     They know everybody's quasi-identifiers. A world assigns each group's bag to its members, all as
-    likely at first. Those in which the method would have made another release are struck out;
-    of a random method, they weigh as much as the release is probable.
+    likely at first. Those in which the method would have made another release are struck out. Of a
+    method that chooses at random, what is proved of it is said.
 
     Parameters
     ----------
@@ -391,16 +377,15 @@ class Algorithm:
         people = _people_of(release, schema)
         table = people.microdata
         runs = Runs(table, self.anonymizer, self.policy, self.seeds, self.symmetric, False)
-        if not runs.symmetric and (told := proved_of_groups(people.groups, runs)) is not None:
-            return told, people
-        if not runs.symmetric:
+        if not runs.symmetric and runs.proof is None:
             raise UnsupportedError(
                 f"{runs.name} may depend on the order of rows, which a release does not tell: use "
                 "attack(microdata, method, policy), or say symmetric=True if it does not"
             )
         codes = table.sensitive_codes
         runs.see(people.groups, codes)
-        worlds = Worlds.of(runs.seen.groups, codes, len(table.values), table.attributes)
+        attributes = table.attributes if runs.symmetric else None
+        worlds = Worlds.of(runs.seen.groups, codes, len(table.values), attributes)
         with said_once(self.anonymizer):
             found = _inferred(worlds, runs, self.worlds, self.seconds, start, self.seed, true=False)
         if found.kept:

@@ -1,4 +1,4 @@
-"""Runs of a method on possible worlds: what it makes of each, or how likely it makes a release."""
+"""Runs of a method on possible worlds: what it makes of each, and whether that is the release."""
 
 from __future__ import annotations
 
@@ -14,36 +14,33 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from foreknow.adversaries.algorithm.observation import (
-    Observation,
-    Reader,
-    Refinements,
-    numbered,
-    read_returned,
-)
-from foreknow.adversaries.algorithm.worlds import Codes
+from foreknow.attacks.algorithm.observation import Observation, Reader, numbered, read_returned
+from foreknow.attacks.algorithm.worlds import Codes
 from foreknow.data.engines.narwhals_table import with_column_from
 from foreknow.data.labels import text_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError
+from foreknow.methods.anatomy import Anatomy
 from foreknow.methods.art import ART
+from foreknow.methods.decoy.decoy import Decoy
 from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.mondrian.replay import Replay
-from foreknow.methods.proof import Proof
 from foreknow.methods.protocol import as_written, grouping_of, in_its_form, traits_of
 from foreknow.methods.protocol import settings_of as plain_settings
+from foreknow.methods.streamliner import Streamliner
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 
 Weight: TypeAlias = "int | Fraction"
 
-# A method without chances or seeds is tried again on its table, and twice on some others, to see
-# that it is not random.
+# Methods that draw what they make.
+_DRAWING = (ART, Anatomy, Decoy, Streamliner)
+# Any other, without seeds, is tried again on its table, and twice on some others, to see that it is
+# not random.
 _TRIED, _OTHERS = 3, 6
-# People of tables that are large.
-_LARGE = 5_000
 # Worlds whose weight is remembered.
 _MOST_KNOWN = 500_000
 
@@ -51,7 +48,7 @@ _MOST_KNOWN = 500_000
 class Runs:
     """A method that can be run on any world of a table, and `seen`, the release that is attacked.
 
-    With several `seeds`, each is as likely; a method that states its chances is then no more than
+    With several `seeds`, each is as likely, and no proof of the method counts: it is no more than
     its runs with these. `made` counts the runs.
     """
 
@@ -79,8 +76,12 @@ class Runs:
             if not self.seeds:
                 raise InputError("seeds must be whole numbers from 0, at least one, not none")
         self._seeded = seeds is not None
-        self._likelihood = None if self._seeded else self.known.likelihood
-        alike = self.known.symmetric and not (self._seeded and self.known.likelihood)
+        proof = self.known.proof
+        at_random = self._is_drawing or (proof is not None and proof.frequencies)
+        self.proof = proof if at_random and not self._seeded else None
+        # With a known seed, who stands where decides what is drawn for whom.
+        self._by_order = self._seeded and at_random
+        alike = self.known.symmetric and not self._by_order
         self.symmetric = alike if symmetric is None else symmetric
         self.policy = policy
         self._anonymizer = hasattr(method, "partition")
@@ -94,14 +95,9 @@ class Runs:
             self.microdata = microdata = as_written(method, microdata, whole)
         self._labelled = styles is not None
         self._reader = Reader(microdata, styles)
+        self.made_here = True  # that the method made what is seen
         self._weights: dict[bytes, Weight] = {}
         self._replay: Replay | None = None
-        self._sure = False  # that the method, with its chances, can make the release
-
-    @property
-    def chances(self) -> bool:
-        """Whether the method's own chances weigh the worlds."""
-        return self._likelihood is not None
 
     @property
     def foreseen(self) -> bool:
@@ -112,16 +108,25 @@ class Runs:
         return proof.keeps(policy)
 
     @property
-    def proof(self) -> Proof | None:
-        """What is proved of the method, where its own chances weigh the worlds."""
-        return self.known.proof if self.chances else None
+    def undivided(self) -> NDArray[np.bool_]:
+        """Which groups that are seen cannot be several that look alike."""
+        sizes = np.bincount(self.seen.groups)
+        if not self._labelled or self.known.proof is None:
+            return np.ones(len(sizes), dtype=bool)
+        alone: NDArray[np.bool_] = sizes < 2 * self.known.proof.least
+        if self.seen.left_out is not None:
+            alone[self.seen.left_out] = True
+        return alone
+
+    @property
+    def _is_drawing(self) -> bool:
+        return isinstance(self.method, _DRAWING) and _is_foreknows(self.method)
 
     # ---- the release that is attacked ----------------------------------------------------------
 
     def make_first(self, codes: Codes, seed: int | None = None) -> None:
-        """See the release of the true table, drawn with a seed where chances are known."""
-        seen = self._made(codes, seed if self.chances else self.seeds[0])
-        self._sure = self.chances
+        """See the release of the true table, drawn with a seed where a proof serves."""
+        seen = self._made(codes, self.seeds[0] if self.proof is None else seed)
         if seen is None:
             raise NoSafeRelease(
                 f"{self.name} publishes nothing of {self.microdata.name}; attack what that tells "
@@ -132,10 +137,10 @@ class Runs:
 
     def make_nothing(self, codes: Codes) -> None:
         """See that nothing is published of the true table."""
-        if self.chances:
+        if self.proof is not None:
             raise UnsupportedError(
-                f"{self.name} states chances of groups, not of publishing nothing: say seeds = "
-                "those that it may draw"
+                f"what is proved of {self.name} is about groups, not of publishing nothing: say "
+                "seeds = those that it may draw"
             )
         self._refuse_random(codes)
         if all(self.make(codes, seed) is not None for seed in self.seeds):
@@ -143,41 +148,45 @@ class Runs:
                 f"{self.name} publishes something of {self.microdata.name}; it is attacked without "
                 "nothing=True (--nothing)"
             )
-        self.seen = Observation.of_everybody(len(codes), "nothing")
+        self.seen = Observation(np.zeros(len(codes), dtype=np.int64), what="nothing")
 
     def make_again(self, groups: IntArray, codes: Codes) -> None:
         """See groups that were made before, of the true table, as they are published."""
         self.see(groups, codes)
-        possible = False
-        if self.chances:
-            try:
-                # Groups of one label may be several of the method's.
-                possible = self._sure = self._can_make(codes, groups)
-                possible = possible or self.refined.number is None or self._weight(codes) > 0
-            except UnsupportedError:  # too large a table for chances
-                possible = True
-        else:
-            for made in (self.make(codes, seed) for seed in self.seeds):
-                if made is not None and np.array_equal(made.groups, self.seen.groups):
-                    self.seen, possible = made, True
-                    break
-        if not possible:
-            raise DataError(
-                f"{self.name} does not make these groups of {self.microdata.name}; leave groups "
-                "out to attack what it makes"
-            )
+        if self.proof is not None:
+            return
+        for made in (self.make(codes, seed) for seed in self.seeds):
+            if made is not None and np.array_equal(made.groups, self.seen.groups):
+                self.seen = made
+                return
+        raise DataError(
+            f"{self.name} does not make these groups of {self.microdata.name}; leave groups out to "
+            "attack what it makes"
+        )
 
     def see(self, groups: IntArray, codes: Codes) -> None:
         """See groups alone."""
         self._refuse_random(codes)
-        self.seen = self._reader.see(groups)
+        self.seen, self.made_here = self._reader.see(groups), False
 
-    def check_made(self, codes: Codes) -> None:
-        """Refuse groups that the method with its chances makes of no table, where all are seen."""
-        try:
-            made = self._sure or self._labelled or self._can_make(codes, self.seen.groups)
-        except UnsupportedError:  # too large a table for chances, but not to see that
-            made = True
+    def check_made(self, bags: IntArray) -> None:
+        """Refuse bags of the groups seen that a method with a proof makes of no table.
+
+        Not all such groups are found: only those that are too small or too large, or hold too much
+        of a value, or fail the policy that the proof says is kept.
+        """
+        proof, sizes = self.proof, bags.sum(axis=1)
+        assert proof is not None
+        most = Fraction(1) if proof.highest is None else proof.highest
+        made = int(sizes.min()) >= proof.least
+        made = made and bool((bags.max(axis=1) * most.denominator <= sizes * most.numerator).all())
+        if proof.equal is not None and not self._labelled:
+            largest = proof.equal if proof.equally_large(int(sizes.sum())) else 2 * proof.equal - 1
+            made = made and int(sizes.max()) <= largest
+        if self.seen.left_out is not None and _is_foreknows(self.method):
+            made = False  # ours leave nobody out
+        if made and self.foreseen and self.policy is not None and not self._labelled:
+            made = not self.policy.failures(self.microdata.counts(self.seen.groups))
         if not made:
             raise DataError(
                 f"{self.name} does not make these groups; is it the method, with the settings, "
@@ -204,32 +213,12 @@ class Runs:
                 self._weights[key] = found
         return found
 
-    @cached_property
-    def refined(self) -> Refinements:
-        """The groups that the method may have made, where readers see those of one label as one."""
-        least = 1 if self.known.proof is None else self.known.proof.least
-        return self._reader.refined(self.seen, least)
-
-    def distance(self, codes: Codes) -> float:
-        """How far what is made of a world is from the release; 0 if that is possible."""
-        # A run is dear beside a replay.
-        if self.chances or len(self.seeds) > 1 or self._replay is not None:
-            return 0.0 if self.weight(codes) else 1.0
-        made = self.make(codes, self.seeds[0])
-        if self.seen.what == "nothing":
-            return float(made is not None)
-        if made is None:
-            return 2.0
-        return 0.0 if made == self.seen else max(made.distance(self.seen), 1e-9)
-
     def _weight(self, codes: Codes) -> Weight:
-        if self.chances:
-            chances = (self._chance_of(codes, groups) for groups in self.refined.each())
-            return sum(chances, Fraction(0))
-        said = None if self._seeded else self._predicted(codes)
-        if said is not None:
-            self.made += 1
-            return int(said)
+        if self._replay is not None and not self._seeded:
+            same = self._replay.same(codes)
+            if same is not None:
+                self.made += 1
+                return int(same)
         hits = self._hits(codes)
         if hits and not self._seeded and self._replay is None:
             self._replay = self._replayed(codes)
@@ -242,22 +231,9 @@ class Runs:
         hits = sum(nothing if made is None else made == self.seen for made in each)
         return hits if len(each) == 1 else Fraction(hits, len(each))
 
-    def _predicted(self, codes: Codes) -> bool | None:
-        """Whether the release is made of a world; None if the method must be run."""
-        if self._replay is not None:
-            return self._replay.same(codes)
-        could_make = self.known.could_make
-        if could_make is None or self.seen.what != "groups" or self.refined.number is None:
-            return None
-        world = self.microdata.with_sensitive(codes)
-        rows = map(self.microdata.rows_of, self.refined.each())
-        said = [could_make(world, self.policy, own) for own in rows]
-        # No groups at all: labels came from elsewhere, of which nothing was asked.
-        return False if said and all(one is False for one in said) else None
-
     def replay(self, codes: Codes) -> Replay | None:
         """A run on a world that says of which others the release is made; None if there is none."""
-        if not self.chances and not self._seeded:
+        if not self._seeded:
             self.weight(codes)
         return self._replay
 
@@ -276,43 +252,11 @@ class Runs:
         same = found is not None and np.array_equal(numbered(found.groups), self.seen.groups)
         return found if same else None
 
-    def possible(self, codes: Codes) -> bool:
-        """Whether the method, by its chances, may make the release of a world."""
-        return self._sure or any(self._can_make(codes, own) for own in self.refined.each())
-
-    def _can_make(self, codes: Codes, groups: IntArray) -> bool:
-        """Whether groups have a chance; of a large table how much of one takes too long to say."""
-        if len(codes) <= _LARGE:
-            return self._chance_of(codes, groups) > 0
-        world, rows = self.microdata.with_sensitive(codes), self.microdata.rows_of(groups)
-        if self.known.could_make is not None:
-            return bool(self.known.could_make(world, self.policy, rows))
-        if self.foreseen and self.policy is not None:
-            return not self.policy.failures(world.counts(groups))
-        return self._chance_of(codes, groups) > 0
-
-    def _chance_of(self, codes: Codes, groups: IntArray) -> Fraction:
-        """How probable the method says some groups are."""
-        assert self._likelihood is not None
-        self.made += 1
-        world = self.microdata.with_sensitive(codes)
-        try:
-            found = self._likelihood(world, self.policy, self.microdata.rows_of(groups))
-        except NoSafeRelease:
-            return Fraction(0)
-        try:
-            chance = Fraction(found)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"{self.name}.chance gives no number: {error}") from error
-        if not 0 <= chance <= 1:
-            raise InputError(f"{self.name}.chance gives {found}, which is no probability")
-        return chance
-
     # ---- claims that are tried -----------------------------------------------------------------
 
     def check_again(self, worlds: Iterable[Codes], until: float | None) -> None:
         """Run the method again on worlds, while there is time: that it is random may show."""
-        if self.chances or self._settled:
+        if self._settled:
             return
         for codes in worlds:
             if until is not None and time.monotonic() > until:
@@ -322,10 +266,10 @@ class Runs:
 
     def check_symmetric(self, alike: Iterable[Codes]) -> None:
         """Try worlds in which people who are taken to be alike changed places."""
-        if not self.symmetric:
+        if not self.symmetric or self.proof is not None:
             return
         if _is_foreknows(self.method):
-            if self._seeded and self.known.likelihood is not None:
+            if self._by_order:
                 raise InputError(
                     f"{self.name} goes by the order of rows when its seed is known: leave "
                     "symmetric out"
@@ -348,13 +292,12 @@ class Runs:
 
     def _refuse_random(self, codes: Codes, seen: Observation | None = None) -> None:
         """Try the method on a table again, and twice on some others."""
-        if self.chances or self._settled:
+        if self.proof is not None or self._settled:
             return
-        if isinstance(self.method, ART) and not self._seeded:
+        if self._is_drawing:
             raise UnsupportedError(
-                f"{self.name} breaks ties at random, and the chances of that are not known: say "
-                "seeds = those that it may draw, each as likely; one seed is a seed that everybody "
-                "knows"
+                f"{self.name} chooses at random, and nothing is proved of it: say seeds = those "
+                "that it may draw, each as likely; one seed is a seed that everybody knows"
             )
         random, seed = np.random.default_rng(0), self.seeds[0]
         others = [random.permutation(codes) for _ in range(_OTHERS)]
@@ -367,11 +310,10 @@ class Runs:
     def _random_error(self) -> UnsupportedError:
         if self._seeded:
             return UnsupportedError(f"{self.name} makes other releases with the same seed")
-        inherited = hasattr(self.method, "chance") and self.known.likelihood is None
+        inherited = isinstance(self.method, _DRAWING) and self.known.proof is None
         more = "; what its class inherits does not count" if inherited else ""
         return UnsupportedError(
-            f"{self.name} makes another release each time; give it a method "
-            f"chance(microdata, policy, groups), or seeds = the seeds it may draw{more}"
+            f"{self.name} makes another release each time; say seeds = those that it may draw{more}"
         )
 
     # ---- one run -------------------------------------------------------------------------------
@@ -381,18 +323,11 @@ class Runs:
             world = self.microdata.with_sensitive(codes)
             # A method without a policy is given None, as its own callers give it.
             found = grouping_of(self.method, world, self.policy, seed)  # type: ignore[arg-type]
-            if found.floors is not None and self.chances and self._labelled:
-                raise UnsupportedError(
-                    f"{self.name} states chances of groups, which do not tell at which levels they "
-                    'are written; attack the bucketized form, options with form="bucketized"'
-                )
             return self._reader.see(self._of_people(np.asarray(found.of_row)), found.floors)
         given = self._called(codes, seed)
         if given is None:
             return None
-        groups, published = read_returned(given, self.name, self.microdata.schema)
-        if groups is None:
-            return Observation.of_everybody(len(codes), "table", published)
+        groups, published = read_returned(given, self.name)
         seen = self._reader.see(self._of_people(groups))
         return seen if published is None else replace(seen, published=published)
 

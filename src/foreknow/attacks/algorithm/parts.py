@@ -21,10 +21,23 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.algorithm.exact import FloatArray, Posteriors
-from foreknow.adversaries.algorithm.worlds import Worlds
+from foreknow.attacks.algorithm.exact import FloatArray, Posteriors
+from foreknow.attacks.algorithm.sampled import Sampled
+from foreknow.attacks.algorithm.worlds import Worlds
 from foreknow.data.sparse import IntArray
 from foreknow.methods.protocol import Decision
+from foreknow.worlds import (
+    Tables,
+    assignments,
+    components,
+    divided,
+    drawn_tables,
+    grown,
+    n_taken,
+    paired,
+    taken,
+    ways,
+)
 
 _log = logging.getLogger(__name__)
 # Assignments by which a decision is tried before all are looked at; drawn at once; numbers in
@@ -32,15 +45,10 @@ _log = logging.getLogger(__name__)
 _FIRST, _DRAWN, _NUMBERS = 100, 500, 1 << 22
 # Shares of the time that is left: for seeing which decisions tell something, and for enumeration.
 _IDLE, _ENUMERATED = 0.3, 0.6
-# Steps of walks against suspicions, and how many walk at once.
-_STEPS, _WALKS = 60, 32
 # Ways to fill a part of a group that are looked at; floats are rounded up by so much.
 _TAKEN, _UP = 5_000, 1e-12
 # Decisions about more parts than this are first asked part by part.
 _HALVES = 2
-# All intervals hold together, but for this chance.
-_ERROR = 0.05
-_EXACT = 2**62
 
 
 class Replay(Protocol):
@@ -60,61 +68,54 @@ def by_parts(
     _log.info("looking at the decisions of the run one by one")
     asked = _telling([_Asked.of(d, worlds) for d in replay.decisions], worlds, most, clock, random)
     worlds = replace(worlds, cell_of=_cells(worlds, asked))
-    parts = [_Part.of(worlds, groups, own) for groups, own in _components(worlds, asked)]
+    parts = _parted(worlds, asked)
     _log.info("%d decisions tell something, of %d parts", len(asked), len(parts))
     low, high = _bounds(worlds)
     mean = np.clip(worlds.shares, low, high)
     exact = np.ones(worlds.n_cells, dtype=bool)
     fractions: dict[int, list[Fraction]] = {}
-    consistent = math.prod(worlds.ways(g) for p in parts if not p.asked for g in p.groups)
+    idle = [group for part in parts if not part.asked for group in part.groups]
+    consistent = math.prod(map(assignments, worlds.bags[idle].tolist()))
     left: list[_Part] = []
     for part in parts:
         part.exchange(clock)
     early = clock.part(_ENUMERATED)
-    for part in sorted((p for p in parts if p.asked), key=lambda p: p.n_people):
-        found = None if early.over else part.enumerated(most, early)
-        if found is None:
+    for part in sorted((part for part in parts if part.asked), key=lambda part: part.n_people):
+        possible = None if early.over else part.enumerated(most, early)
+        if possible is None:
             left.append(part)
             exact[part.cells] = False
             continue
-        ways, own = found
-        consistent *= ways
-        for cell, row in zip(part.cells.tolist(), own, strict=True):
+        consistent *= possible[0]
+        for cell, row in zip(part.cells.tolist(), possible[1], strict=True):
             fractions[cell] = row
-            mean[cell] = low[cell] = high[cell] = [float(x) for x in row]
+            mean[cell] = low[cell] = high[cell] = [float(chance) for chance in row]
     early = clock.part(_IDLE)
     for part in left:
         part.bound(low, high, early)
-        part.walk(early, random)
     mean = np.clip(mean, low, high)
     _draw(left, most, clock, random)
-    n_open = max(1, int(worlds.open[~exact].sum()))
-    met = np.ones(worlds.n_cells, dtype=bool)
-    searched = np.zeros(worlds.n_cells, dtype=bool)
+    n_open = int(worlds.open[~exact].sum())
+    one_valued = np.zeros(worlds.n_cells, dtype=bool)
     for part in left:
-        met[part.cells], searched[part.cells] = part.met.sum(axis=1) > 1, part.searched
-        if part.kept:
-            at = part.cells
-            own_mean = np.zeros((len(at), worlds.n_values))
-            own_mean[:, part.values] = part.total / (part.kept * part.sizes[:, None])
-            reach = math.sqrt(math.log(2 * n_open / _ERROR) / (2 * part.kept))
-            half = np.where(worlds.open[at], reach, 0.0)
-            low[at] = np.maximum(low[at], own_mean - half)
-            high[at] = np.minimum(high[at], own_mean + half)
-            mean[at] = np.clip(own_mean, low[at], high[at])
-    several = np.isin(worlds.group_of_cell, worlds.mixed)
-    doubtful = np.flatnonzero(~met & several & (high.max(axis=1) >= 1))
+        cells, sample = part.cells, part.sample
+        one_valued[cells] = sample.one_valued
+        if sample.kept:
+            estimate = np.zeros((len(cells), worlds.n_values))
+            estimate[:, part.values], half = sample.interval(worlds.open[cells], n_open)
+            low[cells] = np.maximum(low[cells], estimate - half)
+            high[cells] = np.minimum(high[cells], estimate + half)
+            mean[cells] = np.clip(estimate, low[cells], high[cells])
     return Posteriors(
         worlds,
         "parts",
-        sum(part.drawn for part in left) if left else worlds.n_worlds,
-        sum(part.kept for part in left) if left else consistent,
+        sum(part.sample.drawn for part in left) if left else worlds.n_worlds,
+        sum(part.sample.kept for part in left) if left else consistent,
         1,
         mean,
         low,
         high,
-        not_refuted=doubtful[searched[doubtful]],
-        unsettled=doubtful[~searched[doubtful]],
+        perhaps_certain=one_valued & worlds.mixed & (high.max(axis=1) >= 1),
         fractions=fractions,
         settled=exact,
         parts=len(parts),
@@ -180,39 +181,40 @@ class _Asked:
             (part, own), size = pairs[:, at].tolist(), int(sizes[at])
             bag = worlds.bags[own]
             values = np.flatnonzero(bag)
-            if not whole[at] or _ways_to_take(bag[values], size) > _TAKEN:
+            if not whole[at] or n_taken(bag[values], size) > _TAKEN:
                 continue
             if clock.over:
                 break
-            taken = _taken(bag[values], size)
-            dense = np.zeros((len(taken), len(bag)), dtype=np.int64)
-            dense[:, values] = taken
-            other = taken[~alone(part, dense)].tolist()
+            chosen = taken(bag[values], size)
+            dense = np.zeros((len(chosen), len(bag)), dtype=np.int64)
+            dense[:, values] = chosen
+            other = chosen[~alone(part, dense)].tolist()
             if not other:
                 return 0.0
             have, every = bag[values].tolist(), math.comb(int(bag.sum()), size)
-            ways = sum(math.prod(map(math.comb, have, some)) for some in other)
-            least[own] = min(least.get(own, 1.0), ways / every)
+            otherwise = sum(math.prod(map(math.comb, have, some)) for some in other)
+            least[own] = min(least.get(own, 1.0), otherwise / every)
         return min(1.0, math.prod(least.values()) * (1 + _UP))
 
     def moves(self, worlds: Worlds, random: np.random.Generator) -> bool:
         """Whether it goes otherwise in one of some worlds that are drawn."""
-        drawn = [_drawn(bag, sizes, _FIRST, random) for bag, sizes, _ in self._halves(worlds)]
-        return not self.holds(np.concatenate(drawn, axis=1), *self._places(worlds)).all()
+        halves = self._halves(worlds)
+        tables = [drawn_tables(bag, sizes, _FIRST, random) for bag, sizes, _ in halves]
+        return not self.holds(np.concatenate(tables, axis=1), *self._places(worlds)).all()
 
     def many(self, worlds: Worlds) -> float:
         """About how many ways there are to divide what it looks at."""
         each = self._halves(worlds)
-        return math.prod(_ways_to_take(bag, size) for bag, own, _ in each for size in own[:-1])
+        return math.prod(n_taken(bag, size) for bag, sizes, _ in each for size in sizes[:-1])
 
     def is_idle(self, worlds: Worlds, most: int) -> bool:
         """Whether it is seen to go as it did in every world."""
         tables: NDArray[Any] | None = None
         for bag, sizes, _ in self._halves(worlds):
-            own = _splits(bag, sizes, most // (1 if tables is None else len(tables)))
-            if own is None:
+            more = divided(bag, sizes, most // (1 if tables is None else len(tables)))
+            if more is None:
                 return False
-            tables = own if tables is None else _joined(tables, own)
+            tables = more if tables is None else paired(tables, more)
         assert tables is not None
         return bool(self.holds(tables, *self._places(worlds)).all())
 
@@ -246,9 +248,6 @@ class _Part:
     values: IntArray
     true: NDArray[Any]  # of the true world: people of each cell with each value
     sides: list[IntArray]  # of each decision: the child of each cell, or -1
-    searched: bool = False
-    kept: int = 0
-    drawn: int = 0
 
     @classmethod
     def of(cls, worlds: Worlds, groups: list[int], asked: list[_Asked]) -> _Part:
@@ -268,8 +267,8 @@ class _Part:
         return cls(groups, asked, worlds, cells, of_group, true.sum(axis=1), values, true, sides)
 
     def __post_init__(self) -> None:
-        self.total = np.zeros(self.true.shape, dtype=np.int64)  # over the draws that are kept
-        self.met = self.true > 0  # in any possible world
+        self.sample = Sampled(self.sizes, len(self.values))
+        self.sample.meet(self.true[None])
 
     @property
     def n_people(self) -> int:
@@ -301,41 +300,41 @@ class _Part:
 
     def enumerated(self, most: int, clock: _Clock) -> tuple[int, list[list[Fraction]]] | None:
         """How many worlds of the part are possible, and each cell's posteriors; None for many."""
-        tables = np.zeros((1, 0, len(self.values)), dtype=np.int16)
+        tables = np.zeros((1, 0, len(self.values)), dtype=np.int32)
         order = np.empty(0, dtype=np.int64)
         for at in range(len(self.groups)):
             own = self._of_group(at, most // len(tables), clock)
             if own is None:
                 return None
-            tables, order = _joined(tables, own[0]), np.append(order, own[1])
+            tables, order = paired(tables, own[0]), np.append(order, own[1])
         kept = self._possible(tables, self._shared(), order, clock)
         if kept is None:
             return None
         tables = tables[kept][:, np.argsort(order)]
-        ways = self._ways(tables)
-        whole = int(ways.sum())
+        each = ways(tables)
+        whole = int(each.sum())
         found = []
         for cell, size in enumerate(self.sizes.tolist()):
             row = [Fraction(0)] * self.worlds.n_values
             for place, code in enumerate(self.values.tolist()):
-                row[code] = Fraction(int((ways * tables[:, cell, place]).sum()), whole * size)
+                row[code] = Fraction(int((each * tables[:, cell, place]).sum()), whole * size)
             found.append(row)
         return whole, found
 
-    def _of_group(self, at: int, most: int, clock: _Clock) -> tuple[NDArray[Any], IntArray] | None:
+    def _of_group(self, at: int, most: int, clock: _Clock) -> tuple[Tables, IntArray] | None:
         """Assignments of one group that its own decisions allow, and its cells in their order."""
         waiting, left = self._own(at), set(self.of_group[at].tolist())
         bag, order = self._bag(at), []
-        done, rest = np.zeros((1, 0, len(bag)), dtype=np.int16), bag[None].astype(np.int16)
+        done, rest = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None]
         while left:
             # What completes all children of some decision but one, with the fewest cells.
             lacks = {i: self._lacking(i, left) for i in waiting}
             wanted = min(lacks.values(), key=len, default=sorted(left)[:-1] or sorted(left))
             for cell in wanted or []:
-                grown = _grown(done, rest, int(self.sizes[cell]), most)
-                if grown is None or clock.over:
+                step = grown(done, rest, int(self.sizes[cell]), most)
+                if step is None or clock.over:
                     return None
-                done, rest = grown
+                done, rest = step
                 order.append(cell)
                 left.discard(cell)
             ready = [i for i, lack in lacks.items() if set(lack) <= set(order)]
@@ -344,12 +343,14 @@ class _Part:
             for i in ready:
                 # All other cells are in one child: what is left stands for them.
                 side = np.append(self.sides[i][order], self.sides[i][last[:1]])
-                tables = np.concatenate((done, rest[:, None]), axis=1) if last else done
+                tables = (
+                    np.concatenate((done, rest[:, None].astype(np.int32)), axis=1) if last else done
+                )
                 kept = self.asked[i].holds(tables, self.values, side)
                 done, rest = done[kept], rest[kept]
             if not waiting and len(left) == 1:
                 order.append(left.pop())
-                done = np.concatenate((done, rest[:, None]), axis=1)
+                done = np.concatenate((done, rest[:, None].astype(np.int32)), axis=1)
         return done, np.array(order)
 
     def _lacking(self, which: int, left: set[int]) -> list[int]:
@@ -360,24 +361,12 @@ class _Part:
         each = sorted(of_child.values(), key=len)
         return [cell for own in each[:-1] for cell in own]
 
-    def _ways(self, tables: NDArray[Any]) -> NDArray[Any]:
-        """How many assignments to people each table stands for."""
-        whole = math.prod(map(self.worlds.ways, self.groups)) * int(self.sizes.max())
-        kind: Any = np.int64 if whole < _EXACT else object
-        sums, base = tables.cumsum(axis=2, dtype=np.int64), int(self.sizes.max()) + 1
-        pairs, place = np.unique(sums * base + tables, return_inverse=True)
-        each = [math.comb(*divmod(pair, base)) for pair in pairs.tolist()]
-        chosen = np.array(each, dtype=kind)[place.reshape(len(tables), -1)]
-        found: NDArray[Any] = chosen.prod(axis=1)
-        return found
-
     # ---- from the true world ------------------------------------------------------------------
 
     @property
     def suspects(self) -> IntArray:
         """Cells with one value in all possible assignments met, though their group has several."""
-        mixed = np.isin(self.worlds.group_of_cell[self.cells], self.worlds.mixed)
-        return np.flatnonzero(mixed & (self.met.sum(axis=1) == 1))
+        return np.flatnonzero(self.worlds.mixed[self.cells] & self.sample.one_valued)
 
     def exchange(self, clock: _Clock) -> None:
         """Let the suspects exchange values with every other cell of their group, once."""
@@ -400,8 +389,7 @@ class _Part:
             kept = self._possible(tables, range(len(self.asked)), every, clock)
             if kept is None:
                 return
-            self.met |= (tables[kept] > 0).any(axis=0)
-        self.searched = True
+            self.sample.meet(tables[kept])
 
     def bound(self, low: FloatArray, high: FloatArray, clock: _Clock) -> None:
         """Bound posteriors by how probable it is that all decisions go as they did: 1 - `chance`.
@@ -417,35 +405,11 @@ class _Part:
             high[self.cells] = np.minimum(high[self.cells], most)
             low[self.cells] = np.maximum(low[self.cells], least)
 
-    def walk(self, clock: _Clock, random: np.random.Generator) -> None:
-        """Exchange further and further from the true world, while suspects are left."""
-        everywhere = np.arange(len(self.cells))
-        now = np.repeat(self.true[None], _WALKS, axis=0)
-        for _ in range(_STEPS):
-            if clock.over or not len(self.suspects):
-                break
-            turned = now.copy()
-            for table in turned:
-                cells = self.of_group[int(random.integers(len(self.of_group)))]
-                if len(cells) > 1:
-                    one, other = random.choice(cells, 2, replace=False).tolist()
-                    a = int(random.choice(np.flatnonzero(table[one])))
-                    b = int(random.choice(np.flatnonzero(table[other])))
-                    table[one, a] -= 1
-                    table[one, b] += 1
-                    table[other, b] -= 1
-                    table[other, a] += 1
-            kept = self._possible(turned, range(len(self.asked)), everywhere, clock)
-            if kept is not None:
-                now[kept] = turned[kept]
-                self.met |= (turned[kept] > 0).any(axis=0)
-        self.searched &= not clock.over
-
     def draw(self, many: int, clock: _Clock, random: np.random.Generator) -> None:
         """Draw assignments of each group, and put possible ones together, each once."""
         found = []
         for at, cells in enumerate(self.of_group):
-            own = _drawn(self._bag(at), self.sizes[cells].tolist(), many, random)
+            own = drawn_tables(self._bag(at), self.sizes[cells].tolist(), many, random)
             kept = self._possible(own, self._own(at), cells, clock)
             if kept is None:
                 return
@@ -456,11 +420,7 @@ class _Part:
         kept = self._possible(tables, self._shared(), order, clock)
         if kept is None:
             return
-        tables = tables[kept][:, np.argsort(order)]
-        self.drawn += many
-        self.kept += len(tables)
-        self.total += tables.sum(axis=0)
-        self.met |= (tables > 0).any(axis=0)
+        self.sample.keep(tables[kept][:, np.argsort(order)], many)
 
 
 def _telling(
@@ -508,25 +468,17 @@ def _cells(worlds: Worlds, asked: list[_Asked]) -> IntArray:
     return cells
 
 
-def _components(worlds: Worlds, asked: list[_Asked]) -> list[tuple[list[int], list[_Asked]]]:
+def _parted(worlds: Worlds, asked: list[_Asked]) -> list[_Part]:
     """Groups that decisions link, and those decisions."""
-    root = list(range(worlds.n_groups))
-
-    def find(group: int) -> int:
-        while root[group] != group:
-            root[group] = root[root[group]]
-            group = root[group]
-        return group
-
-    for one in asked:
-        for group in one.groups[1:]:
-            root[find(group)] = find(one.groups[0])
-    found: dict[int, tuple[list[int], list[_Asked]]] = {}
-    for group in range(worlds.n_groups):
-        found.setdefault(find(group), ([], []))[0].append(group)
-    for one in asked:
-        found[find(one.groups[0])][1].append(one)
-    return list(found.values())
+    about: dict[int, list[int]] = {group: [] for group in range(worlds.n_groups)}
+    for number, one in enumerate(asked):
+        for group in one.groups:
+            about[group].append(number)
+    parts = []
+    for groups in components(about, about.__getitem__):
+        numbers = sorted({number for group in groups for number in about[group]})
+        parts.append(_Part.of(worlds, sorted(groups), [asked[number] for number in numbers]))
+    return parts
 
 
 def _bounds(worlds: Worlds) -> tuple[FloatArray, FloatArray]:
@@ -534,83 +486,3 @@ def _bounds(worlds: Worlds) -> tuple[FloatArray, FloatArray]:
     bags, size = worlds.bags[worlds.group_of_cell], worlds.cell_sizes[:, None]
     others = bags.sum(axis=1, keepdims=True) - size
     return np.maximum(bags - others, 0) / size, np.minimum(bags, size) / size
-
-
-def _joined(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """Every pair of tables, cells side by side."""
-    rows, more = (
-        np.repeat(np.arange(len(one)), len(other)),
-        np.tile(np.arange(len(other)), len(one)),
-    )
-    return np.concatenate((one[rows], other[more]), axis=1)
-
-
-def _splits(bag: IntArray, sizes: list[int], most: int) -> NDArray[Any] | None:
-    """Every way to divide a bag over cells, shape (ways, cells, values); None for too many."""
-    done, left = np.zeros((1, 0, len(bag)), dtype=np.int16), bag[None].astype(np.int16)
-    for size in sizes[:-1]:
-        grown = _grown(done, left, size, most)
-        if grown is None:
-            return None
-        done, left = grown
-    return np.concatenate((done, left[:, None]), axis=1) if len(left) <= most else None
-
-
-def _grown(
-    done: NDArray[Any], left: NDArray[Any], size: int, most: int
-) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """One more cell, in every way; None for too many."""
-    kinds, place = np.unique(left, axis=0, return_inverse=True)
-    place = place.reshape(-1)
-    ways = np.array([_ways_to_take(kind, size) for kind in kinds])
-    if ways[place].sum() > most or ways[place].sum() * done[0].size > 16 * _NUMBERS:
-        return None
-    each = [_taken(kind, size) for kind in kinds]
-    rows = np.repeat(np.arange(len(left)), ways[place].astype(np.int64))
-    taken = np.concatenate([each[kind] for kind in place.tolist()])
-    return np.concatenate((done[rows], taken[:, None]), axis=1), left[rows] - taken
-
-
-def _taken(bag: NDArray[Any], size: int) -> NDArray[Any]:
-    """Every way to take so many values out of a bag."""
-    found = np.zeros((1, 0), dtype=np.int16)
-    left = np.array([size])
-    for place, own in enumerate(bag.tolist()):
-        rest = int(bag[place + 1 :].sum())
-        low, high = np.maximum(left - rest, 0), np.minimum(left, own)
-        many = high - low + 1
-        rows = np.repeat(np.arange(len(left)), many)
-        taken = np.arange(len(rows)) - np.repeat(np.cumsum(many) - many, many) + low[rows]
-        found = np.concatenate((found[rows], taken[:, None].astype(np.int16)), axis=1)
-        left = left[rows] - taken
-    return found
-
-
-def _ways_to_take(bag: IntArray, size: int) -> float:
-    """How many ways there are to take so many values out of a bag."""
-    ways = np.ones(1)
-    for own in bag.tolist():
-        ways = np.convolve(ways, np.ones(min(own, size) + 1))[: size + 1]
-    return float(ways[size])
-
-
-def _drawn(bag: IntArray, sizes: list[int], many: int, random: np.random.Generator) -> NDArray[Any]:
-    """Draw ways to divide a bag over cells, each assignment to people as likely."""
-    left = np.repeat(bag[None], many, axis=0)
-    found = np.empty((many, len(sizes), len(bag)), dtype=np.int16)
-    for cell, size in enumerate(sizes):
-        found[:, cell] = taken = _hypergeometric(left, size, random)
-        left = left - taken
-    return found
-
-
-def _hypergeometric(left: IntArray, size: int, random: np.random.Generator) -> IntArray:
-    """So many values of each of many bags, drawn without putting back."""
-    taken = np.zeros_like(left)
-    rest, need = left.sum(axis=1), np.full(len(left), size)
-    for value in range(left.shape[1]):
-        own = left[:, value]
-        rest = rest - own
-        taken[:, value] = random.hypergeometric(own, rest, need)
-        need = need - taken[:, value]
-    return taken

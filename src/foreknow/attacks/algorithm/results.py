@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.algorithm.exact import Posteriors
-from foreknow.adversaries.algorithm.observation import What
-from foreknow.adversaries.algorithm.worlds import amount_text
+from foreknow.attacks.algorithm.exact import Posteriors
+from foreknow.attacks.algorithm.observation import What
+from foreknow.attacks.algorithm.worlds import amount_text
 from foreknow.data.engines.columns import fetch
 from foreknow.data.labels import Label, Labels, name_of_set
 from foreknow.data.microdata import Microdata
@@ -30,7 +30,6 @@ _PEOPLE = (
     "certain",
     "certain_by_release",
     "left_out",
-    "not_refuted",
     "unsettled",
     "perhaps_certain",
 )
@@ -95,9 +94,9 @@ class Attack(Result):
     method : mapping
         The name and settings of the method.
     policy : Policy or None
-    what : {"groups", "table", "nothing"}
-        What is seen: who is in which group; a published table, without who is in which
-        row; or that nothing is published. Of the last two there is one group, of everybody.
+    what : {"groups", "nothing"}
+        What is seen: who is in which group, or that nothing is published, where there is one group,
+        of everybody.
     """
 
     format = "foreknow attack"
@@ -166,8 +165,8 @@ class Attack(Result):
     @cached_property
     def n_settled(self) -> int:
         """How many people's posteriors are exact."""
-        found = self._posteriors
-        return int(found.worlds.cell_sizes[found.known].sum())
+        beliefs = self._posteriors
+        return int(beliefs.worlds.cell_sizes[beliefs.known].sum())
 
     @cached_property
     def n_not_certain(self) -> int:
@@ -175,12 +174,11 @@ class Attack(Result):
 
         A possible world was found in which they have another value.
         """
-        found = self._posteriors
-        if found.how == "bound":
+        beliefs = self._posteriors
+        if beliefs.how == "bound":
             return 0
-        several = np.isin(found.worlds.group_of_cell, found.worlds.mixed)
-        several[np.append(found.not_refuted, found.unsettled)] = False
-        return int(found.worlds.cell_sizes[several & ~found.known].sum())
+        other = beliefs.worlds.mixed & ~beliefs.suspected & ~beliefs.known
+        return int(beliefs.worlds.cell_sizes[other].sum())
 
     @property
     def n_worlds(self) -> int:
@@ -210,19 +208,19 @@ class Attack(Result):
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         """The people of whom the adversary becomes surer than the release makes them."""
-        found = self._posteriors
-        worlds = found.worlds
+        beliefs = self._posteriors
+        worlds = beliefs.worlds
         outside = (worlds.group_of_cell == self._left_out)[:, None]
-        shares = np.where(outside, found.bags.sum(axis=0) / worlds.n_people, found.shares)
+        shares = np.where(outside, beliefs.bags.sum(axis=0) / worlds.n_people, beliefs.shares)
         # What is not above by floats is not surer, and reaches nothing; nor is who is just as sure
         # as their group says.
         told = np.zeros(worlds.n_cells, dtype=bool)
-        told[list(found.fractions)] = True
-        above = found.mean > np.where((told & found.known)[:, None], shares - 1e-9, shares)
-        above |= found.known[:, None] & ~told[:, None] & outside
-        if found.how in ("proof", "bound"):  # nobody else is above what their group says
+        told[list(beliefs.fractions)] = True
+        above = beliefs.mean > np.where((told & beliefs.known)[:, None], shares - 1e-9, shares)
+        above |= beliefs.known[:, None] & ~told[:, None] & outside
+        if beliefs.how in ("proof", "bound"):  # nobody else is above what their group says
             above &= outside
-        cells, codes = np.nonzero(above & (found.mean > 0) & (found.shares > 0))
+        cells, codes = np.nonzero(above & (beliefs.mean > 0) & (beliefs.shares > 0))
         cases = [self._case(*pair) for pair in zip(cells.tolist(), codes.tolist(), strict=True)]
         # Of an estimate, a case that seems to reach a limit counts, unless nothing is known of it.
         kept = (
@@ -242,8 +240,8 @@ class Attack(Result):
     @cached_property
     def certain(self) -> tuple[int, ...]:
         """Rows, from 1, of people whose value is certain to the adversary; none of an estimate."""
-        found = (case for case in self.cases if case.certain and case.value in self._values)
-        return tuple(sorted({row for case in found for row in case.rows}))
+        certain = (case for case in self.cases if case.certain and case.value in self._values)
+        return tuple(sorted({row for case in certain for row in case.rows}))
 
     @cached_property
     def certain_by_release(self) -> tuple[int, ...]:
@@ -252,8 +250,7 @@ class Attack(Result):
         They are not among `certain`, and not counted as found: an audit tells of them.
         """
         worlds = self._posteriors.worlds
-        alone = ~np.isin(worlds.group_of_cell, worlds.mixed)
-        return self._rows(alone & (worlds.group_of_cell != self._left_out))
+        return self._rows(~worlds.mixed & (worlds.group_of_cell != self._left_out))
 
     @cached_property
     def left_out(self) -> tuple[int, ...]:
@@ -261,44 +258,35 @@ class Attack(Result):
         return self._rows(self._posteriors.worlds.group_of_cell == self._left_out)
 
     @cached_property
-    def not_refuted(self) -> tuple[int, ...]:
-        """Of an estimate: rows of people who had one value in every possible world met.
-
-        A world in which they have another was looked for and not found, which is no proof.
-        """
-        return self._rows(self._posteriors.not_refuted)
-
-    @cached_property
     def unsettled(self) -> tuple[int, ...]:
         """Of an estimate: rows of people of whom too little is known to decide.
 
-        The budget did not allow the search for such a world (see `perhaps_certain`); or an interval
-        goes from 0 to 1, or reaches a limit of the policy, though its middle does not. Of a bound:
-        it does not say that they stay below a limit of the policy.
+        They had one value in all possible worlds that were met (see `perhaps_certain`); or an
+        interval goes from 0 to 1, or reaches a limit of the policy, though its middle does not. Of
+        a bound: it does not say that they stay below a limit of the policy.
         """
-        found = self._posteriors
-        if found.kept:
+        beliefs = self._posteriors
+        if beliefs.kept:
             return ()
-        if found.how == "bound":  # cells that it allows to reach a limit that no frequency does
-            reached = [code for code in self._limits if self._is_reached(code, found.most(code))]
-            unproved = found.high > found.low
+        if beliefs.how == "bound":  # cells that it allows to reach a limit that no frequency does
+            reached = [code for code in self._limits if self._is_reached(code, beliefs.most(code))]
+            unproved = beliefs.high > beliefs.low
             return self._rows(np.flatnonzero(unproved[:, reached].any(axis=1)))
-        shares = found.shares
-        doubtful = (found.high - found.low > _UNKNOWN) & (shares > 0)
+        shares = beliefs.shares
+        doubtful = (beliefs.high - beliefs.low > _UNKNOWN) & (shares > 0)
         for code, (limit, _) in self._limits.items():
-            doubtful[:, code] |= (found.high[:, code] > float(limit) - 1e-9) & (
-                np.maximum(found.mean, shares)[:, code] < float(limit)
+            doubtful[:, code] |= (beliefs.high[:, code] > float(limit) - 1e-9) & (
+                np.maximum(beliefs.mean, shares)[:, code] < float(limit)
             )
-        cells = np.flatnonzero((doubtful & ~found.known[:, None]).any(axis=1))
-        return self._rows(np.setdiff1d(np.union1d(found.unsettled, cells), found.not_refuted))
+        return self._rows((doubtful & ~beliefs.known[:, None]).any(axis=1) | beliefs.suspected)
 
     @cached_property
     def perhaps_certain(self) -> tuple[int, ...]:
-        """Those of them who had one value in every possible world met, and were not searched for.
+        """Those of them who had one value in every possible world that was met.
 
         All others that are unsettled are not certain: a possible world has another value for them.
         """
-        return self._rows(self._posteriors.unsettled)
+        return self._rows(self._posteriors.suspected)
 
     @cached_property
     def breaches(self) -> tuple[Case, ...]:
@@ -307,8 +295,8 @@ class Attack(Result):
 
     @property
     def found(self) -> bool:
-        """Whether the attack found anything: a limit reached, certainty, or a suspicion of it."""
-        return bool(self.breaches or self.certain or self.not_refuted)
+        """Whether the attack found anything: a limit reached, or certainty."""
+        return bool(self.breaches or self.certain)
 
     @property
     def undecided(self) -> bool:
@@ -361,13 +349,13 @@ class Attack(Result):
         named: list[Any] | None = None
         if names is not None:
             named = fetch(self._microdata.source, [names]).column(names).to_pylist()
-        found: list[dict[str, Any]] = []
+        people: list[dict[str, Any]] = []
         for case in self.cases:
             said = {key: x for key, x in case.to_dict().items() if key != "rows"}
-            for row in case.rows[: most - len(found)]:
+            for row in case.rows[: most - len(people)]:
                 who = {"row": row} if named is None else {"name": named[row - 1]}
-                found.append({**who, **said})
-        return found
+                people.append({**who, **said})
+        return people
 
     def _content(self) -> dict[str, Any]:
         return {
@@ -407,26 +395,25 @@ class Attack(Result):
             said = f"no posterior above {self.highest}"
         else:
             said = f"nobody {'' if self.exact else 'seen to be '}found out any further"
-        more = f", {len(self.not_refuted)} not refuted" if self.not_refuted else ""
-        more += f", {len(self.unsettled)} unsettled" if self.unsettled else ""
+        more = f", {len(self.unsettled)} unsettled" if self.unsettled else ""
         doubt = "" if self.exact or self.how == "bound" else ", estimated"
         return f"Attack({self.method['name']}: {said}{more}{doubt})"
 
     def _case(self, cell: int, code: int) -> Case:
-        found, own = self._posteriors, self._posteriors.share(cell, code)
+        beliefs, share = self._posteriors, self._posteriors.share(cell, code)
         # What the release itself says is exact, though others are estimated.
-        exact = own if own in (0, 1) else found.posterior(cell, code)
-        bags, limit = found.bags, self._limits.get(code)
-        if found.worlds.group_of_cell[cell] == self._left_out:
-            own = Fraction(int(bags[:, code].sum()), int(found.worlds.bags.sum()))
+        exact = share if share in (0, 1) else beliefs.posterior(cell, code)
+        bags, limit = beliefs.bags, self._limits.get(code)
+        if beliefs.worlds.group_of_cell[cell] == self._left_out:
+            share = Fraction(int(bags[:, code].sum()), int(beliefs.worlds.bags.sum()))
         return Case(
             self._rows(np.array([cell])),
             (*self._values, *self._names)[code],
-            float(found.mean[cell, code]),
+            float(beliefs.mean[cell, code]),
             exact,
-            float(found.low[cell, code]),
-            float(found.high[cell, code]),
-            own,
+            float(beliefs.low[cell, code]),
+            float(beliefs.high[cell, code]),
+            share,
             None if limit is None else limit[0],
         )
 
@@ -476,7 +463,7 @@ class Limits(NamedTuple):
 
 def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
     """What a policy says of values, and of sets of them."""
-    found: dict[int, tuple[Fraction, bool]] = {}
+    limits: dict[int, tuple[Fraction, bool]] = {}
     sets: dict[tuple[int, ...], Label] = {}
     values = microdata.values
     if policy is not None:
@@ -497,6 +484,7 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
             if secret.meant.sets and requirement.points:
                 name = name_of_set([secret.labels[-1]], map(str, sets.values()))
                 sets.setdefault(tuple(codes), name)
+                # A set is one more column, behind those of the values.
                 codes = [len(values) + list(sets).index(tuple(codes))]
             for code in codes:
                 for point in requirement.points:
@@ -506,6 +494,6 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
                             "attack does not use, since all ways to assign the values are as "
                             "likely to it; attack by a policy without it"
                         )
-                    own = point.below, point.inclusive
-                    found[code] = min(found.get(code, own), own)
-    return Limits(found, tuple(sets.values()), tuple(sets))
+                    limit = point.below, point.inclusive
+                    limits[code] = min(limits.get(code, limit), limit)
+    return Limits(limits, tuple(sets.values()), tuple(sets))

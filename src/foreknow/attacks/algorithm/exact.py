@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.algorithm.method_runner import Runs, Weight
-from foreknow.adversaries.algorithm.worlds import Codes, Worlds
+from foreknow.attacks.algorithm.method_runner import Runs, Weight
+from foreknow.attacks.algorithm.worlds import Codes, Worlds
 from foreknow.data.sparse import IntArray
 from foreknow.errors import UnsupportedError
 
@@ -30,7 +30,7 @@ _TRIED = 30
 
 
 class NoWorldError(Exception):
-    """The release is possible in no world."""
+    """The release is possible in none of so many worlds; of all, where none are said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +46,8 @@ class Posteriors:
     low: FloatArray  # the interval; both the mean where it is exact
     high: FloatArray
     highest: Fraction | None = None
-    # cells that had one value in all worlds of an estimate, though others were looked for
-    not_refuted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    # the same, where others were not looked for enough
-    unsettled: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    # cells that had one value in all possible worlds met, though their group has several
+    perhaps_certain: NDArray[np.bool_] | None = None
     fractions: Mapping[int, Sequence[Fraction]] = field(default_factory=dict)  # by cell
     settled: NDArray[np.bool_] | None = None  # cells whose posteriors are exact; None: all or none
     parts: int = 1
@@ -68,6 +66,12 @@ class Posteriors:
         if self.settled is not None:
             return self.settled
         return np.full(self.worlds.n_cells, self.how in ("enumeration", "proof"))
+
+    @property
+    def suspected(self) -> NDArray[np.bool_]:
+        """The cells that may be certain, for all that is known."""
+        none = np.zeros(self.worlds.n_cells, dtype=bool)
+        return none if self.perhaps_certain is None else self.perhaps_certain
 
     def with_sets(self, sets: Sequence[Sequence[int]]) -> Posteriors:
         """The same with a column for each set of values: that a person has one of them."""
@@ -102,8 +106,8 @@ class Posteriors:
     def posterior(self, cell: int, code: int) -> Fraction | None:
         """The exact posterior of each member of a cell; None where it is estimated."""
         if cell in self.fractions:
-            own = self.fractions[cell]
-            return sum((own[member] for member in self._members(code)), Fraction(0))
+            row = self.fractions[cell]
+            return sum((row[member] for member in self._members(code)), Fraction(0))
         return self.share(cell, code) if self.known[cell] else None
 
     def share(self, cell: int, code: int) -> Fraction:
@@ -113,34 +117,35 @@ class Posteriors:
 
 
 def _with_sums(table: NDArray[Any], sets: Sequence[Sequence[int]]) -> NDArray[Any]:
-    """A table by values with a column for each set: the sum of its own."""
+    """A table by values with a column for each set: the sum of its values."""
     sums = [table[:, list(members)].sum(axis=1) for members in sets]
     return np.column_stack([table, *sums])
 
 
 def enumerated(worlds: Worlds, runs: Runs, most: int, until: float | None) -> Posteriors | None:
     """Run the method on every world; None if there are more than `most`, or not enough time."""
-    each = worlds.every(most, until)
-    if each is None:
+    groups = worlds.every(most)
+    if groups is None:
         return None
-    many = math.prod(len(own) for own in each)
-    totals: list[list[Weight]] = [[0] * len(own) for own in each]
+    many = math.prod(len(group.ways) for group in groups)
+    codes_of = [group.codes for group in groups]
+    totals: list[list[Weight]] = [[0] * len(group.ways) for group in groups]
     whole: Weight = 0
     consistent, before, started = 0, runs.made, time.monotonic()
     again: list[Codes] = []
-    for done, places in enumerate(product(*(range(len(own)) for own in each)), start=1):
-        chosen = [own[place] for own, place in zip(each, places, strict=True)]
+    for done, places in enumerate(product(*(range(len(g.ways)) for g in groups)), start=1):
         codes = np.empty_like(worlds.codes)
-        codes[worlds.order] = np.concatenate([assignment.codes for assignment in chosen])
-        ways = math.prod(assignment.ways for assignment in chosen)
+        chosen = zip(codes_of, places, strict=True)
+        codes[worlds.order] = np.concatenate([own[place] for own, place in chosen])
         weight = runs.weight(codes)
         if len(again) < _AGAIN and (weight or done % _STRUCK == 1):
             again.append(codes)
         if weight:
+            ways = math.prod(g.ways[place] for g, place in zip(groups, places, strict=True))
             consistent += ways
             whole += weight * ways
-            for group, place in enumerate(places):
-                totals[group][place] += weight * ways
+            for total, place in zip(totals, places, strict=True):
+                total[place] += weight * ways
         if until is not None:
             now = time.monotonic()
             late = done == _TRIED and started + (now - started) / done * many > until
@@ -150,22 +155,22 @@ def enumerated(worlds: Worlds, runs: Runs, most: int, until: float | None) -> Po
         raise NoWorldError
     order = np.random.default_rng(0).permutation(len(again)).tolist()
     runs.check_again((again[i] for i in order), until)
-    weights: list[list[Weight]] = [[0] * worlds.n_values for _ in range(worlds.n_cells)]
-    for people, own, total in zip(worlds.members, each, totals, strict=True):
-        cells = worlds.cell_of[people].tolist()
-        for assignment, weight in zip(own, total, strict=True):
-            if weight:
-                for cell, code in zip(cells, assignment.codes.tolist(), strict=True):
-                    weights[cell][code] += weight
-    rows = enumerate(zip(weights, worlds.cell_sizes.tolist(), strict=True))
-    fractions = {at: [Fraction(x) / (whole * size) for x in own] for at, (own, size) in rows}
-    mean = np.array(list(fractions.values()), dtype=float)
+    fractions = {}
+    for group, total in zip(groups, totals, strict=True):
+        possible = np.flatnonzero([weight != 0 for weight in total])
+        weights = np.array([total[place] for place in possible], dtype=object)[:, None, None]
+        sums = (weights * group.tables[possible].astype(object)).sum(axis=0)
+        for cell, row in zip(group.cells.tolist(), sums, strict=True):
+            fractions[cell] = [Fraction(0)] * worlds.n_values
+            for value, weight in zip(group.values.tolist(), row, strict=True):
+                fractions[cell][value] = Fraction(weight) / (whole * int(worlds.cell_sizes[cell]))
+    mean = np.array([fractions[cell] for cell in range(worlds.n_cells)], dtype=float)
     counts = worlds.n_worlds, consistent, runs.made - before
     return Posteriors(worlds, "enumeration", *counts, mean, mean, mean, fractions=fractions)
 
 
-def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:
-    """What a proof says of a method with chances, if the release is possible at all.
+def proved(worlds: Worlds, runs: Runs) -> Posteriors:
+    """What a proof says of a method that chooses at random.
 
     An adversary who sees groups believes the frequencies in them. Groups of one label are one group
     to a reader, who believes the mean of what they would believe of the groups behind it, as likely
@@ -175,52 +180,23 @@ def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:
 
     Of a method that holds the policy against those who know it, no posterior reaches a limit of it.
     """
-    if not runs.chances:
-        return None
     proof, mean = runs.proof, worlds.shares
+    assert proof is not None
+    runs.check_made(worlds.bags)
+    why = str(proof) if runs.made_here else f"if the method made these groups, {proof}"
     if runs.foreseen:
-        if ways is not None and not runs.possible(worlds.codes):
-            raise NoWorldError
-        return kept(worlds, runs)
-    refined = runs.refined
-    alike = proof is not None and proof.equally_large(worlds.n_people)
-    if proof is not None and proof.frequencies and (alike or refined.single.all()):
-        # Such a method makes a release of all worlds that agree with it, or of none.
-        if ways is not None and not runs.possible(worlds.codes):
-            raise NoWorldError
-        return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean, proof=str(proof))
-    if proof is not None and proof.highest is not None:
-        certain = refined.single[worlds.group_of_cell][:, None] | (mean == 0)
-        low = np.where(certain, mean, 0.0)
-        high = np.where(certain, mean, float(proof.highest))
-        bound = 0, 0, runs.made, mean, low, high, proof.highest
-        return Posteriors(worlds, "bound", *bound, proof=str(proof))
-    if refined.number is None:
+        low, high = np.where(mean < 1, 0.0, 1.0), np.where(mean > 0, 1.0, 0.0)
+        return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, kept=True, proof=why)
+    whole = runs.undivided
+    if proof.frequencies and (proof.equally_large(worlds.n_people) or whole.all()):
+        return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean, proof=why)
+    if proof.highest is None:
         raise UnsupportedError(
             f"to a reader of the generalized form, groups of {runs.name} with equal labels are one "
-            "group, and there are too many ways to divide them; attack the bucketized form, "
-            'options with form="bucketized"'
+            "group, of which nothing is proved; attack the bucketized form, options with "
+            'form="bucketized", or say seeds = those that it may draw'
         )
-    return None
-
-
-def proved_of_groups(groups: IntArray, runs: Runs) -> Posteriors | None:
-    """What a proof says of groups that are told apart, in whatever order their people stand.
-
-    That the method makes such groups is not asked: it goes by the order of rows.
-    """
-    if runs.proof is None or not runs.proof.frequencies:
-        return None
-    worlds = Worlds.of(groups, runs.microdata.sensitive_codes, len(runs.microdata.values))
-    mean = worlds.shares
-    return Posteriors(worlds, "proof", 0, 0, 0, mean, mean, mean, proof=str(runs.proof))
-
-
-def kept(worlds: Worlds, runs: Runs) -> Posteriors | None:
-    """What is known of a method that, by a proof, holds the policy against those who know it."""
-    if runs.proof is None or not runs.foreseen:
-        return None
-    mean = worlds.shares
-    low, high = np.where(mean < 1, 0.0, 1.0), np.where(mean > 0, 1.0, 0.0)
-    bound = 0, 0, runs.made, mean, low, high
-    return Posteriors(worlds, "bound", *bound, kept=True, proof=str(runs.proof))
+    certain = whole[worlds.group_of_cell][:, None] | (mean == 0)
+    low = np.where(certain, mean, 0.0)
+    high = np.where(certain, mean, float(proof.highest))
+    return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, proof.highest, proof=why)

@@ -1,0 +1,286 @@
+"""Worlds: the ways to give the values of a bag to people; all, how many, weighed, or at random.
+
+People who are alike are one *cell*. A *table* says how many people of each cell have each value,
+and stands for as many assignments to people as `ways` counts. Where priors weigh who has what, the
+sum over all worlds goes through a `Lattice` of how many of each value are used, so that none is
+listed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.sparse import IntArray
+
+T = TypeVar("T", bound=Hashable)
+Places: TypeAlias = NDArray[np.intp]
+# Shape (ways, cells, values).
+Tables: TypeAlias = NDArray[np.int32]
+
+# Numbers of tables that are in memory at once.
+_NUMBERS = 1 << 25
+# Products below it are exact in 64 bits.
+_EXACT = 2**62
+# Lattices up to this many states are kept for the next groups of the same shape.
+_KEPT = 1 << 12
+# Steps of many problems that are gone at once.
+_STEPS = 1 << 17
+
+
+# ---- every way ---------------------------------------------------------------------------------
+
+
+def assignments(bag: Sequence[int]) -> int:
+    """How many ways there are to give a bag to people who are told apart.
+
+    >>> assignments([2, 1])
+    3
+    """
+    return math.factorial(sum(bag)) // math.prod(map(math.factorial, bag))
+
+
+def n_taken(bag: IntArray, size: int) -> float:
+    """How many ways there are to take so many values out of a bag."""
+    ways = np.ones(1)
+    for count in bag.tolist():
+        ways = np.convolve(ways, np.ones(min(count, size) + 1))[: size + 1]
+    return float(ways[size])
+
+
+def taken(bag: IntArray, size: int) -> NDArray[np.int32]:
+    """Every way to take so many values out of a bag, shape (ways, values).
+
+    >>> taken(np.array([2, 1]), 2).tolist()
+    [[1, 1], [2, 0]]
+    """
+    rows = np.zeros((1, 0), dtype=np.int32)
+    left = np.array([size])
+    for value, count in enumerate(bag.tolist()):
+        rest = int(bag[value + 1 :].sum())
+        low, high = np.maximum(left - rest, 0), np.minimum(left, count)
+        many = high - low + 1
+        before = np.repeat(np.arange(len(left)), many)
+        here = np.arange(len(before)) - np.repeat(np.cumsum(many) - many, many) + low[before]
+        rows = np.concatenate((rows[before], here[:, None].astype(np.int32)), axis=1)
+        left = left[before] - here
+    return rows
+
+
+def grown(tables: Tables, left: IntArray, size: int, most: float) -> tuple[Tables, IntArray] | None:
+    """Tables with one more cell, in every way, and the values that are left; None for too many."""
+    kinds, kind = np.unique(left, axis=0, return_inverse=True)
+    kind = kind.reshape(-1)
+    ways = np.array([n_taken(bag, size) for bag in kinds])
+    n_tables = ways[kind].sum()
+    if n_tables > most or n_tables * max(tables[0].size, 1) > _NUMBERS:
+        return None
+    each = [taken(bag, size) for bag in kinds]
+    before = np.repeat(np.arange(len(left)), ways[kind].astype(np.int64))
+    cell = np.concatenate([each[number] for number in kind.tolist()])
+    return np.concatenate((tables[before], cell[:, None]), axis=1), left[before] - cell
+
+
+def divided(bag: IntArray, sizes: Sequence[int], most: float) -> Tables | None:
+    """Every way to divide a bag over cells of such sizes; None for too many.
+
+    >>> divided(np.array([2, 1]), [1, 2], most=5).tolist()
+    [[[0, 1], [2, 0]], [[1, 0], [1, 1]]]
+    """
+    if len(bag) == 1:
+        return np.array(sizes, dtype=np.int32)[None, :, None]
+    tables, left = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None].astype(np.int64)
+    for size in sizes[:-1]:
+        step = grown(tables, left, size, most)
+        if step is None:
+            return None
+        tables, left = step
+    whole = np.concatenate((tables, left[:, None].astype(np.int32)), axis=1)
+    return whole if len(left) <= most else None
+
+
+def paired(one: Tables, other: Tables) -> Tables:
+    """Every pair of tables, cells side by side."""
+    rows, more = np.divmod(np.arange(len(one) * len(other)), len(other))
+    return np.concatenate((one[rows], other[more]), axis=1)
+
+
+def ways(tables: Tables) -> NDArray[Any]:
+    """How many assignments to people each table of one bag stands for; sums of them are exact."""
+    largest = int(tables[0].sum(axis=1).max())
+    whole = assignments(tables[0].sum(axis=0).tolist()) * largest
+    kind: Any = np.int64 if whole < _EXACT else object
+    base, sums = largest + 1, tables.cumsum(axis=2, dtype=np.int64)
+    pairs, place = np.unique(sums * base + tables, return_inverse=True)
+    chosen = [math.comb(*divmod(pair, base)) for pair in pairs.tolist()]
+    each: NDArray[Any] = np.array(chosen, dtype=kind)[place.reshape(len(tables), -1)]
+    return np.asarray(each.prod(axis=1))
+
+
+# ---- at random ---------------------------------------------------------------------------------
+
+
+def taken_at_random(bags: IntArray, sizes: IntArray, random: np.random.Generator) -> IntArray:
+    """So many values of each bag, drawn without putting back; value after value, the rest last."""
+    by_value = np.ascontiguousarray(bags.T)
+    cells = np.zeros_like(by_value)
+    rest, need = bags.sum(axis=1), sizes.copy()
+    order = np.argsort(-by_value.sum(axis=1), kind="stable")
+    for value in order[:-1]:
+        own = by_value[value]
+        rest -= own
+        # Where nothing else is left, all that is needed is of this value.
+        some = np.flatnonzero((own > 0) & (need > 0))
+        cells[value, some] = random.hypergeometric(own[some], rest[some], need[some])
+        need -= cells[value]
+    cells[order[-1]] = need
+    return cells.T
+
+
+def drawn_tables(
+    bag: IntArray, sizes: Sequence[int], many: int, random: np.random.Generator
+) -> Tables:
+    """Tables of a bag divided over cells, each assignment to people as likely."""
+    left = np.repeat(bag[None], many, axis=0)
+    tables = np.empty((many, len(sizes), len(bag)), dtype=np.int32)
+    for cell, size in enumerate(sizes):
+        tables[:, cell] = own = taken_at_random(left, np.full(many, size), random)
+        left = left - own
+    return tables
+
+
+# ---- weighed -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """States by level (how many are used), and the steps from each level to the next.
+
+    ``after[l]`` has, for each state of level l and each kind, the place in level l + 1 of the state
+    with one more of that kind; ``before[l]``, for each state of level l + 1, the place in level l
+    of the one with one less. Where there is none, -1.
+
+    >>> lattice((2, 1)).widths
+    (1, 2, 2, 1)
+    >>> lattice((2, 1)).after[1].tolist(), lattice((2, 1)).before[1].tolist()
+    ([[0, -1], [1, 0]], [[0, 1], [1, -1]])
+    """
+
+    capacities: tuple[int, ...]
+    widths: tuple[int, ...]
+    after: tuple[Places, ...]
+    before: tuple[Places, ...]
+
+
+def lattice(capacities: tuple[int, ...]) -> Lattice:
+    """Lay out the states for kinds of such capacities."""
+    small = math.prod(c + 1 for c in capacities) <= _KEPT
+    return _kept_lattice(capacities) if small else _new_lattice(capacities)
+
+
+def _new_lattice(capacities: tuple[int, ...]) -> Lattice:
+    shape = tuple(c + 1 for c in capacities)
+    total = math.prod(shape)
+    used = np.stack(np.unravel_index(np.arange(total), shape)).astype(np.int32)
+    level = used.sum(axis=0)
+    order = np.argsort(level, kind="stable")
+    starts = np.searchsorted(level[order], np.arange(sum(capacities) + 2))
+    place = np.empty(total, dtype=np.intp)
+    place[order] = np.arange(total) - starts[level[order]]
+    room = np.array(capacities)[:, None] - used
+    strides = np.array([math.prod(shape[k + 1 :]) for k in range(len(shape))])
+    after: list[Places] = []
+    before: list[Places] = []
+    for done in range(sum(capacities) + 1):
+        states = order[starts[done] : starts[done + 1]]
+        for found, sign, able in ((before, -1, used), (after, 1, room)):
+            there = able[:, states].T > 0
+            found.append(np.where(there, place[(states[:, None] + sign * strides) * there], -1))
+    return Lattice(
+        capacities, tuple(np.diff(starts).tolist()), tuple(after[:-1]), tuple(before[1:])
+    )
+
+
+_kept_lattice = lru_cache(maxsize=128)(_new_lattice)
+
+
+def world_weights(
+    rows: NDArray[Any], shape: Lattice, wanted: NDArray[np.bool_]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Weight of the worlds where each wanted item is of each kind; and of all worlds.
+
+    Rows, and the weights, have shape (items, kinds, problems); they are floats, or whole numbers
+    of any size as objects.
+
+    >>> rows = np.array([[[0.1], [0.9]], [[0.003], [0.997]]])
+    >>> weights, totals = world_weights(rows, lattice((1, 1)), np.array([True, True]))
+    >>> (weights[0, 0] / totals).round(12) == round(997 / 1024, 12)
+    array([ True])
+    """
+    items, kinds, problems = rows.shape
+    none = np.zeros((1, problems), dtype=rows.dtype)  # where a step of -1 leads
+    left = np.concatenate([none + 1, none])
+    forward = [left]
+    for level, before in enumerate(shape.before):
+        reached = sum(
+            _products("skp,kp->sp", forward[level][before[:, part]], rows[level, part])
+            for part in _parts(len(before), kinds, problems)
+        )
+        forward.append(np.concatenate([reached, none]))
+    weights = np.zeros_like(rows)
+    for level in range(items - 1, -1, -1):
+        after, come = shape.after[level], forward.pop(level)[:-1]
+        ahead = np.zeros_like(come)
+        for part in _parts(len(after), kinds, problems):
+            step = left[after[:, part]]
+            if wanted[level]:
+                weights[level, part] = _products("skp,sp->kp", step, come) * rows[level, part]
+            ahead += _products("skp,kp->sp", step, rows[level, part])
+        left = np.concatenate([ahead, none])
+    return weights, left[0]
+
+
+def _parts(width: int, kinds: int, problems: int) -> Iterator[slice]:
+    """Kinds whose steps are gone at once."""
+    many = max(_STEPS // (width * problems), 1)
+    return (slice(k, k + many) for k in range(0, kinds, many))
+
+
+def _products(how: str, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Sums of products, over kinds or states; of whole numbers of any size, too."""
+    if one.dtype == object:
+        by_kind = how == "skp,kp->sp"
+        return np.asarray((one * (other if by_kind else other[:, None])).sum(axis=int(by_kind)))
+    return np.asarray(np.einsum(how, one, other))
+
+
+# ---- apart -------------------------------------------------------------------------------------
+
+
+def components(nodes: Iterable[int], links: Callable[[int], Iterable[T]]) -> list[list[int]]:
+    """Divide nodes into sets that share no link; what worlds say of one says nothing of others.
+
+    >>> components([1, 2, 3], {1: "ab", 2: "c", 3: "b"}.__getitem__)
+    [[1, 3], [2]]
+    """
+    parts: dict[int, list[int]] = {}
+    home: dict[T, int] = {}  # the part of each link
+    for node in nodes:
+        own = tuple(links(node))
+        joined = {home[link] for link in own if link in home}
+        part = joined.pop() if joined else node
+        parts.setdefault(part, []).append(node)
+        for other in joined:
+            if len(parts[other]) > len(parts[part]):
+                part, other = other, part
+            for moved in parts[other]:
+                home.update(dict.fromkeys(links(moved), part))
+            parts[part] += parts.pop(other)
+        home.update(dict.fromkeys(own, part))
+    return list(parts.values())
