@@ -154,7 +154,7 @@ def test_a_release_is_verified_without_the_hierarchy(about, form, tmp_path):
     shutil.move(tmp_path / "codes.csv", tmp_path / "moved.csv")
     (found,) = fk.verify(tmp_path / "out").findings
     verdict = made.audit.verdicts[0]
-    assert (found.probability, found.value) == (verdict.disclosure.exact, verdict.value)
+    assert (found.reached, found.value) == (verdict.disclosure.exact, verdict.value)
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
     (required,) = certificate["policy"]["require"]
     assert set(required["any_of"]["HIV" if "any_of" in about else "infection"]) >= {"B20", "Z21"}

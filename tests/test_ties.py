@@ -146,7 +146,7 @@ def findings(rows):
         "generalized", ["age", "sex"], "disease", {"release": pa.Table.from_pylist(rows)}
     )
     return [
-        (found.value, found.group, found.probability)
+        (found.value, found.group, found.reached)
         for found in verify(written, POLICY.to_dict()["require"])
     ]
 

@@ -209,7 +209,7 @@ def test_the_column_of_groups_may_be_an_attribute():
     release = fk.Release.from_groups(table, group="ward", sensitive="disease")
     tables = {"release": table}
     (found,) = verify(Written("generalized", ("ward",), "disease", tables), [rule(priors)])
-    assert found.probability == priors.disclosure(release).exact
+    assert found.reached == priors.disclosure(release).exact
 
 
 def test_disarmed_texts_of_people_are_compared_as_they_were():
@@ -222,6 +222,6 @@ def test_disarmed_texts_of_people_are_compared_as_they_were():
         {("=m",): {"+a": "0.1", "b": "0.9"}, ("f",): {"+a": "0.003", "b": "0.997"}}, ["sex"]
     )
     (found,) = verify(release, [rule(fk.Priors(priors))])
-    assert found.probability == Fraction(997, 1024)
+    assert found.reached == Fraction(997, 1024)
     with pytest.raises(CertificateError, match=r"no probability of .* for people with '=m"):
         verify(replace(release, escaped=False), [rule(fk.Priors(priors))])

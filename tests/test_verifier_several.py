@@ -122,14 +122,14 @@ def test_probabilities_are_those_of_the_adversary(form, semantics, data, point):
 )
 def test_the_cases_of_the_papers_errata(groups, point, semantics, probability):
     (found,) = verify(written("bucketized", groups, semantics), [facts(point, values=["s"])])
-    assert found.probability == Fraction(probability)
+    assert found.reached == Fraction(probability)
 
 
 def test_large_groups_are_settled_in_whole_numbers():
     size, bag = 3000, "s" * 1000 + "a" * 700 + "b" * 300
     (found,) = verify(written("bucketized", [(size, bag)], "multiset"), [facts((1, 2, 3))])
     disclosure = fk.Facts(1, 2, 3).disclosure(counts_of([(size, bag)], "multiset"))
-    assert found.probability == disclosure.exact
+    assert found.reached == disclosure.exact
 
 
 # ---- reading -----------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_files_hold_the_groups_of_their_tables(form, fmt, semantics, tmp_path):
 def test_a_release_without_values_discloses_nothing(fmt, tmp_path):
     paths = files(tables("generalized", [(3, ""), (2, "")]), fmt, tmp_path)
     (found,) = verify(written("generalized", [], "set", paths), [facts((1, 1, 1))])
-    assert (found.value, found.group, found.probability) == (None, None, 0)
+    assert (found.value, found.group, found.reached) == (None, None, 0)
     assert found.safe
 
 

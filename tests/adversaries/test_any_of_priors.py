@@ -127,7 +127,7 @@ def test_art_publishes_what_keeps_the_limit_of_the_set(limit, tmp_path):
     (found,) = fk.verify(tmp_path / "out").findings
     assert found.value == "HIV"
     verdict = made.audit.verdicts[0]
-    assert found.probability == verdict.disclosure.exact
+    assert found.reached == verdict.disclosure.exact
 
 
 def test_a_single_limit_for_all_needs_no_set():

@@ -585,8 +585,8 @@ def test_a_report_names_the_window_and_no_value_is_said_to_be_unprotected(tmp_pa
     assert "has a value between 30,000 and 35,000" in page
     assert audit.unprotected == ()
     assert [each.over for each in audit.exposed] == [None]  # of single values it would be wrong
-    assert audit.verdicts[0].to_dict()["within"] == 5000
-    assert audit.verdicts[0].to_dict()["worst"]["value"] == "between 30,000 and 35,000"
+    assert audit.to_dict()["verdicts"][0]["within"] == 5000
+    assert audit.to_dict()["verdicts"][0]["worst"]["value"] == "between 30,000 and 35,000"
 
 
 def test_windows_are_of_one_of_several_columns_in_the_sight_of_what_is_known(tmp_path):
