@@ -69,9 +69,9 @@ def test_sums_are_those_of_an_enumeration_and_the_verifier_finds_them(
     found, judged = verdict.disclosure, verified(scene, rules)
     if relative:
         assert (found.exact or 0) / (found.prior or 1) == truth[1]
-        assert judged.probability / judged.prior == truth[1]
+        assert judged.reached / judged.found.prior == truth[1]
     else:
-        assert found.exact == judged.probability == truth[0]
+        assert found.exact == judged.reached == truth[0]
         assert abs(found.probability - float(truth[0])) < 1e-12
     assert found.value == judged.value == " or ".join(united) or not found.exact
     if found.exact:
