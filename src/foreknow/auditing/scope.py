@@ -16,6 +16,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
+from foreknow.frozen import settle
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
@@ -146,9 +147,9 @@ class Scope(Plain):
 
     def __post_init__(self) -> None:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))
-        object.__setattr__(self, "unprotected", dict(frequent_first))
-        object.__setattr__(self, "unrequired", tuple(sorted(self.unrequired)))
-        object.__setattr__(self, "crowded", dict(sorted(self.crowded.items())))
+        settle(self, unprotected=dict(frequent_first))
+        settle(self, unrequired=tuple(sorted(self.unrequired)))
+        settle(self, crowded=dict(sorted(self.crowded.items())))
 
     def _content(self) -> dict[str, Any]:
         more = {"more_apart": self.more_apart} if self.apart else {}

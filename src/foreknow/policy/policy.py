@@ -22,6 +22,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.release import SHUFFLED
 from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
+from foreknow.frozen import settle
 from foreknow.numbers import as_fraction, whole_number
 from foreknow.policy.counted import Counted
 from foreknow.policy.ledger import Part, PolicyLedger
@@ -79,8 +80,7 @@ class PublishOptions:
     def __post_init__(self) -> None:
         if isinstance(self.unlinked, str):
             raise PolicyError(f"publish.unlinked must be a list, such as [{self.unlinked!r}]")
-        object.__setattr__(self, "unlinked", tuple(self.unlinked))
-        object.__setattr__(self, "weights", weights_of(self.weights))
+        settle(self, unlinked=tuple(self.unlinked), weights=weights_of(self.weights))
         for name, given, known in (
             ("form", self.form, get_args(Form)),
             ("format", self.format, get_args(FileFormat)),
@@ -232,12 +232,8 @@ class Policy:
             schema, options = schema or read.schema, options or read.options
         if isinstance(requirements, Requirement) or not isinstance(requirements, Iterable):
             raise PolicyError("requirements must be a list, such as [Requirement(...)]")
-        object.__setattr__(
-            self, "requirements", tuple(_named(each, schema) for each in requirements)
-        )
-        object.__setattr__(self, "schema", schema)
-        object.__setattr__(self, "options", options or PublishOptions())
-        object.__setattr__(self, "tries", tuple(tries))
+        settle(self, requirements=tuple(_named(each, schema) for each in requirements))
+        settle(self, schema=schema, options=options or PublishOptions(), tries=tuple(tries))
         for requirement in self.requirements:
             if not isinstance(requirement, Requirement):
                 raise PolicyError(
@@ -246,7 +242,7 @@ class Policy:
                 )
         if schema is not None:
             ours = tuple(requirement.under(schema) for requirement in self.requirements)
-            object.__setattr__(self, "requirements", ours)
+            settle(self, requirements=ours)
         if not self.requirements:
             raise PolicyError("the policy requires nothing; add at least one [[require]] table")
         if self.schema is not None:

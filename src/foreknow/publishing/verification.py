@@ -61,6 +61,7 @@ from foreknow.verifier.verify import (
     OF_POPULATION,
     VERIFIERS,
     Written,
+    asked_of,
     count_people,
     read_population,
     scope_of,
@@ -309,7 +310,7 @@ def _judged(
     tables = {part: [opened[path] for path in own] for part, own in paths.items()}
     written = replace(known.written(tables), populations=populations)
     try:
-        written.prepare(required)
+        written.prepare(asked_of(required))
         if policy is not None:  # labels of a hierarchy stand for values of the release
             every = {
                 column: Labels(written.held_by(column, ()).names)
