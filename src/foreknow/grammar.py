@@ -32,6 +32,7 @@ FileFormat: TypeAlias = Literal["csv", "parquet"]
 Style: TypeAlias = Literal["range", "exact", "hierarchy", "set"]
 T = TypeVar("T", bound=Settings)
 LIMITS = ("below", "at_most", "at_most_times")
+SECRET = ("values", "except", "any_of", "at_level", "within")
 
 
 # ---- [[require]] --------------------------------------------------------------------------------
@@ -149,8 +150,7 @@ class RequireTable(Settings):
     @property
     def secret(self) -> dict[str, Any]:
         """What says which values it is about."""
-        keys = {"values", "except", "any_of", "at_level", "within"}
-        return {key: given for key, given in self.said.items() if key in keys}
+        return {key: given for key, given in self.said.items() if key in SECRET}
 
     @property
     def limits(self) -> dict[str, Fraction]:
