@@ -6,14 +6,16 @@ What a key means (how wide a window is, which values a label has) is read elsewh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
+    Strict,
     ValidationError,
     WithJsonSchema,
     create_model,
@@ -25,11 +27,26 @@ from foreknow.numbers import as_fraction, as_threshold, shown
 from foreknow.plain import plain
 from foreknow.settings import Settings, explain, one_or_several
 
+S = TypeVar("S", bound=Collection[str])
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
 Kind: TypeAlias = Literal["number", "text", "date"]
 Form: TypeAlias = Literal["generalized", "bucketized"]
 FileFormat: TypeAlias = Literal["csv", "parquet"]
 Style: TypeAlias = Literal["range", "exact", "hierarchy", "set"]
+# A sequence that is a list in a file.
+LISTED = Strict(False)
+
+
+def each_once(names: S) -> S:
+    """Names, each once."""
+    if len({*names}) < len(names):
+        raise ValueError("it names something twice")
+    return names
+
+
+Amount: TypeAlias = Annotated[int, Strict(), Field(ge=0, le=10**18)]  # true is no number
+Flag: TypeAlias = Annotated[bool, Strict()]
+Names: TypeAlias = Annotated[tuple[str, ...], LISTED, AfterValidator(each_once)]
 T = TypeVar("T", bound=Settings)
 LIMITS = ("below", "at_most", "at_most_times")
 SECRET = ("values", "except", "any_of", "at_level", "within")

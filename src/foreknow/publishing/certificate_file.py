@@ -24,6 +24,7 @@ from pydantic import (
 
 from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.priors.priors import Priors
+from foreknow.auditing.scope import Scope
 from foreknow.criteria import registry as criteria
 from foreknow.data.layout import several_of
 from foreknow.data.schema import Schema
@@ -31,12 +32,14 @@ from foreknow.data.windows import Range, Width
 from foreknow.documents import decoded, from_json, read_bytes
 from foreknow.errors import CertificateError, InputError
 from foreknow.grammar import (
+    Amount,
     CertifiedTable,
     FileFormat,
     Form,
     SchemaTable,
     Semantics,
     as_times,
+    each_once,
     require_table,
 )
 from foreknow.numbers import as_fraction, as_threshold
@@ -60,21 +63,12 @@ def _reads(read: Callable[[str], Fraction]) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _each_once(names: list[str]) -> list[str]:
-    if len(set(names)) < len(names):
-        raise ValueError("it names something twice")
-    return names
-
-
-_Amount = Annotated[int, Field(ge=0, le=10**18)]
 _Limit = Annotated[str, _reads(as_threshold)]
 _Times = Annotated[str, _reads(as_times)]
 _Exact = Annotated[str, _reads(as_fraction)]
-_Names = Annotated[list[str], AfterValidator(_each_once)]
-_SomeNames = Annotated[list[str], Field(min_length=1), AfterValidator(_each_once)]
+_Names = Annotated[list[str], AfterValidator(each_once)]
+_SomeNames = Annotated[list[str], Field(min_length=1), AfterValidator(each_once)]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
-_Pair = Annotated[tuple[str, str], Strict(False)]
-_Extreme = Annotated[tuple[str, Literal["lowest", "highest"], str, _Amount, _Amount], Strict(False)]
 
 
 class _TableOfPriors(Settings):
@@ -138,8 +132,8 @@ class _Release(Settings):
     groups: _Names
     sensitive: str
     semantics: Semantics | dict[str, Semantics] = "single"
-    people: _Amount
-    n_groups: _Amount
+    people: Amount
+    n_groups: Amount
     escape_formulas: bool
     files: dict[str, _Digest]
 
@@ -147,7 +141,7 @@ class _Release(Settings):
 class _Finding(Settings):
     """A `Verdict`; null is what is kept with the owner, and left out what a criterion has not."""
 
-    requirement: _Amount
+    requirement: Amount
     judged: dict[str, Any]
     below: _Limit | None = None
     at_most: _Limit | None = None
@@ -158,35 +152,6 @@ class _Finding(Settings):
     exact: _Exact | None
     probability: float | None = None
     safe: bool
-
-
-class _Scope(Settings):
-    left_out: _Amount
-    smallest_group: _Amount
-    groups_of_one: _Amount
-    without_value: _Amount
-    unprotected: dict[str, _Amount]
-    beside: _Names
-    suppressed: _Names
-    exact: _Names = Field(default=[])
-    values_and_people: Annotated[tuple[_Amount, _Amount], Strict(False)] | None = None
-    crowded: dict[str, Annotated[tuple[_Amount, _Amount], Strict(False)]] = Field(default={})
-    alike: list[Annotated[list[str], Field(min_length=2)]] = Field(default=[])
-    apart: _Names = Field(default=[])
-    more_apart: _Amount = 0
-    unrequired: _Names = Field(default=[])
-    assumed: dict[str, _Names] = Field(default={})
-    shuffled: _Names = Field(default=[])
-    absent: list[_Pair] = Field(default=[])
-    idle: _Names = Field(default=[])
-    begin_alike: list[_Pair] = Field(default=[])
-    no_numbers: _Names = Field(default=[])
-    extremes: list[_Extreme] = Field(default=[])
-    people_suppressed: _Amount = Field(default=0)
-    without: dict[str, _Amount] = Field(default={})
-    cases: bool = False
-    shared: _Names = Field(default=[])
-    method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 
 
 class _KeptPriors(Settings):
@@ -203,7 +168,7 @@ class _Certificate(Settings):
     safe: bool
     minimal: bool = False
     notes: list[str] = Field(default=[])
-    scope: _Scope
+    scope: Scope
     policy: _Policy
     release: _Release
     method: dict[str, Any]
@@ -368,6 +333,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         for compared in (required.k_map, required.delta_presence):
             if compared is not None and compared.digest is None:
                 return "a population is certified by its digest"
+    if read.scope.method is None or read.scope.left_out is None:
+        return "scope.left_out and scope.method are not both given"
     if read.scope.method == "frequencies" and release.form != "bucketized":
         return "that the method reveals frequencies only is for the bucketized form"
     if (
@@ -432,7 +399,7 @@ def _explain(error: ValidationError) -> str:
     ).removeprefix(".")
     if first["type"] == "missing":
         return f"lacks {place!r}"
-    if first["type"] == "extra_forbidden":
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"has an unknown key {place!r}"
     said = first["msg"].removeprefix("Value error, ")
     return f"is malformed: {place}: {said[0].lower()}{said[1:]}"

@@ -102,7 +102,7 @@ class Written:
     exact: Sequence[str] = ()
     # columns of ``release`` that were shuffled within groups, and whose names must say so
     shuffled: Collection[str] = ()
-    memory: Memory = field(default_factory=Memory, repr=False, compare=False)
+    memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
     @property
     def files(self) -> dict[str, File]:
@@ -120,8 +120,11 @@ class Written:
         """The same files, asked for one column by its own semantics."""
         if isinstance(self.semantics, str):
             return self
-        own = self.semantics.get(sensitive, "single")
-        return replace(self, sensitive=sensitive, semantics=own)
+        semantics = self.semantics.get(sensitive, "single")
+        own = replace(self, sensitive=sensitive, semantics=semantics)
+        own.memory.files = self.files
+        own.memory.held, own.memory.counted = self.memory.held, self.memory.counted
+        return own
 
     def held_by(self, sensitive: str, known: Sequence[str]) -> Held:
         """The same of one sensitive column, in groups that columns divide which are known."""
@@ -136,7 +139,7 @@ class Written:
             raise CertificateError("it is not said by which columns people can be recognized")
         columns, (ids,) = list(dict.fromkeys([*self.exact, *known])), self.groups
         own = replace(self, groups=columns, sensitive=ids, semantics="single", parts=None)
-        own = replace(own, memory=Memory(self.files))  # its groups are others
+        own.memory.files = self.files  # and no more, as its groups are others
         rows = own.counted("people", [ids])
         return rows.held((), rows.column(ids), rows.times)
 
