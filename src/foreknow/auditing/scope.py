@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 from unicodedata import ucd_3_2_0 as ucd
 
 import numpy as np
@@ -31,7 +31,7 @@ _CROWDED = "values_and_people"
 
 Pairs: TypeAlias = Annotated[tuple[Annotated[tuple[str, str], LISTED], ...], LISTED]
 Extreme: TypeAlias = Annotated[
-    tuple[str, Literal["lowest", "highest"], str, Amount, Amount], LISTED
+    tuple[str, Annotated[str, Field(pattern=r"^(lowest|highest)\z")], str, Amount, Amount], LISTED
 ]
 OfMethod: TypeAlias = Annotated[
     str, Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
