@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
@@ -104,13 +105,17 @@ def test_the_commands_write_no_file_that_the_reference_does_not_name():
         assert f"`{name}`" in text
 
 
-_MODELS = ["_Certificate", "_Release", "_Finding", "_Scope"]
+_MODELS = ["_Certificate", "_Release", "_Finding"]
+# What a scope says of no release that we wrote.
+_ELSEWHERE = {"linked", "known", "identifiers", "lacking", "tallied"}
 
 
-@pytest.mark.parametrize("model", _MODELS)
+@pytest.mark.parametrize("model", [*_MODELS, "Scope"])
 def test_every_key_of_a_certificate_is_in_the_page(model):
     text = section("docs/reference/command-line.md", "## The certificate")
-    for name in getattr(certificate_file, model).model_fields:
+    of = getattr(certificate_file, model)
+    keys = {own.name for own in fields(of)} - _ELSEWHERE if model == "Scope" else of.model_fields
+    for name in keys:
         assert f"`{name}`" in text, f"{name} is not in the page"
 
 

@@ -130,7 +130,7 @@ def test_dataframes_and_engines_are_known_in_few_rooms():
 
 def test_an_adversary_knows_counts_and_no_engines():
     allowed = {"data.counts", "data.labels", "data.people", "data.sparse", "data.windows"}
-    allowed |= {"errors", "numbers", "output", "plain", "settings", "verdict", "worlds"}
+    allowed |= {"errors", "frozen", "numbers", "output", "plain", "settings", "verdict", "worlds"}
     # a table of probabilities, and one of people, wherever they are
     tables = {("adversaries.priors.priors", to) for to in ("data.engines.priors", "data.sights")}
     wrong = [
@@ -165,10 +165,11 @@ def test_no_core_room_imports_what_shows_things():
 
 
 def test_the_verifier_shares_nothing_with_the_search_or_the_audit():
-    """It imports readers of files, the errors, what a verdict is, and the standard library only."""
+    """It imports readers of files, the grammar, verdicts, errors and the standard library only."""
     parts = [module for module in TREES if module.startswith("verifier")]
     door = "engine"  # opens files, and knows nothing of what is in them
-    assert {t for m, t, _ in STEPS if m in parts} <= {"errors", "verdict", door, *parts}
+    grammar = "grammar"  # how tables are written: no formula
+    assert {t for m, t, _ in STEPS if m in parts} <= {"errors", "verdict", door, grammar, *parts}
     names = {name for module in parts for name, _ in IMPORTS[module]}
     foreign = {name for name in names if name.split(".")[0] not in sys.stdlib_module_names}
     readers = {"duckdb", "pyarrow", "pyarrow.compute", "numpy", "numpy.typing"}

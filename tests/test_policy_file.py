@@ -165,7 +165,7 @@ def test_a_syntax_error_is_told_with_its_line(load):
         ),
         (one("fact = { l = 1 }\nbelow = 1"), "unknown key require[0].fact; did you mean 'facts'"),
         (REQUIRE + REQUIRE + "blow = 1\n", "unknown key require[1].blow; did you mean 'below'"),
-        (one("below = 1"), "require[0] names no adversary; give one of facts, implications"),
+        (one("below = 1"), "require[0]: it names no adversary; give one of facts, implications"),
         (
             one("facts = { l = 1 }\nimplications = { k = 1 }\nbelow = 1"),
             "require[0]: several adversaries .* write facts = [",
@@ -225,7 +225,10 @@ def test_a_key_that_is_wrong_or_missing_is_named(load, content, says):
             one("facts = [{ l = 1, below = 1 }, { l = 1, below = 0.5 }]"),
             "require[0]: Facts(l=1, k=0, m=0) has two thresholds, 1 and 1/2",
         ),
-        (one("facts = {}\nbelow = 1\nvalues = 'x'"), "require[0].values: .*list, not 'x'"),
+        (
+            one("facts = {}\nbelow = 1\nvalues = 'x'"),
+            "require[0]: values must be a list, such as ['x']",
+        ),
         (one("facts = {}\nbelow = 1\nvalues = []"), "require[0]: values is empty"),
         (one("facts = {}\nbelow = 1\nexcept = ['x', 'x']"), "except names 'x' twice"),
         (one("facts = {}\nbelow = 1\nvalues = ['x']\nexcept = ['y']"), "not both"),

@@ -234,7 +234,7 @@ def test_a_true_certificate_is_confirmed_and_false_ones_are_not(tmp_path):
     assert "how many times the prior" in said
     (said,) = changed(lambda t: t["findings"][0].pop("at_most_times"))
     assert "how many times the prior" in said
-    with pytest.raises(CertificateError, match="exactly one limit"):
+    with pytest.raises(CertificateError, match="give below or at_most_times, not both"):
         changed(lambda t: t["policy"]["require"][0].update(below="1"))
 
 

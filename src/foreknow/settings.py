@@ -35,7 +35,9 @@ FromOne = Annotated[int, Field(ge=1)]
 class Settings(BaseModel):
     """A table of which every key is known and every value of its type: true is no number."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, arbitrary_types_allowed=True, defer_build=True
+    )
 
     @classmethod
     def known_keys(cls) -> list[str]:
@@ -86,10 +88,10 @@ def explain(error: ValidationError, table: type[Settings]) -> str:
     shown = f", not {_as_written(given)}" if isinstance(given, (str, int, float, Decimal)) else ""
     if first["type"] == "model_type":
         return f"{place}: it should be a table{shown}"
-    said = first["msg"].removeprefix("Value error, ")
-    said = said[0].lower() + said[1:]
+    ours = first["msg"].removeprefix("Value error, ")
+    said = first["msg"][0].lower() + first["msg"][1:] if ours == first["msg"] else ours
     said = said.replace("input should", "it should").replace("valid integer", "whole number")
-    return f"{place}: {said}{shown}"
+    return f"{place}: {said}{shown}" if place else f"{said}{shown}"
 
 
 def _inner(owner: type[Settings], key: str, listed: bool) -> type[Settings] | None:

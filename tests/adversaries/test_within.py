@@ -411,7 +411,7 @@ def published(tmp_path_factory):
         ('"within": 5000', '"within": [5000]', "within"),
         ('"within": 5000', '"within": "a lot"', "cannot be read"),
         ('"within": 5000', '"within": "30 days"', "cannot be read for these values"),
-        ('"within": 5000', '"within": 5000, "any_of": ["1"]', "two of"),
+        ('"within": 5000', '"within": 5000, "any_of": ["1"]', "give within or any_of, not both"),
     ],
 )
 def test_a_certificate_that_says_another_width_is_refused(old, new, message, published):

@@ -506,7 +506,10 @@ def test_it_listens_here_only_and_ends_with_its_terminal(folder):
     ("arguments", "said"),
     [
         (["nothing.csv"], "does not exist"),
-        (["t.csv", "--policy", "p.toml", "--no-browser"], "foreknow: p.toml: require[0] names no"),
+        (
+            ["t.csv", "--policy", "p.toml", "--no-browser"],
+            "foreknow: p.toml: require[0]: it names no",
+        ),
         (["--port", "99999"], "65535"),
     ],
 )

@@ -28,6 +28,7 @@ from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import DataError, InputError, UnsupportedError
+from foreknow.frozen import settle
 from foreknow.settings import Settings
 
 # Surer than this of a value counts as sure, where no limit is given.
@@ -100,7 +101,7 @@ class Learned:
             raise InputError(
                 f'Learned: by must be a list of columns, such as ["job"], not {self.by!r}'
             )
-        object.__setattr__(self, "by", tuple(self.by))
+        settle(self, by=tuple(self.by))
         if len(set(self.by)) < len(self.by):
             raise InputError(f"Learned: by names a column twice: {', '.join(self.by)}")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any, ClassVar, TypeAlias
 from unicodedata import ucd_3_2_0 as ucd
 
 import numpy as np
+from pydantic import Field
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.auditing.named_values import extremes, named_values
@@ -16,6 +17,8 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
+from foreknow.frozen import settle
+from foreknow.grammar import LISTED, Amount, Flag, Names
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
@@ -25,6 +28,14 @@ from foreknow.policy.requirement import Requirement
 # diacritics.
 _LISTED, _FEW, _MARKS = 5, 20, 200
 _CROWDED = "values_and_people"
+
+Pairs: TypeAlias = Annotated[tuple[Annotated[tuple[str, str], LISTED], ...], LISTED]
+Extreme: TypeAlias = Annotated[
+    tuple[str, Annotated[str, Field(pattern=r"^(lowest|highest)\z")], str, Amount, Amount], LISTED
+]
+OfMethod: TypeAlias = Annotated[
+    str, Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
+]
 
 
 @dataclass(frozen=True)
@@ -112,43 +123,45 @@ class Scope(Plain):
         "absent? idle? begin_alike? no_numbers? extremes? cases? shared?"
     )
 
-    left_out: int | None = None
-    smallest_group: int = 0
-    groups_of_one: int = 0
-    without_value: int = 0
-    unprotected: Mapping[str, int] = field(default_factory=dict)
-    beside: tuple[str, ...] | None = None
-    suppressed: tuple[str, ...] | None = None
-    method: str | None = None
-    exact: tuple[str, ...] = ()
-    linked: bool = False
-    values_and_people: tuple[int, int] | None = None
-    crowded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    alike: tuple[tuple[str, ...], ...] = ()
-    apart: tuple[str, ...] = ()
-    more_apart: int = 0
-    unrequired: tuple[str, ...] = ()
-    assumed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    shuffled: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()
-    identifiers: tuple[str, ...] = ()
-    people_suppressed: int = 0
-    lacking: Mapping[str, int] = field(default_factory=dict)
-    without: Mapping[str, int] = field(default_factory=dict)
-    tallied: bool = False
-    absent: tuple[tuple[str, str], ...] = ()
-    idle: tuple[str, ...] = ()
-    begin_alike: tuple[tuple[str, str], ...] = ()
-    no_numbers: tuple[str, ...] = ()
-    extremes: tuple[tuple[str, str, str, int, int], ...] = ()
-    cases: bool = False
-    shared: tuple[str, ...] = ()
+    # A certificate's scope is read by these types, and no other key.
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    left_out: Amount | None = None
+    smallest_group: Amount = 0
+    groups_of_one: Amount = 0
+    without_value: Amount = 0
+    unprotected: Mapping[str, Amount] = field(default_factory=dict)
+    beside: Names | None = None
+    suppressed: Names | None = None
+    method: OfMethod | None = None
+    exact: Names = ()
+    linked: Flag = False
+    values_and_people: Annotated[tuple[Amount, Amount], LISTED] | None = None
+    crowded: Mapping[str, Annotated[tuple[Amount, Amount], LISTED]] = field(default_factory=dict)
+    alike: Annotated[tuple[Annotated[Names, Field(min_length=2)], ...], LISTED] = ()
+    apart: Names = ()
+    more_apart: Amount = 0
+    unrequired: Names = ()
+    assumed: Mapping[str, Names] = field(default_factory=dict)
+    shuffled: Names = ()
+    known: Names = ()
+    identifiers: Names = ()
+    people_suppressed: Amount = 0
+    lacking: Mapping[str, Amount] = field(default_factory=dict)
+    without: Mapping[str, Amount] = field(default_factory=dict)
+    tallied: Flag = False
+    absent: Pairs = ()
+    idle: Names = ()
+    begin_alike: Pairs = ()
+    no_numbers: Names = ()
+    extremes: Annotated[tuple[Extreme, ...], LISTED] = ()
+    cases: Flag = False
+    shared: Names = ()
 
     def __post_init__(self) -> None:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))
-        object.__setattr__(self, "unprotected", dict(frequent_first))
-        object.__setattr__(self, "unrequired", tuple(sorted(self.unrequired)))
-        object.__setattr__(self, "crowded", dict(sorted(self.crowded.items())))
+        settle(self, unprotected=dict(frequent_first), crowded=dict(sorted(self.crowded.items())))
+        settle(self, unrequired=tuple(sorted(self.unrequired)))
 
     def _content(self) -> dict[str, Any]:
         more = {"more_apart": self.more_apart} if self.apart else {}

@@ -32,6 +32,7 @@ from foreknow.criteria.protocol import (
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError, did_you_mean
+from foreknow.frozen import settle
 from foreknow.numbers import CLOSE, Number, as_fraction, whole_number
 from foreknow.settings import Settings
 from foreknow.text import people_text
@@ -126,7 +127,7 @@ class LDiversity(_OfValues):
             hint = did_you_mean(str(self.kind), kinds)
             raise InputError(f"LDiversity: there is no kind {self.kind!r}{hint}")
         if self.kind == "entropy":
-            object.__setattr__(self, "l", as_fraction(self.l))
+            settle(self, l=as_fraction(self.l))
             if self.l < 1:  # type: ignore[operator]
                 raise InputError(f"LDiversity: l must be at least 1, not {self.l}")
         else:
@@ -135,7 +136,7 @@ class LDiversity(_OfValues):
             need = "needs c" if self.c is None else "takes no c; only recursive does"
             raise InputError(f"LDiversity: kind {self.kind!r} {need}")
         if self.c is not None:
-            object.__setattr__(self, "c", as_fraction(self.c))
+            settle(self, c=as_fraction(self.c))
             if self.c <= 0:  # type: ignore[operator]
                 raise InputError(f"LDiversity: c must be above 0, not {self.c}")
 
@@ -250,7 +251,7 @@ class AlphaK(_OfValues):
     settings: ClassVar[Any] = AlphaKSettings
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", as_fraction(self.alpha))
+        settle(self, alpha=as_fraction(self.alpha))
         if not 0 < self.alpha <= 1:  # type: ignore[operator]
             raise InputError(f"AlphaK: alpha must be above 0 and at most 1, not {self.alpha}")
         whole_number(self.k, "AlphaK: k", 1)

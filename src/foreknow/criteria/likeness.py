@@ -24,6 +24,7 @@ from foreknow.data.labels import Label
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean
+from foreknow.frozen import settle
 from foreknow.numbers import CLOSE, Number, as_fraction
 from foreknow.settings import Settings
 
@@ -163,20 +164,20 @@ class TCloseness(_OfTable):
         if self.distance not in get_args(Distance):
             hint = did_you_mean(str(self.distance), get_args(Distance))
             raise InputError(f"TCloseness: there is no distance {self.distance!r}{hint}")
-        object.__setattr__(self, "t", as_fraction(self.t))
+        settle(self, t=as_fraction(self.t))
         if not 0 <= self.t <= 1:  # type: ignore[operator]
             raise InputError(f"TCloseness: t must be from 0 to 1, not {self.t}")
         if self.order is not None:
             if self.distance != "ordered" or isinstance(self.order, str):
                 raise InputError('TCloseness: order is a list of values, for distance="ordered"')
-            object.__setattr__(self, "order", tuple(str(label) for label in self.order))
+            settle(self, order=tuple(str(label) for label in self.order))
             if len(set(self.order)) < len(self.order):
                 raise InputError("TCloseness: order names a value twice")
         if self.tree is not None:
             if self.distance != "hierarchical":
                 raise InputError('TCloseness: tree is for distance="hierarchical"')
             tree = self.tree if isinstance(self.tree, Tree) else Tree(self.tree)
-            object.__setattr__(self, "tree", tuple(sorted(set(tree.rows))))
+            settle(self, tree=tuple(sorted(set(tree.rows))))
 
     def under(self, schema: Schema, sensitive: str | None = None) -> TCloseness:
         """The same with the tree of a schema's sensitive column, where it has none of its own."""
@@ -366,7 +367,7 @@ class BetaLikeness(_OfTable):
     settings: ClassVar[Any] = BetaLikenessSettings
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", as_fraction(self.beta))
+        settle(self, beta=as_fraction(self.beta))
         if self.beta <= 0:  # type: ignore[operator]
             raise InputError(f"BetaLikeness: beta must be above 0, not {self.beta}")
         if not isinstance(self.enhanced, bool):
@@ -450,7 +451,7 @@ class DeltaDisclosure(_OfTable):
     settings: ClassVar[Any] = DeltaDisclosureSettings
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", as_fraction(self.delta))
+        settle(self, delta=as_fraction(self.delta))
         if not 0 < self.delta <= 500:  # type: ignore[operator]
             raise InputError(f"DeltaDisclosure: delta must be above 0, at most 500: {self.delta}")
 

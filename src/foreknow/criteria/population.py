@@ -37,6 +37,7 @@ from foreknow.data.microdata import OTHER, Microdata
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import DataError, InputError, UnsupportedError
+from foreknow.frozen import settle
 from foreknow.numbers import Number, as_fraction, whole_number
 from foreknow.settings import Settings
 from foreknow.text import people_text
@@ -461,8 +462,8 @@ class KMap(_OfPopulation):
     settings: ClassVar[Any] = KMapSettings
 
     def __init__(self, k: int, population: Any) -> None:
-        object.__setattr__(self, "k", whole_number(k, "KMap: k", 1))
-        object.__setattr__(self, "population", _population(population))
+        settle(self, k=whole_number(k, "KMap: k", 1))
+        settle(self, population=_population(population))
 
     def attained(self, release: HasCounts) -> Attained:
         """The group that looks like the fewest people of the population."""
@@ -548,14 +549,13 @@ class DeltaPresence(_OfPopulation):
     settings: ClassVar[Any] = DeltaPresenceSettings
 
     def __init__(self, lowest: Number, highest: Number, population: Any) -> None:
-        object.__setattr__(self, "lowest", as_fraction(lowest))
-        object.__setattr__(self, "highest", as_fraction(highest))
+        settle(self, lowest=as_fraction(lowest), highest=as_fraction(highest))
         if not 0 <= self.lowest <= self.highest <= 1:  # type: ignore[operator]
             raise InputError(
                 "DeltaPresence: lowest and highest must be from 0 to 1, in this order, not "
                 f"{lowest} and {highest}"
             )
-        object.__setattr__(self, "population", _population(population))
+        settle(self, population=_population(population))
 
     def presence(self, release: HasCounts) -> tuple[Fraction, Fraction]:
         """The lowest and the highest probability that somebody of the population is in the table.

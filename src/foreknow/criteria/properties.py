@@ -30,6 +30,7 @@ from foreknow.criteria.protocol import (
 )
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.errors import InputError, hints
+from foreknow.frozen import settle
 from foreknow.settings import FromOne
 
 # (colour, number of tables in which a person has that value), for values that are possible
@@ -79,8 +80,8 @@ class _About:
         for key, given in (("values", values), ("excluded", excluded)):
             if isinstance(given, str):
                 raise InputError(f"{name}: {key} is a list of values")
-        object.__setattr__(self, "values", None if values is None else tuple(values))
-        object.__setattr__(self, "excluded", tuple(excluded))
+        settle(self, values=None if values is None else tuple(values))
+        settle(self, excluded=tuple(excluded))
         most = numbers.as_fraction(limit)
         if not 0 < most <= 1:
             raise InputError(f"{name}: the limit must be above 0 and at most 1, not {limit}")
@@ -135,8 +136,8 @@ class MaxRatio(_About):
         values: Iterable[Hashable] | None = None,
         excluded: Iterable[Hashable] = (),
     ) -> None:
-        object.__setattr__(self, "most", self._read(limit, values, excluded))
-        object.__setattr__(self, "strict", bool(strict))
+        settle(self, most=self._read(limit, values, excluded))
+        settle(self, strict=bool(strict))
 
     def __repr__(self) -> str:
         extra = ", strict=True" if self.strict else ""
@@ -219,7 +220,7 @@ class Entropy(_Symmetric):
         number = numbers.as_fraction(l)
         if number < 1:
             raise InputError(f"Entropy: l must be at least 1, not {l}")
-        object.__setattr__(self, "l", number)
+        settle(self, l=number)
 
     def __repr__(self) -> str:
         return f"Entropy({self.l})" if self.l.denominator == 1 else f"Entropy('{self.l}')"
@@ -248,8 +249,8 @@ class Recursive(_Symmetric):
         times = numbers.as_fraction(c)
         if times <= 0:
             raise InputError(f"Recursive: c must be above 0, not {c}")
-        object.__setattr__(self, "c", times)
-        object.__setattr__(self, "l", numbers.whole_number(l, "Recursive", 1))
+        settle(self, c=times)
+        settle(self, l=numbers.whole_number(l, "Recursive", 1))
 
     def __repr__(self) -> str:
         return f"Recursive({str(self.c)!r}, {self.l})"
@@ -401,8 +402,8 @@ class RuledOut(_About):
         values: Iterable[Hashable] | None = None,
         excluded: Iterable[Hashable] = (),
     ) -> None:
-        object.__setattr__(self, "below", self._read(limit, values, excluded))
-        object.__setattr__(self, "l", numbers.whole_number(l, "RuledOut: l", 0))
+        settle(self, below=self._read(limit, values, excluded))
+        settle(self, l=numbers.whole_number(l, "RuledOut: l", 0))
 
     def __repr__(self) -> str:
         return f"RuledOut('{self.below}', {self.l}{self._about()})"
@@ -488,7 +489,7 @@ class All:
     def __init__(self, *parts: Any) -> None:
         if not parts:
             raise InputError("All needs at least one property")
-        object.__setattr__(self, "parts", tuple(as_property(part) for part in parts))
+        settle(self, parts=tuple(as_property(part) for part in parts))
 
     def __repr__(self) -> str:
         return f"All({', '.join(map(repr, self.parts))})"

@@ -14,6 +14,7 @@ from foreknow.errors import InputError, OutputError
 from foreknow.explore.security import is_device
 from foreknow.explore.session import Draft, Session
 from foreknow.explore.shown import grid_values
+from foreknow.grammar import LIMITS, SECRET
 from foreknow.methods.registry import METHODS
 from foreknow.output import write_new, write_whole
 from foreknow.report.page import Grid
@@ -51,6 +52,8 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
         "mistake": None if not draft.mistake else _mistake(draft),
         "words": grid_values(Grid(("", ""), words, left=(0, 1))),
         "methods": [key for key, _ in METHODS],
+        "limits": LIMITS,
+        "secret": SECRET,
     }
 
 
@@ -96,7 +99,7 @@ def _limited(path: list[Any], said: str, table: Mapping[str, Any]) -> list[Any]:
     if len(path) != 2 or path[0] != "require" or "threshold" not in said:
         return path
     own = table["require"][path[1]]
-    return [*path, *(key for key in ("below", "at_most", "at_most_times") if key in own)][:3]
+    return [*path, *(key for key in LIMITS if key in own)][:3]
 
 
 # ---- changes ------------------------------------------------------------------------------------

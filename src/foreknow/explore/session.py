@@ -160,13 +160,7 @@ class Dial:
 
     def turned(self, amounts: tuple[int, int, int], limit: Fraction) -> Requirement:
         """The requirement with other amounts and another limit."""
-        return replace(
-            self.requirement,
-            adversary=Facts(*amounts),
-            below=limit,
-            at_most=None,
-            at_most_times=None,
-        )
+        return self.requirement.at([Point(Facts(*amounts), limit)])
 
     @property
     def start(self) -> Point:

@@ -21,6 +21,7 @@ from foreknow.data.engines.columns import Codes
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import UnsupportedError, hints
+from foreknow.frozen import settle
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
 from foreknow.methods.proof import by_values_alone
@@ -229,7 +230,7 @@ class Anatomy(Grouper):
 
     def __post_init__(self) -> None:
         if self.l is not None:
-            object.__setattr__(self, "l", whole_number(self.l, "Anatomy: l", 2))
+            settle(self, l=whole_number(self.l, "Anatomy: l", 2))
 
     def grouping(
         self,

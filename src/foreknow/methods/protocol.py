@@ -19,7 +19,8 @@ from foreknow.numbers import as_fraction
 from foreknow.settings import Settings
 
 if TYPE_CHECKING:
-    from foreknow.policy.policy import Form, Policy
+    from foreknow.grammar import Form
+    from foreknow.policy.policy import Policy
 
 
 class Anonymizer(Protocol):

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import is_
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import Gaining, HasCounts
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.generalization import STYLES
 from foreknow.data.grids import SHARED
 from foreknow.data.labels import Labels
 from foreknow.data.layout import Layout
@@ -22,15 +21,15 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.release import SHUFFLED
 from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
+from foreknow.frozen import settle
+from foreknow.grammar import FileFormat, Form, PublishTable, Style
 from foreknow.numbers import as_fraction, whole_number
+from foreknow.plain import plain
 from foreknow.policy.counted import Counted
 from foreknow.policy.ledger import Part, PolicyLedger
 from foreknow.policy.requirement import Point, Requirement, check_agreement
 from foreknow.policy.tries import Try
 from foreknow.result import card_of
-
-Form: TypeAlias = Literal["generalized", "bucketized"]
-FileFormat: TypeAlias = Literal["csv", "parquet"]
 
 
 @hints()
@@ -79,12 +78,14 @@ class PublishOptions:
     def __post_init__(self) -> None:
         if isinstance(self.unlinked, str):
             raise PolicyError(f"publish.unlinked must be a list, such as [{self.unlinked!r}]")
-        object.__setattr__(self, "unlinked", tuple(self.unlinked))
-        object.__setattr__(self, "weights", weights_of(self.weights))
+        settle(self, unlinked=tuple(self.unlinked), weights=weights_of(self.weights))
         for name, given, known in (
             ("form", self.form, get_args(Form)),
             ("format", self.format, get_args(FileFormat)),
-            *((f"labels.{column}", style, STYLES) for column, style in self.labels.items()),
+            *(
+                (f"labels.{column}", style, get_args(Style))
+                for column, style in self.labels.items()
+            ),
         ):
             if given not in known and not (name == "form" and given is None):
                 raise PolicyError(f"publish.{name} is {given!r}{did_you_mean(str(given), known)}")
@@ -95,7 +96,7 @@ class PublishOptions:
                     'publish.rows_per_part is for format = "parquet"; CSV is one file'
                 )
         for method, settings in self.settings.items():
-            if method in self.__dataclass_fields__ or not isinstance(settings, Mapping):
+            if method in PublishTable.model_fields or not isinstance(settings, Mapping):
                 raise PolicyError(
                     f"settings are a mapping for each method, not {method!r} with {settings!r}"
                 )
@@ -139,26 +140,14 @@ class PublishOptions:
 
     def to_dict(self) -> dict[str, Any]:
         """The ``[publish]`` table."""
-        table: dict[str, Any] = {"method": self.method}
-        if self.form is not None:
-            table["form"] = self.form
-        table["format"] = self.format
-        if self.labels:
-            table["labels"] = dict(self.labels)
-        if self.escape_formulas:
-            table["escape_formulas"] = True
-        if self.unlinked:
-            table["unlinked"] = list(self.unlinked)
-        if self.weights:
-            table["weights"] = dict(self.weights)
-        if self.rows_per_part is not None:
-            table["rows_per_part"] = self.rows_per_part
-        return {**table, **{name: dict(given) for name, given in self.settings.items()}}
+        table = {key: plain(getattr(self, key)) for key in PublishTable.model_fields}
+        said = {key: given for key, given in table.items() if given or key == "method"}
+        return {**said, **{name: dict(given) for name, given in self.settings.items()}}
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> PublishOptions:
         """Read what `to_dict` gives."""
-        own = {key: given for key, given in table.items() if key in cls.__dataclass_fields__}
+        own = {key: given for key, given in table.items() if key in PublishTable.model_fields}
         return cls(**own, settings={key: table[key] for key in table if key not in own})
 
 
@@ -232,12 +221,8 @@ class Policy:
             schema, options = schema or read.schema, options or read.options
         if isinstance(requirements, Requirement) or not isinstance(requirements, Iterable):
             raise PolicyError("requirements must be a list, such as [Requirement(...)]")
-        object.__setattr__(
-            self, "requirements", tuple(_named(each, schema) for each in requirements)
-        )
-        object.__setattr__(self, "schema", schema)
-        object.__setattr__(self, "options", options or PublishOptions())
-        object.__setattr__(self, "tries", tuple(tries))
+        settle(self, requirements=tuple(_named(each, schema) for each in requirements))
+        settle(self, schema=schema, options=options or PublishOptions(), tries=tuple(tries))
         for requirement in self.requirements:
             if not isinstance(requirement, Requirement):
                 raise PolicyError(
@@ -246,7 +231,7 @@ class Policy:
                 )
         if schema is not None:
             ours = tuple(requirement.under(schema) for requirement in self.requirements)
-            object.__setattr__(self, "requirements", ours)
+            settle(self, requirements=ours)
         if not self.requirements:
             raise PolicyError("the policy requires nothing; add at least one [[require]] table")
         if self.schema is not None:

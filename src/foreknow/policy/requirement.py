@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
@@ -19,17 +19,22 @@ from foreknow.adversaries.protocol import (
 from foreknow.criteria.protocol import Criterion
 from foreknow.data.counts import Semantics
 from foreknow.data.hierarchy import Hierarchy
-from foreknow.data.labels import JointLabels, Label, Labels, is_pattern
+from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout, Seen
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.windows import Range, Width
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
-from foreknow.numbers import Number, as_fraction, as_threshold, shown
+from foreknow.frozen import settle
+from foreknow.grammar import LIMITS, RequireTable, Sets, read
+from foreknow.numbers import Number, as_threshold
+from foreknow.plain import plain
 from foreknow.policy.counted import Counted
-from foreknow.policy.sets import Meant, Of, meant, sets_of, written
+from foreknow.policy.sets import Meant, meant, sets_of, written
 from foreknow.result import card_of
 from foreknow.verdict import Limit
+
+_NO = frozenset(("name", *LIMITS))  # of the keys of a requirement, no secret and no sight
 
 
 class Point(NamedTuple):
@@ -155,43 +160,99 @@ class Requirement:
     def __post_init__(self) -> None:
         given = self.adversary
         is_criterion = isinstance(given, Criterion) and not isinstance(given, type)
-        object.__setattr__(self, "criterion", given if is_criterion else None)
-        object.__setattr__(self, "points", () if is_criterion else tuple(self._points()))
-        for point in self.points:
-            for other in self.points:
-                if point.adversary == other.adversary and point.below != other.below:
-                    raise PolicyError(
-                        f"{self.name}: {point.adversary} has two thresholds, {point.below} and "
-                        f"{other.below}; keep one"
-                    )
-        for name, key in (("values", "values"), ("excluded", "except")):
-            object.__setattr__(self, name, self._labels(key, getattr(self, name)))
-        object.__setattr__(self, "any_of", self._members(self.any_of))
-        if self.values is not None and not self.values:
-            raise PolicyError(f"{self.name}: values is empty; leave it out to mean every value")
-        if self.values is not None and self.excluded:
-            raise PolicyError(f"{self.name}: give values or except, not both")
-        if self.about_sets:
-            self._check_sets()
-        if self.within is not None:
-            self._check_within()
-        self._check_sight()
-        limits = (self.below, self.at_most, self.at_most_times)
-        if is_criterion and (self.values is not None or self.excluded or limits != (None,) * 3):
-            raise PolicyError(
-                f"{self.name}: {given} is about whole groups: it takes no values, except or limit"
-            )
-
-    def _check_sight(self) -> None:
-        if self.sensitive is not None and not isinstance(self.sensitive, str):
-            raise PolicyError(f"{self.name}: sensitive names one column, not {self.sensitive!r}")
-        object.__setattr__(self, "knowing", self._labels("knowing", self.knowing))
-        if self.sensitive is not None and self.sensitive in (self.knowing or ()):
-            raise PolicyError(
-                f"{self.name}: {self.sensitive!r} cannot be both known and what must stay hidden"
-            )
+        limits = {key: getattr(self, key) for key in LIMITS}
+        table = read(RequireTable, {**self._said, **limits}, self.name)
+        settle(
+            self,
+            **{key: getattr(table, key) for key in RequireTable.model_fields if key not in _NO},
+        )
+        settle(self, criterion=given if is_criterion else None)
+        settle(self, points=() if is_criterion else tuple(self._points(table.limits)))
         if self.knowing is None and self.of_people:
-            object.__setattr__(self, "knowing", ())
+            settle(self, knowing=())
+        if isinstance(self.any_of, Mapping):
+            each = self.any_of.items()
+            settle(self, any_of=Sets({name: self._range(name, own) for name, own in each}))
+        self._check_secret(table)
+
+    @property
+    def _said(self) -> dict[str, Any]:
+        """Its secret and sight, by the keys of a policy file."""
+        fields = {key: of.alias or key for key, of in RequireTable.model_fields.items()}
+        own = {alias: getattr(self, key) for key, alias in fields.items() if key not in _NO}
+        return {**own, "except": own["except"] or None}
+
+    @classmethod
+    def of(cls, adversary: Any, table: RequireTable, name: str) -> Requirement:
+        """Make one of a table that was read."""
+        own = {key: getattr(table, key) for key in RequireTable.model_fields}
+        return cls(adversary, **{**own, "name": name})
+
+    def _check_secret(self, table: RequireTable) -> None:
+        """Refuse a secret, or a limit, that its knowledge or criterion cannot have."""
+        criterion, named = self.criterion, table.secret
+        if criterion is not None:
+            if self.within is not None:
+                raise PolicyError(f"{self.name}: {criterion} is about whole groups: no within")
+            if self.about_sets and not getattr(criterion, "counts_values", False):
+                key = "any_of" if self.at_level is None else "at_level"
+                raise PolicyError(
+                    f"{self.name}: {criterion} does not ask how many have which value: no {key}"
+                )
+            if "values" in named or self.excluded or table.limits:
+                raise PolicyError(
+                    f"{self.name}: {criterion} is about whole groups: it takes no values, except "
+                    "or limit"
+                )
+        for one, other in combinations(self.points, 2):
+            if one.adversary == other.adversary and one.below != other.below:
+                raise PolicyError(
+                    f"{self.name}: {one.adversary} has two thresholds, {one.below} and "
+                    f"{other.below}; keep one"
+                )
+        if self.within is None:
+            return
+        for point in self.points:
+            if not isinstance(point.adversary, OfWindows):
+                raise PolicyError(
+                    f"{self.name}: within is unsupported for {point.adversary}; give facts or "
+                    "negations"
+                )
+        try:
+            settle(self, within=Width.of(self.within))
+        except InputError as error:
+            raise PolicyError(f"{self.name}: {error}") from None
+
+    def _range(self, name: str, given: Any) -> tuple[str, ...] | Range:
+        """A list of values as it is, or a range of numbers."""
+        if isinstance(given, tuple):
+            return given
+        try:
+            return Range.of(given)
+        except (InputError, UnsupportedError) as error:
+            raise PolicyError(f"{self.name}: any_of.{name}: {error}") from None
+
+    def _points(self, limits: Mapping[str, Fraction]) -> list[Point]:
+        given = self.adversary
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            return [point_of(self.name, given, limits)]
+        if limits:
+            raise PolicyError(
+                f"{self.name}: a skyline has a threshold in each point, none beside them"
+            )
+        if not given:
+            raise PolicyError(f"{self.name}: a skyline needs at least one point")
+        try:
+            pairs = [(adversary, below) for adversary, below in given]
+        except (TypeError, ValueError):
+            raise PolicyError(
+                f"{self.name}: a skyline is a list of (adversary, below) pairs"
+            ) from None
+        try:
+            return [point_of(self.name, of, {"below": as_threshold(own)}) for of, own in pairs]
+        except InputError as error:
+            kind = error if isinstance(error, PolicyError) else f"{self.name}: {error}"
+            raise PolicyError(str(kind)) from None
 
     @property
     def of_people(self) -> bool:
@@ -218,116 +279,6 @@ class Requirement:
             for of in (point.adversary for point in self.points)
         ]
         return set.intersection(*named) if named else set()
-
-    def _check_sets(self) -> None:
-        key, level = "any_of" if self.at_level is None else "at_level", self.at_level
-        other = next(
-            (
-                name
-                for name, is_given in (
-                    ("values", self.values is not None),
-                    ("except", bool(self.excluded) and level is None),
-                    ("any_of", self.any_of is not None and level is not None),
-                )
-                if is_given
-            ),
-            None,
-        )
-        if other is not None:
-            why = "any_of is one secret" if level is None else "at_level is about all of a level"
-            raise PolicyError(f"{self.name}: give {key} or {other}, not both; {why}")
-        if level is not None and (isinstance(level, bool) or not isinstance(level, int)):
-            raise PolicyError(f"{self.name}: at_level must be a whole number from 1, not {level!r}")
-        if self.criterion is not None and not getattr(self.criterion, "counts_values", False):
-            raise PolicyError(
-                f"{self.name}: {self.criterion} does not ask how many have which value: no {key}"
-            )
-
-    def _members(self, given: Any) -> Any:
-        """What is given of `any_of`: a label, names with their values, or values."""
-        if isinstance(given, (str, Of)):  # one of its `secrets` may have no members
-            return given
-        if not isinstance(given, Mapping):
-            members = self._labels("any_of", given)
-            if members is not None and not members:
-                raise PolicyError(f"{self.name}: any_of is empty; name the values of the set")
-            return members
-        if not given:
-            raise PolicyError(f"{self.name}: any_of is empty; name a set and its values")
-        sets = {str(name): self._set(f"any_of.{name}", own) for name, own in given.items()}
-        for name, own in sets.items():
-            if not own or not name:
-                raise PolicyError(f"{self.name}: any_of.{name} is empty; name the set, its values")
-        return Of(sets)
-
-    def _set(self, key: str, given: Any) -> tuple[str, ...] | Range:
-        """A list of values, or a range of numbers."""
-        if not isinstance(given, (Mapping, Range)):
-            return self._labels(key, given) or ()
-        try:
-            return Range.of(given)
-        except (InputError, UnsupportedError) as error:
-            raise PolicyError(f"{self.name}: {key}: {error}") from None
-
-    def _check_within(self) -> None:
-        keys = {"values": self.values, "except": self.excluded or None, "any_of": self.any_of}
-        for key, given in {**keys, "at_level": self.at_level}.items():
-            if given is not None:
-                raise PolicyError(
-                    f"{self.name}: give within or {key}, not both; within is about every value"
-                )
-        if self.criterion is not None:
-            raise PolicyError(f"{self.name}: {self.criterion} is about whole groups: no within")
-        for point in self.points:
-            if not isinstance(point.adversary, OfWindows):
-                raise PolicyError(
-                    f"{self.name}: within is unsupported for {point.adversary}; give facts or "
-                    "negations"
-                )
-        try:
-            object.__setattr__(self, "within", Width.of(self.within))
-        except InputError as error:
-            raise PolicyError(f"{self.name}: {error}") from None
-
-    def _points(self) -> list[Point]:
-        given, limits = self.adversary, (self.below, self.at_most, self.at_most_times)
-        try:
-            if isinstance(given, str) or not isinstance(given, Sequence):
-                return [point_of(self.name, given, *limits)]
-            if any(limit is not None for limit in limits):
-                raise PolicyError(
-                    f"{self.name}: a skyline has a threshold in each point, none beside them"
-                )
-            points = [point_of(self.name, adversary, below) for adversary, below in given]
-        except PolicyError:
-            raise
-        except InputError as error:
-            raise PolicyError(f"{self.name}: {error}") from None
-        except (TypeError, ValueError):
-            raise PolicyError(
-                f"{self.name}: a skyline is a list of (adversary, below) pairs"
-            ) from None
-        if not points:
-            raise PolicyError(f"{self.name}: a skyline needs at least one point")
-        return points
-
-    def _labels(self, key: str, given: Any) -> tuple[str, ...] | None:
-        """Labels as they print, which is how they are compared: a file knows no types."""
-        if given is None:
-            return None
-        if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
-            raise PolicyError(f"{self.name}: {key} must be a list, such as [{given!r}]")
-        labels = tuple(str(label) for label in given)
-        twice = [v for i, v in enumerate(labels) if v in labels[:i]]
-        if twice:
-            raise PolicyError(f"{self.name}: {key} names {twice[0]!r} twice")
-        for label in labels if key != "knowing" else ():
-            if is_pattern(label) and label[:-1] in ("", label[:-2] + "*"):
-                raise PolicyError(
-                    f'{self.name}: {key}: {label!r} says of no value how it begins; "B20*" stands '
-                    "for every value that begins with B20"
-                )
-        return labels
 
     def __repr__(self) -> str:
         given = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -358,14 +309,14 @@ class Requirement:
 
     def only(self, name: str, members: tuple[str, ...]) -> Requirement:
         """The same about one of its sets."""
-        return replace(self, any_of=Of({name: members}), at_level=None, excluded=())
+        return replace(self, any_of=Sets({name: members}), at_level=None, excluded=())
 
     def at(self, points: Iterable[Point]) -> Requirement:
         """The same with these adversaries and limits in place of its own."""
         if isinstance(self.adversary, Sequence):
             return replace(self, adversary=[(point.adversary, point.below) for point in points])
         (point,) = points
-        limits: dict[str, Any] = dict.fromkeys(("below", "at_most", "at_most_times"))
+        limits: dict[str, Any] = dict.fromkeys(LIMITS)
         limits[point.limit.key] = point.below
         return replace(self, adversary=point.adversary, **limits)
 
@@ -481,23 +432,17 @@ class Requirement:
 
         With the values of a table, labels are written as the sets of values that they stand for.
         """
-        table: dict[str, Any] = {}
-        if not self.name.startswith("require"):
-            table["name"] = self.name
-        if self.values is not None:
-            table["values"] = list(self.values)
-        if self.excluded:
-            table["except"] = list(self.excluded)
+        own = None if values is None else self.own(values)
+        table = {"name": None if self.name.startswith("require") else self.name, **self._said}
         if self.about_sets:
-            table.update(written(self, None if values is None else self.own(values)))
-            if values is not None:
-                table.pop("except", None)
+            left = {"any_of", "at_level", *(["except"] if own is not None else [])}
+            secret = written(self, own)
+            table = {key: secret.get(key) if key in left else of for key, of in table.items()}
         if self.within is not None:
             table["within"] = self.within.given
-        if self.sensitive is not None:
-            table["sensitive"] = self.sensitive
-        if self.knowing is not None and not (not self.knowing and self.of_people):
-            table["knowing"] = list(self.knowing)
+        if self.of_people and not self.knowing:
+            table["knowing"] = None
+        table = {key: plain(given) for key, given in table.items() if given is not None}
         if self.criterion is not None:
             return {**table, **self.criterion.to_dict()}
         if len(self.points) == 1:
@@ -509,21 +454,11 @@ class Requirement:
         return table
 
 
-def point_of(
-    name: str,
-    adversary: Any,
-    below: Number | None = None,
-    at_most: Number | None = None,
-    at_most_times: Number | None = None,
-) -> Point:
-    """Check an adversary and its one limit; `name` of the requirement is for messages."""
-    keys = {"below": below, "at_most": at_most, "at_most_times": at_most_times}
-    given = {key: limit for key, limit in keys.items() if limit is not None}
-    if len(given) > 1:
-        raise PolicyError(f"{name}: give {' or '.join(given)}, not both")
-    if not given:
+def point_of(name: str, adversary: Any, limits: Mapping[str, Fraction]) -> Point:
+    """An adversary and its one limit; `name` of the requirement is for messages."""
+    if not limits:
         raise PolicyError(f"{name}: the threshold is missing; give below = a number in (0, 1]")
-    ((key, limit),) = given.items()
+    ((key, limit),) = limits.items()
     if getattr(adversary, "estimates", False):
         raise PolicyError(
             f"{name}: what is learned from a release is an estimate, and no limit can be proved of "
@@ -546,23 +481,7 @@ def point_of(
             f"{name}: {key} is for priors only; every other limit must stay strictly below: "
             "give below"
         )
-    if key == "at_most_times":
-        return Point(adversary, Limit(as_times(limit), inclusive=True, relative=True))
-    return Point(adversary, Limit(as_threshold(limit), inclusive=key == "at_most"))
-
-
-def as_times(number: Number, name: str = "at_most_times") -> Fraction:
-    """Read how many times its prior a posterior may be, 1 or more.
-
-    >>> as_times("3/2")
-    Fraction(3, 2)
-    """
-    times = as_fraction(number)
-    if times < 1:
-        raise InputError(
-            f"{name} must be 1 or more (1 means as likely as before), not {shown(number)}"
-        )
-    return times
+    return Point(adversary, Limit(limit, key != "below", key == "at_most_times"))
 
 
 def check_agreement(earlier: Requirement, later: Requirement) -> None:

@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from foreknow.policy.requirement import Requirement
 
 
-class Of(dict[str, "tuple[str, ...] | Range"]):
-    """Sets of values, or ranges of numbers, by their names; a frozen value of a requirement."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(frozenset(self.items()))
-
-
 def sets_of(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]:
     """The sets of a requirement: by its name, those of a table's values that each stands for.
 

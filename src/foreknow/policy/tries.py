@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from foreknow.errors import PolicyError
+from foreknow.frozen import settle
 from foreknow.numbers import Number, as_threshold
 
 
@@ -41,7 +42,7 @@ class Try:
                 f"{self.attack!r}; what is proved of knowledge is a requirement"
             )
         stop = None if self.stop is None else as_threshold(self.stop)
-        object.__setattr__(self, "stop", stop)
+        settle(self, stop=stop)
 
     @property
     def limit(self) -> Fraction | None:

@@ -19,20 +19,32 @@ from pydantic import (
     Strict,
     Tag,
     ValidationError,
-    create_model,
     model_validator,
 )
 
 from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.priors.priors import Priors
+from foreknow.auditing.scope import Scope
 from foreknow.criteria import registry as criteria
 from foreknow.data.layout import several_of
+from foreknow.data.schema import Schema
 from foreknow.data.windows import Range, Width
 from foreknow.documents import decoded, from_json, read_bytes
 from foreknow.errors import CertificateError, InputError
+from foreknow.grammar import (
+    Amount,
+    CertifiedTable,
+    FileFormat,
+    Form,
+    SchemaTable,
+    Semantics,
+    as_times,
+    each_once,
+    require_table,
+)
 from foreknow.numbers import as_fraction, as_threshold
 from foreknow.publishing import CERTIFICATE, PRIORS
-from foreknow.settings import Settings, one_or_several
+from foreknow.settings import Settings
 
 FORMAT = "foreknow certificate"
 FORMAT_VERSION = 1
@@ -51,41 +63,12 @@ def _reads(read: Callable[[str], Fraction]) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _as_times(text: str) -> Fraction:
-    if (times := as_fraction(text)) < 1:
-        raise ValueError("it must be 1 or more")
-    return times
-
-
-def _each_once(names: list[str]) -> list[str]:
-    if len(set(names)) < len(names):
-        raise ValueError("it names something twice")
-    return names
-
-
-def _as_range(given: dict[str, int | str]) -> dict[str, int | str]:
-    Range.of(given)
-    return given
-
-
-def _as_width(given: int | str) -> int | str:
-    Width.of(given)
-    return given
-
-
-_Amount = Annotated[int, Field(ge=0, le=10**18)]
 _Limit = Annotated[str, _reads(as_threshold)]
-_Times = Annotated[str, _reads(_as_times)]
+_Times = Annotated[str, _reads(as_times)]
 _Exact = Annotated[str, _reads(as_fraction)]
-_Names = Annotated[list[str], AfterValidator(_each_once)]
-_SomeNames = Annotated[list[str], Field(min_length=1), AfterValidator(_each_once)]
-_Range = Annotated[dict[Literal["from", "to"], int | str], AfterValidator(_as_range)]
-# of a label, a set may have no members
-_Sets = Annotated[dict[str, _Names | _Range], Field(min_length=1)]
+_Names = Annotated[list[str], AfterValidator(each_once)]
+_SomeNames = Annotated[list[str], Field(min_length=1), AfterValidator(each_once)]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
-_Pair = Annotated[tuple[str, str], Strict(False)]
-_Extreme = Annotated[tuple[str, Literal["lowest", "highest"], str, _Amount, _Amount], Strict(False)]
-_Semantics = Literal["single", "set", "multiset"]
 
 
 class _TableOfPriors(Settings):
@@ -124,112 +107,33 @@ class _Priors(Settings):
     tables: Annotated[list[_AnyTable], Field(min_length=1)]
 
 
-class _RequireBase(Settings):
-    name: str | None = None
-    values: _SomeNames | None = None
-    excluded: _SomeNames | None = Field(default=None, alias="except")
-    any_of: _SomeNames | _Sets | None = None
-    within: Annotated[int | str, AfterValidator(_as_width)] | None = None
-    sensitive: str | None = None
-    knowing: _Names | None = None
-    below: _Limit | None = None
-    at_most: _Limit | None = None
-    at_most_times: _Times | None = None
-
-    @model_validator(mode="after")
-    def _check_points(self) -> _RequireBase:
-        """One adversary with one limit; or points, each with a limit of its own; or a criterion."""
-        of = {kind.key: getattr(self, kind.key) for kind in adversaries.ADVERSARIES}
-        given = {key: own for key, own in of.items() if own is not None}
-        wanted = [each.key for each in criteria.CRITERIA if getattr(self, each.key) is not None]
-        alone = [own for own in given.values() if not isinstance(own, list)]
-        limits = [self.below, self.at_most, self.at_most_times]
-        given_values = [self.values, self.excluded, self.any_of, self.within]
-        about = any(named is not None for named in given_values)
-        if wanted:
-            merges = self.any_of is not None and given_values == [None, None, self.any_of, None]
-            if given or len(wanted) > 1 or (about and not merges) or limits != [None] * 3:
-                raise ValueError(f"{wanted[0]} stands by itself")
-            return self
-        if sum(named is not None for named in given_values) > 1:
-            raise ValueError("it has two of values, except, any_of and within")
-        if not given or (alone and len(given) > 1):
-            raise ValueError("it needs one adversary, or points")
-        if sum(limit is not None for limit in limits) != len(alone):
-            raise ValueError("it needs exactly one limit, or one in each point and none beside")
-        if alone and self.below is None and Priors.key not in given:
-            raise ValueError("at_most and at_most_times are for priors")
-        return self
-
-
 @cache
-def _require_table(kinds: tuple[Any, ...], wanted: tuple[Any, ...]) -> type[_RequireBase]:
+def _require_table(kinds: tuple[Any, ...], wanted: tuple[Any, ...]) -> Any:
     """A ``[[require]]`` table of everything that is registered."""
-    settings = {kind.key: kind.settings for kind in kinds} | {Priors.key: _Priors}
-    fields: dict[str, Any] = {
-        key: (one_or_several(table, _Limit, least=1) | None, None)
-        for key, table in settings.items()
-    }
-    fields |= {each.key: (each.settings | None, None) for each in wanted}
-    return create_model("_Require", __base__=_RequireBase, **fields)
-
-
-class _Label(Settings):
-    label: str
-
-
-class _Schema(Settings):
-    """Roles of columns. Hierarchies, types and the like are the owner's: nothing reads them."""
-
-    identifiers: _Names = Field(default=[])
-    quasi_identifiers: _Names = Field(default=[])
-    sensitive: str | _SomeNames
-    other: _Names = Field(default=[])
-    semantics: _Semantics | dict[str, _Semantics] = "single"
-    person: str | None = None
-    unit: Literal["person", "row"] = "person"
-    group: str | None = None
-    types: dict[str, str] = Field(default={})
-    missing: str | _Label = "error"
-    hierarchies: dict[str, dict[str, Any]] = Field(default={})
-
-    @model_validator(mode="after")
-    def _check_roles(self) -> _Schema:
-        roles = [self.identifiers, self.quasi_identifiers, self.sensitives, self.other]
-        columns = [name for names in roles for name in names]
-        if len(set(columns)) < len(columns):
-            raise ValueError("a column has two roles")
-        if isinstance(self.semantics, str):
-            if len(self.sensitives) > 1 and self.semantics != "single":
-                raise ValueError("of several sensitive columns, each has semantics of its own")
-        elif len(self.sensitives) == 1 or not {*self.semantics} <= {*self.sensitives}:
-            raise ValueError("semantics are of each of several sensitive columns")
-        return self
-
-    @property
-    def sensitives(self) -> list[str]:
-        """All sensitive columns."""
-        return [self.sensitive] if isinstance(self.sensitive, str) else self.sensitive
+    knowledge = {kind.key: kind.settings for kind in kinds} | {Priors.key: _Priors}
+    return require_table(knowledge, {each.key: each.settings for each in wanted}, CertifiedTable, 1)
 
 
 def _required(given: Any) -> Any:
-    return _require_table(adversaries.ADVERSARIES, criteria.CRITERIA).model_validate(given)
+    table = _require_table(adversaries.ADVERSARIES, criteria.CRITERIA).model_validate(given)
+    _check_amounts(table)
+    return table
 
 
 class _Policy(Settings):
-    schema_: _Schema = Field(alias="schema")
+    schema_: SchemaTable = Field(alias="schema")
     require: Annotated[list[Annotated[Any, BeforeValidator(_required)]], Field(min_length=1)]
     publish: dict[str, Any] = Field(default={})
 
 
 class _Release(Settings):
-    form: Literal["generalized", "bucketized"]
-    format: Literal["csv", "parquet"]
+    form: Form
+    format: FileFormat
     groups: _Names
     sensitive: str
-    semantics: _Semantics | dict[str, _Semantics] = "single"
-    people: _Amount
-    n_groups: _Amount
+    semantics: Semantics | dict[str, Semantics] = "single"
+    people: Amount
+    n_groups: Amount
     escape_formulas: bool
     files: dict[str, _Digest]
 
@@ -237,7 +141,7 @@ class _Release(Settings):
 class _Finding(Settings):
     """A `Verdict`; null is what is kept with the owner, and left out what a criterion has not."""
 
-    requirement: _Amount
+    requirement: Amount
     judged: dict[str, Any]
     below: _Limit | None = None
     at_most: _Limit | None = None
@@ -248,35 +152,6 @@ class _Finding(Settings):
     exact: _Exact | None
     probability: float | None = None
     safe: bool
-
-
-class _Scope(Settings):
-    left_out: _Amount
-    smallest_group: _Amount
-    groups_of_one: _Amount
-    without_value: _Amount
-    unprotected: dict[str, _Amount]
-    beside: _Names
-    suppressed: _Names
-    exact: _Names = Field(default=[])
-    values_and_people: Annotated[tuple[_Amount, _Amount], Strict(False)] | None = None
-    crowded: dict[str, Annotated[tuple[_Amount, _Amount], Strict(False)]] = Field(default={})
-    alike: list[Annotated[list[str], Field(min_length=2)]] = Field(default=[])
-    apart: _Names = Field(default=[])
-    more_apart: _Amount = 0
-    unrequired: _Names = Field(default=[])
-    assumed: dict[str, _Names] = Field(default={})
-    shuffled: _Names = Field(default=[])
-    absent: list[_Pair] = Field(default=[])
-    idle: _Names = Field(default=[])
-    begin_alike: list[_Pair] = Field(default=[])
-    no_numbers: _Names = Field(default=[])
-    extremes: list[_Extreme] = Field(default=[])
-    people_suppressed: _Amount = Field(default=0)
-    without: dict[str, _Amount] = Field(default={})
-    cases: bool = False
-    shared: _Names = Field(default=[])
-    method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 
 
 class _KeptPriors(Settings):
@@ -293,7 +168,7 @@ class _Certificate(Settings):
     safe: bool
     minimal: bool = False
     notes: list[str] = Field(default=[])
-    scope: _Scope
+    scope: Scope
     policy: _Policy
     release: _Release
     method: dict[str, Any]
@@ -403,8 +278,13 @@ def files_of(part: str, file_format: str, files: Collection[str]) -> list[str]:
 
 def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]) -> str | None:
     """What a certificate says in two ways that do not agree."""
-    release, schema = read.release, read.policy.schema_
-    wanted = ["group"] if release.form == "bucketized" else schema.quasi_identifiers
+    try:
+        # Hierarchies, types and the like are the owner's: nothing reads them.
+        schema = Schema(**{**dict(read.policy.schema_), "hierarchies": {}, "types": {}})
+    except InputError as error:
+        return str(error)
+    release, semantics = read.release, read.policy.schema_.semantics
+    wanted = ["group"] if release.form == "bucketized" else [*schema.quasi_identifiers]
     unlinked = read.policy.publish.get("unlinked", [])
     if not isinstance(unlinked, list) or not {*unlinked} <= {*schema.sensitives, *schema.other}:
         return "unlinked columns are sensitive or among other"
@@ -412,28 +292,25 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     files = {name for part in parts for name in files_of(part, release.format, release.files)}
     if release.groups != wanted:
         return f"the groups of the release are by {release.groups}, those of its policy by {wanted}"
-    if release.sensitive != schema.sensitives[0]:
+    if release.sensitive != schema.sensitive:
         return (
             f"the sensitive column of the release is {release.sensitive!r}, that of its policy "
-            f"{schema.sensitives[0]!r}"
+            f"{schema.sensitive!r}"
         )
     for required in read.policy.require:
         if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
-        of_people = any(
-            getattr(each, "of_people", False) and getattr(required, each.key) is not None
-            for each in criteria.CRITERIA
-        )
+        of_people = any(getattr(each, "of_people", False) for each in _criteria(required))
         beside = len(schema.sensitives) + len(schema.other) > 1
         if beside and required.knowing is None and not of_people:
             return "a requirement does not say by knowing which columns are known of everybody"
         for name in required.knowing or ():
             if name not in (*schema.sensitives, *schema.other):
                 return f"{name!r} is said to be known, and is not published beside values"
-    if release.semantics != schema.semantics:
+    if release.semantics != semantics:
         return (
             f"the semantics of the release are {release.semantics!r}, those of its policy "
-            f"{schema.semantics!r}"
+            f"{semantics!r}"
         )
     if release.files and set(release.files) != files:
         return f"the files of such a release are {', '.join(sorted(files))}, and no others"
@@ -456,6 +333,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         for compared in (required.k_map, required.delta_presence):
             if compared is not None and compared.digest is None:
                 return "a population is certified by its digest"
+    if read.scope.method is None or read.scope.left_out is None:
+        return "scope.left_out and scope.method are not both given"
     if read.scope.method == "frequencies" and release.form != "bucketized":
         return "that the method reveals frequencies only is for the bucketized form"
     if (
@@ -477,6 +356,30 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     return None
 
 
+def _criteria(required: CertifiedTable) -> list[Any]:
+    """The criterion of a requirement, if it has one."""
+    return [each for each in criteria.CRITERIA if each.key in required.kinds]
+
+
+def _check_amounts(required: CertifiedTable) -> None:
+    """Refuse widths and ranges that cannot be read, and a limit too few or too many."""
+    if required.within is not None:
+        Width.of(required.within)
+    for own in required.any_of.values() if isinstance(required.any_of, Mapping) else ():
+        if isinstance(own, Mapping):
+            Range.of(own)
+    if _criteria(required):
+        more = required.said.keys() - {"name", "sensitive", "knowing", "any_of"}
+        if more:
+            raise CertificateError(f"{next(iter(required.kinds))} stands by itself")
+        return
+    several = [isinstance(own, list) for own in required.kinds.values()]
+    if len(required.limits) != several.count(False):
+        raise CertificateError("a requirement needs exactly one limit, or one in each point")
+    if required.limits and required.below is None and Priors.key not in required.kinds:
+        raise CertificateError("at_most and at_most_times are for priors")
+
+
 def is_kept(required: Mapping[str, Any]) -> bool:
     """Whether a requirement of a certificate stands on priors that are not in it."""
     priors = required.get("priors")
@@ -496,7 +399,7 @@ def _explain(error: ValidationError) -> str:
     ).removeprefix(".")
     if first["type"] == "missing":
         return f"lacks {place!r}"
-    if first["type"] == "extra_forbidden":
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"has an unknown key {place!r}"
     said = first["msg"].removeprefix("Value error, ")
     return f"is malformed: {place}: {said[0].lower()}{said[1:]}"

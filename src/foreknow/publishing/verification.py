@@ -29,6 +29,7 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.engine import Stamp, opened_once
 from foreknow.errors import CertificateError, InputError, SchemaError, hinted, memory_for
+from foreknow.grammar import AskedTable
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS, kind_of
@@ -61,6 +62,7 @@ from foreknow.verifier.verify import (
     OF_POPULATION,
     VERIFIERS,
     Written,
+    asked_of,
     count_people,
     read_population,
     scope_of,
@@ -309,7 +311,7 @@ def _judged(
     tables = {part: [opened[path] for path in own] for part, own in paths.items()}
     written = replace(known.written(tables), populations=populations)
     try:
-        written.prepare(required)
+        written.prepare(asked_of(required))
         if policy is not None:  # labels of a hierarchy stand for values of the release
             every = {
                 column: Labels(written.held_by(column, ()).names)
@@ -511,16 +513,15 @@ def _is_document(path: Path) -> bool:
 def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]) -> Scope:
     """What no requirement looks at, as the files tell."""
     criterion = {*GAUGES, *(kind.key for kind in criteria.CRITERIA)}
-    priors = [points for table in required for points in _each(table.get("priors", ()))]
-    known_of = {name for of in priors for table in of["tables"] for name in table["attributes"]}
-    found = scope_of(written, required, criterion)
+    found, tables = scope_of(written, required, criterion), asked_of(required)
+    known_of = {name for asked in tables for own in _attributes(asked) for name in own}
     rows = known.beside if known.form == "generalized" else ()
     several = several_of(known.semantics, known.sensitives)
     layout = Layout.of(known.sensitives, () if several else rows, (*known.unlinked, *several))
     sights = [
-        layout.seen(of.get("sensitive"), of.get("knowing", ())).with_priors(_attributes(of))
-        for of in required
-        if not OF_PEOPLE & of.keys()
+        layout.seen(of.sensitive, of.knowing or ()).with_priors(_known_to_all(of))
+        for of in tables
+        if not OF_PEOPLE & of.kinds.keys()
     ]
     looked_at = {*known_of, *layout.looked_at(sights)}
     linked = [name for name in known.sensitives if name in layout.linked]
@@ -541,19 +542,18 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
     )
 
 
-def _attributes(required: Mapping[str, Any]) -> set[str]:
+def _attributes(asked: AskedTable) -> list[set[str]]:
     """Columns that each adversary of a requirement knows of everybody, to have priors by them."""
-    kinds = [kind.key for kind in adversaries.ADVERSARIES if kind.key in required]
-    named = [
-        {name for table in point.get("tables", ()) for name in table["attributes"]}
-        for kind in kinds
-        for point in _each(required[kind])
-    ]
+    registered = {kind.key for kind in adversaries.ADVERSARIES}
+    every = [own for key, own in asked.kinds.items() if key in registered]
+    points = [point for own in every for point in ([own] if isinstance(own, Mapping) else own)]
+    return [{n for table in of.get("tables", ()) for n in table["attributes"]} for of in points]
+
+
+def _known_to_all(asked: AskedTable) -> set[str]:
+    """Columns that all its adversaries know."""
+    named = _attributes(asked)
     return set.intersection(*named) if named else set()
-
-
-def _each(points: Any) -> Sequence[Any]:
-    return [points] if isinstance(points, Mapping) else points
 
 
 _CLAIMED = ("left_out", "method", "people_suppressed", "shared")

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean, hinted
+from foreknow.grammar import Form
 from foreknow.numbers import percentage
-from foreknow.policy.policy import Form
 from foreknow.utility.queries import (
     Boxes,
     Buckets,

@@ -8,8 +8,8 @@ from typing import Any
 
 from foreknow.data.microdata import Microdata, grids_of
 from foreknow.errors import InputError, hinted
+from foreknow.grammar import Form
 from foreknow.numbers import percentage
-from foreknow.policy.policy import Form
 from foreknow.result import Result
 from foreknow.utility.queries import Boxes, draw_queries, reading_of
 from foreknow.utility.query_error import QueryError, compared, one_group

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.errors import CertificateError
+from foreknow.grammar import AskedTable
 from foreknow.verifier.counts import Held
 from foreknow.verifier.windows import place_of
 
@@ -85,18 +86,18 @@ def _within(name: str, low: Any, high: Any) -> bool:
 # ---- what stands beside the verdicts ------------------------------------------------------------
 
 
-def beside_names(names: Sequence[str], tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def beside_names(names: Sequence[str], tables: Iterable[AskedTable]) -> dict[str, Any]:
     """What requirements on one column name and nobody has, and what lies beside what they name."""
     there, known = sorted(names), {*names}
     absent, idle, alike, no_numbers = set[str](), set[str](), set[tuple[str, str]](), set[str]()
     for table in tables:
-        of = table.get("any_of", {})
+        of = table.any_of or {}
         sets = dict(of) if isinstance(of, Mapping) else {" or ".join(map(str, of)): of}
-        if "values" in table:
-            sets[" or ".join(map(str, table["values"]))] = table["values"]
+        if table.values is not None:
+            sets[" or ".join(table.values)] = table.values
         lists = [own for own in sets.values() if not isinstance(own, Mapping)]
         texts = [str(text) for own in lists for text in own]
-        for text in (*texts, *map(str, table.get("except", ()))):
+        for text in (*texts, *table.excluded):
             if text not in known and not (text.endswith("*") and _starting(text, there)):
                 if (other := _same_number(text, there)) is not None:
                     raise CertificateError(

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 from unicodedata import ucd_3_2_0 as old_unicode
 
@@ -27,6 +27,7 @@ from foreknow.errors import (
     UnsupportedError,
     short_of_memory,
 )
+from foreknow.grammar import AskedTable, read
 from foreknow.verdict import Limit, Verdict, WorstCase
 from foreknow.verifier.counts import Bag, Column, Counted, Group, Held, Ints, distinct
 from foreknow.verifier.diversity import gauge_alpha_k, gauge_l_diversity
@@ -69,6 +70,15 @@ _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 _MOST_OF_A_BAG = 10**7
 
 
+@dataclass
+class Memory:
+    """What was read of a written release, each part once."""
+
+    files: dict[str, File] | None = None
+    held: dict[tuple[str, ...], Held] = field(default_factory=dict)
+    counted: dict[tuple[str, ...], Counted] = field(default_factory=dict)  # by table and columns
+
+
 @dataclass(frozen=True)
 class Written:
     """Where a release is written and what its columns are."""
@@ -92,11 +102,14 @@ class Written:
     exact: Sequence[str] = ()
     # columns of ``release`` that were shuffled within groups, and whose names must say so
     shuffled: Collection[str] = ()
+    memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
-    @cached_property
+    @property
     def files(self) -> dict[str, File]:
         """The tables that are files, as they were when the first of them was opened."""
-        return files_of(self.tables)
+        if self.memory.files is None:
+            self.memory.files = files_of(self.tables)
+        return self.memory.files
 
     @property
     def held(self) -> Held:
@@ -107,25 +120,18 @@ class Written:
         """The same files, asked for one column by its own semantics."""
         if isinstance(self.semantics, str):
             return self
-        own = replace(self, sensitive=sensitive, semantics=self.semantics.get(sensitive, "single"))
-        own.__dict__.update(files=self.files, _known=self._known, _counted=self._counted)
+        semantics = self.semantics.get(sensitive, "single")
+        own = replace(self, sensitive=sensitive, semantics=semantics)
+        own.memory.files = self.files
+        own.memory.held, own.memory.counted = self.memory.held, self.memory.counted
         return own
-
-    @cached_property
-    def _known(self) -> dict[tuple[str, ...], Held]:
-        return {}
-
-    @cached_property
-    def _counted(self) -> dict[tuple[str, ...], Counted]:
-        """By table and columns, rows that were counted."""
-        return {}
 
     def held_by(self, sensitive: str, known: Sequence[str]) -> Held:
         """The same of one sensitive column, in groups that columns divide which are known."""
         key = (sensitive, *known)
-        if key not in self._known:
-            self._known[key] = _read(self.about(sensitive), sensitive, known)
-        return self._known[key]
+        if key not in self.memory.held:
+            self.memory.held[key] = _read(self.about(sensitive), sensitive, known)
+        return self.memory.held[key]
 
     def alike(self, known: Sequence[str]) -> Held:
         """People of equal exact columns, and of others that are known; their values are groups."""
@@ -133,16 +139,17 @@ class Written:
             raise CertificateError("it is not said by which columns people can be recognized")
         columns, (ids,) = list(dict.fromkeys([*self.exact, *known])), self.groups
         own = replace(self, groups=columns, sensitive=ids, semantics="single", parts=None)
-        own.__dict__.update(files=self.files)
+        own.memory.files = self.files  # and no more, as its groups are others
         rows = own.counted("people", [ids])
         return rows.held((), rows.column(ids), rows.times)
 
-    def prepare(self, required: Sequence[Mapping[str, Any]]) -> None:
+    def prepare(self, required: Sequence[AskedTable]) -> None:
         """Count with one scan what requirements ask of a table of one row per person."""
         if "release" in self.tables:
-            every = [{"sensitive": name} for name in self.parts or (self.sensitive,)]
-            asked = [(own.get("sensitive", self.sensitive), own) for own in (*every, *required)]
-            sights = [(*self.groups, *own.get("knowing", ()), value) for value, own in asked]
+            sights = [(*self.groups, name) for name in self.parts or (self.sensitive,)]
+            for own in required:
+                known = own.knowing or ()
+                sights.append((*self.groups, *known, own.sensitive or self.sensitive))
             _count(self, "release", sights)
 
     def counted(self, table: str, beside: Sequence[str]) -> Counted:
@@ -151,11 +158,13 @@ class Written:
         wider = self.wider(table, columns)
         if wider is None:
             _count(self, table, [columns])
-        return self._counted[(table, *(wider or columns))]
+        return self.memory.counted[(table, *(wider or columns))]
 
     def wider(self, table: str, columns: Sequence[str]) -> tuple[str, ...] | None:
         """Columns that were counted already, and among which these are."""
-        known = [own for name, *own in self._counted if name == table and set(columns) <= set(own)]
+        known = [
+            own for name, *own in self.memory.counted if name == table and set(columns) <= set(own)
+        ]
         return min(map(tuple, known), key=len, default=None)
 
 
@@ -180,7 +189,7 @@ Gauge: TypeAlias = Callable[..., tuple[Fraction | None, Group, bool]]
 
 
 def verify(
-    written: Written,
+    whole: Written,
     requirements: Sequence[Mapping[str, Any]],
     judges: Mapping[str, Judge] | None = None,
     gauges: Mapping[str, Gauge] | None = None,
@@ -189,7 +198,7 @@ def verify(
 
     Parameters
     ----------
-    written : Written
+    whole : Written
     requirements : sequence of mappings
         As `Policy.to_dict` gives them.
     judges, gauges : mapping of key to function, optional
@@ -202,48 +211,59 @@ def verify(
     """
     verdicts: list[Verdict] = []
     judges, gauges = {**VERIFIERS, **(judges or {})}, {**GAUGES, **(gauges or {})}
-    written.prepare(requirements)
-    whole = written
-    for position, table in enumerate(requirements):
-        written = whole.about(table.get("sensitive", whole.sensitive))
-        key = next((key for key in table if key in gauges), None)
+    tables = asked_of(requirements)
+    whole.prepare(tables)
+    for position, table in enumerate(tables):
+        written = whole.about(table.sensitive or whole.sensitive)
+        key = next((key for key in table.kinds if key in gauges), None)
         if key is None:
-            verdicts += _verdicts(written, position, table, judges)
-        elif set(table) - {"name", "sensitive", "knowing", "any_of", key}:
+            verdicts += _verdicts(written, position, requirements[position], table, judges)
+            continue
+        if len(table.kinds) > 1 or table.said.keys() - {"name", "sensitive", "knowing", "any_of"}:
             raise CertificateError(f"{key} is about whole groups, and stands by itself")
+        if written.semantics != "single" and key not in OF_PEOPLE:
+            raise CertificateError(f"{key} is about one value per person")
+        settings, more = table.kinds[key], list[Any]()
+        if key in OF_POPULATION:
+            more = [everybody_of(written, settings)]
+        exact = written.form == "bucketized" and key in _OF_CLASSES
+        if exact and key in OF_PEOPLE:
+            held = written.alike(table.knowing or ())
         else:
-            if written.semantics != "single" and key not in OF_PEOPLE:
-                raise CertificateError(f"{key} is about one value per person")
-            more: list[Any] = []
-            if key in OF_POPULATION:
-                more = [everybody_of(written, table[key])]
-            exact = written.form == "bucketized" and key in _OF_CLASSES
-            if exact and key in OF_PEOPLE:
-                held = written.alike(table.get("knowing", ()))
-            else:
-                held = written.held_by(*_sight(written, table))
-                more += [written.alike(())] if exact else []
-            held = held if "any_of" not in table else _of_sets(written, held, key, table)
-            attained, group, holds = gauges[key](held, table[key], *more)
-            of = () if not exact or key not in OF_PEOPLE else tuple(written.exact)
-            known = tuple(table.get("knowing", ()))
-            found, judged = WorstCase(None, _name(group), attained), {key: table[key]}
-            verdicts.append(
-                Verdict(position, table, judged, Limit(), found, holds, known, alike=of)
-            )
+            held = written.held_by(*_sight(written, table))
+            more += [written.alike(())] if exact else []
+        held = held if table.any_of is None else _of_sets(written, held, key, table)
+        attained, group, holds = gauges[key](held, settings, *more)
+        of = () if not exact or key not in OF_PEOPLE else tuple(written.exact)
+        found, known = WorstCase(None, _name(group), attained), table.knowing or ()
+        judged, required = {key: settings}, requirements[position]
+        verdicts.append(Verdict(position, required, judged, Limit(), found, holds, known, alike=of))
     return verdicts
 
 
+def asked_of(requirements: Sequence[Mapping[str, Any]]) -> list[AskedTable]:
+    """Read ``[[require]]`` tables."""
+    return [
+        read(AskedTable, table, f"require[{place}]", CertificateError)
+        for place, table in enumerate(requirements)
+    ]
+
+
 def _verdicts(
-    written: Written, position: int, table: Mapping[str, Any], judges: Mapping[str, Judge]
+    written: Written,
+    position: int,
+    required: Mapping[str, Any],
+    table: AskedTable,
+    judges: Mapping[str, Judge],
 ) -> Iterator[Verdict]:
-    relative = "at_most_times" in table
+    relative = table.at_most_times is not None
+    if table.below is None and table.limits and [*table.kinds] != ["priors"]:
+        raise CertificateError(f"{next(iter(table.limits))} is for one adversary with priors")
     asked = _counted(written, table, relative)
-    known = tuple(table.get("knowing", ()))
-    for kind, settings, amount in _points(table):
+    for kind, settings, amount in table.known:
         if kind not in judges:
             raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
-        if kind not in _OF_WINDOWS and any(own.within is not None for own in asked):
+        if kind not in _OF_WINDOWS and table.within is not None:
             raise CertificateError(f"within is for {' and '.join(sorted(_OF_WINDOWS))}, not {kind}")
         worst = max(
             (judges[kind](own, settings) for own in asked),
@@ -251,19 +271,21 @@ def _verdicts(
             default=_NOBODY,
         )
         value, group, chance, before = worst
-        limit = Limit(amount, relative or "at_most" in table, relative)
+        limit = Limit(amount, table.below is None and bool(table.limits), relative)
         prior = before if relative else None
         found = WorstCase(value, None if group is None else _name(group), chance, prior)
         safe = limit.holds(chance, prior)
-        yield Verdict(position, table, {kind: settings}, limit, found, safe, known)
+        yield Verdict(position, required, {kind: settings}, limit, found, safe, table.knowing or ())
 
 
-def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> list[Asked]:
+def _counted(written: Written, table: AskedTable, relative: bool) -> list[Asked]:
     """What a requirement counts: the one place where secrets and sights enter the verifier."""
     sensitive, known = _sight(written, table)
     whole, groups = written.held_by(sensitive, known), (*written.groups, *known)
     about = set(whole.names)
-    if "any_of" in table:
+    if table.has_label:
+        raise CertificateError("a label of a hierarchy is not written out as its values")
+    if table.any_of is not None:
         asked = []
         for name, members in sorted(_sets(written, table, about).items()):
             if not members:  # which nobody has
@@ -272,33 +294,29 @@ def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> list
             one = _named(name, about - set(members))
             asked.append(Asked(held, {one}, written, relative, groups, members, whole))
         return asked
-    if "within" in table:
+    if table.within is not None:
         if written.semantics != "single":
             raise CertificateError("within is for one value per person")
-        return [Asked(whole, about, written, relative, groups, within=table["within"])]
-    if "values" in table:
-        about = set(named(table["values"], about))
-    about -= left(table.get("except", ()), whole.names)
+        return [Asked(whole, about, written, relative, groups, within=table.within)]
+    if table.values is not None:
+        about = set(named(table.values, about))
+    about -= left(table.excluded, whole.names)
     return [Asked(whole, about, written, relative, groups)]
 
 
-def _sight(written: Written, table: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+def _sight(written: Written, table: AskedTable) -> tuple[str, tuple[str, ...]]:
     """The sensitive column of a requirement, and the columns that are known of everybody."""
-    sensitive, known = table.get("sensitive", written.sensitive), table.get("knowing", ())
-    if sensitive in known and not OF_PEOPLE & table.keys():
+    sensitive, known = table.sensitive or written.sensitive, table.knowing or ()
+    if sensitive in known and not OF_PEOPLE & table.kinds.keys():
         raise CertificateError(f"{sensitive!r} cannot be both known and what must stay hidden")
     if written.semantics != "single" and (known or sensitive != written.sensitive):
         raise CertificateError("columns are known beside a value where everybody has one, only")
-    return sensitive, tuple(known)
+    return sensitive, known
 
 
-def _sets(
-    written: Written, table: Mapping[str, Any], about: Collection[str]
-) -> dict[str, list[str]]:
+def _sets(written: Written, table: AskedTable, about: Collection[str]) -> dict[str, list[str]]:
     """Sets of values by their names."""
-    given = table["any_of"]
-    if not isinstance(given, (Mapping, list, tuple)) or not given:
-        raise CertificateError("any_of is a list of values, or of each set by its name")
+    given = table.any_of
     each = given if isinstance(given, Mapping) else {" or ".join(map(str, given)): given}
     sets = {str(name): named(own, about) for name, own in each.items()}
     if written.semantics == "set" or any(set(own) >= set(about) for own in sets.values()):
@@ -309,10 +327,10 @@ def _sets(
     return sets
 
 
-def _of_sets(written: Written, held: Held, key: str, table: Mapping[str, Any]) -> Held:
+def _of_sets(written: Written, held: Held, key: str, table: AskedTable) -> Held:
     """The groups with each set counted as one value, for a criterion."""
     about = set(held.names)
-    sets, settings = _sets(written, table, about), table[key]
+    sets, settings = _sets(written, table, about), table.kinds[key]
     every = [value for own in sets.values() for value in own]
     plain = not isinstance(settings, Mapping) or settings.get("distance", "equal") == "equal"
     if key not in _OF_VALUES or not plain or len(set(every)) < len(every):
@@ -342,20 +360,21 @@ def scope_of(
     written: Written, requirements: Sequence[Mapping[str, Any]], criteria: Collection[str]
 ) -> dict[str, Any]:
     """What no requirement looks at, as far as the files of a release tell."""
+    tables = asked_of(requirements)
     held, columns = written.held, tuple(written.parts or (written.sensitive,))
     free: dict[str, int] = {}
     unrequired, more, crowded = [], {}, {}
     beside: dict[str, set[Any]] = {}
     ends = set()
     for column in columns:
-        of_column = [t for t in requirements if t.get("sensitive", written.sensitive) == column]
-        if len(columns) > 1 and all(OF_PEOPLE & table.keys() for table in of_column):
+        of_column = [t for t in tables if (t.sensitive or written.sensitive) == column]
+        if len(columns) > 1 and all(OF_PEOPLE & table.kinds.keys() for table in of_column):
             unrequired.append(column)
             continue
         of_all = written.held_by(column, ())
         own = dict(zip(of_all.names, of_all.everybody.tolist(), strict=True))
         about = written.about(column)
-        asked = [table for table in of_column if not criteria & table.keys()]
+        asked = [table for table in of_column if not criteria & table.kinds.keys()]
         singly = _singly(about, asked, dict(own))
         if len(columns) == 1:
             more = singly
@@ -365,10 +384,10 @@ def scope_of(
             for one in _counted(about, table, False):
                 for value in one.members or one.about:
                     own.pop(value, None)
-            if "within" in table:
+            if table.within is not None:
                 found = ends_of(about.held_by(*_sight(about, table)))
                 ends |= {(column if len(columns) > 1 else "", *end) for end in found}
-        naming = [table for table in of_column if not OF_PEOPLE & table.keys()]
+        naming = [table for table in of_column if not OF_PEOPLE & table.kinds.keys()]
         for key, said in beside_names(of_all.names, naming).items():
             beside.setdefault(key, set()).update(said)
         free |= {f"{column} {v}" if len(columns) > 1 else v: n for v, n in own.items()}
@@ -399,13 +418,13 @@ def scope_of(
 
 
 def _singly(
-    written: Written, asked: Sequence[Mapping[str, Any]], every: Mapping[str, int]
+    written: Written, asked: Sequence[AskedTable], every: Mapping[str, int]
 ) -> dict[str, Any]:
     """What is judged value by value: whether these are nearly as many as people, and which."""
-    single = [table for table in asked if not {"any_of", "within"} & table.keys()]
+    single = [table for table in asked if not {"any_of", "within"} & table.secret.keys()]
     about = {v for table in single for own in _counted(written, table, False) for v in own.about}
     for table in asked:
-        if "any_of" in table:
+        if table.any_of is not None:
             about -= {v for own in _counted(written, table, False) for v in own.members}
     found: dict[str, Any] = {}
     people = sum(every.values())
@@ -431,29 +450,6 @@ def _alike(values: Collection[str]) -> tuple[tuple[str, ...], ...]:
 def count_people(written: Written) -> tuple[int, int]:
     """People and groups of a written release."""
     return int(written.held.people.sum()), len(written.held)
-
-
-def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fraction]]:
-    """Each kind of knowledge, its settings and its limit."""
-    limits = [key for key in ("below", "at_most", "at_most_times") if key in table]
-    others = ("name", "values", "except", "any_of", "within", "sensitive", "knowing", *limits)
-    kinds = [key for key in table if key not in others]
-    if limits not in ([], ["below"]) and (
-        len(limits) > 1 or kinds != ["priors"] or not isinstance(table[kinds[0]], Mapping)
-    ):
-        raise CertificateError(
-            f"{limits[-1]} is for one adversary with priors, and not beside another limit"
-        )
-    for kind in kinds:
-        settings = table[kind]
-        if not isinstance(settings, (Mapping, list, tuple)):
-            raise UnsupportedError(f"this version cannot verify {kind!r}")
-        if isinstance(settings, Mapping):
-            yield kind, dict(settings), Fraction(str(table[limits[0] if limits else "below"]))
-        else:
-            for point in settings:
-                rest = {key: amount for key, amount in point.items() if key != "below"}
-                yield kind, rest, Fraction(str(point["below"]))
 
 
 def _amounts(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
@@ -749,7 +745,7 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
                     own = rearmed(own, name in judged)
                 plain[name] = own
             groups = {name: plain.pop(name) for name in written.groups}
-            written._counted[(table, *sight)] = Counted.of(groups, plain, times)
+            written.memory.counted[(table, *sight)] = Counted.of(groups, plain, times)
     except duckdb.Error as error:
         if short_of_memory(error):
             raise NotEnoughMemory("judging the release afresh") from error

@@ -41,6 +41,7 @@ from foreknow.data.labels import Label, in_order
 from foreknow.data.sparse import IntArray
 from foreknow.data.windows import Windows
 from foreknow.errors import hints
+from foreknow.frozen import settle
 from foreknow.numbers import Number, as_threshold
 from foreknow.settings import Amount, Settings
 
@@ -101,7 +102,7 @@ class Facts:
 
     def __post_init__(self) -> None:
         for name in ("l", "k", "m"):
-            object.__setattr__(self, name, whole_amount("Facts", name, getattr(self, name)))
+            settle(self, **{name: whole_amount("Facts", name, getattr(self, name))})
 
     @property
     def speaks(self) -> Speaks:

@@ -42,6 +42,7 @@ from foreknow.adversaries.protocol import (
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
 from foreknow.errors import UnsupportedError, hints
+from foreknow.frozen import settle
 from foreknow.numbers import CLOSE, Number, as_threshold
 from foreknow.plain import Plain
 from foreknow.settings import Amount, Settings
@@ -98,7 +99,7 @@ class Implications:
     settings: ClassVar[type[Settings]] = AmountSettings
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole_amount("Implications", "k", self.k))
+        settle(self, k=whole_amount("Implications", "k", self.k))
 
     @property
     def speaks(self) -> Speaks:
@@ -301,7 +302,7 @@ class Negations:
     settings: ClassVar[type[Settings]] = AmountSettings
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole_amount("Negations", "k", self.k))
+        settle(self, k=whole_amount("Negations", "k", self.k))
 
     @property
     def speaks(self) -> Speaks:

@@ -24,6 +24,7 @@ from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import DataError, InputError, did_you_mean
+from foreknow.frozen import settle
 from foreknow.numbers import Number, as_fraction
 from foreknow.settings import Settings
 
@@ -130,7 +131,7 @@ class Priors:
         given = self.source if isinstance(self.source, (list, tuple)) else [self.source]
         if not given:
             raise InputError("Priors: give at least one table of probabilities")
-        object.__setattr__(self, "tables", tuple(_table(source) for source in given))
+        settle(self, tables=tuple(_table(source) for source in given))
         sets = [frozenset(table.attributes) for table in self.tables]
         twice = [table for i, table in enumerate(self.tables) if sets[i] in sets[:i]]
         if twice:
@@ -255,7 +256,7 @@ class Priors:
         found = cls(
             PriorTable(signatures.attributes, values, chances, "what was learned", estimated=True)
         )
-        object.__setattr__(found, "fit", best)
+        settle(found, fit=best)
         return found
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:

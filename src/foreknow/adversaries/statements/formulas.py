@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from foreknow.errors import InputError, StatementError
+from foreknow.frozen import settle
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -57,7 +58,7 @@ class _Compound(_Formula):
         depth = 1 + max(as_formula(part)._depth for part in parts_of(as_formula(self)))
         if depth > MOST_DEEP:
             raise InputError(f"a formula may nest {MOST_DEEP} levels deep, not more")
-        object.__setattr__(self, "_depth", depth)
+        settle(self, _depth=depth)
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,7 @@ class Has(_Formula):
     value: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "person", str(self.person))
-        object.__setattr__(self, "value", str(self.value))
+        settle(self, person=str(self.person), value=str(self.value))
 
     def __str__(self) -> str:
         return f"{quoted(self.person)} = {quoted(self.value)}"
@@ -96,7 +96,7 @@ class Same(_Formula):
         people = tuple(map(str, self.people))
         if len(set(people)) < len(people) or len(people) < 2:
             raise InputError(f"same() takes two people or more, each once, not {list(people)}")
-        object.__setattr__(self, "people", people)
+        settle(self, people=people)
 
     def __str__(self) -> str:
         return f"same({', '.join(map(quoted, self.people))})"
@@ -125,7 +125,7 @@ class _Several(_Compound):
             flat += part.parts if isinstance(part, type(self)) else (part,)
         if len(flat) < 2:
             raise InputError(f"{type(self).__name__} takes two parts or more")
-        object.__setattr__(self, "parts", tuple(flat))
+        settle(self, parts=tuple(flat))
         super().__post_init__()
 
     def __str__(self) -> str:

@@ -29,6 +29,7 @@ from foreknow.adversaries.statements.posterior import Posterior, Posteriors, Pos
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, name_of_set
 from foreknow.errors import ContradictionError, InputError, StatementError, UnsupportedError
+from foreknow.frozen import settle
 from foreknow.numbers import CLOSE, Number, whole_number
 from foreknow.plain import Plain
 from foreknow.worlds import components
@@ -388,12 +389,8 @@ class Statements:
     ) -> None:
         texts = tuple(given if isinstance(given, str) else None for given in statements)
         read = tuple(_read(given, i + 1) for i, given in enumerate(statements))
-        keep = object.__setattr__
-        keep(self, "statements", read)
-        keep(self, "prior", read_prior(prior))
-        keep(self, "budget", whole_number(budget, "the budget", 1))
-        keep(self, "_texts", texts)
-        keep(self, "_last", [])
+        settle(self, statements=read, prior=read_prior(prior), _texts=texts, _last=[])
+        settle(self, budget=whole_number(budget, "the budget", 1))
 
     # ---- asking about people --------------------------------------------------------------
 

@@ -91,14 +91,11 @@ function requirement(own, place) {
     fields.push(field([...path, kind], "k: people in each group", plain(own[kind]), { number: true }));
   }
   if (known && known.limit) {
-    for (const key of ["at_most", "at_most_times"]) {
-      if (key in own) fields.push(field([...path, key], key.replaceAll("_", " "), plain(own[key]), { number: true }));
-    }
-    if (!("at_most" in own || "at_most_times" in own)) {
-      fields.push(field([...path, "below"], "must stay below", plain(own.below), { number: true }));
-    }
+    const key = found.limits.find((each) => each in own) || "below";
+    const title = key === "below" ? "must stay below" : key.replaceAll("_", " ");
+    fields.push(field([...path, key], title, plain(own[key]), { number: true }));
     const texts = (list) => (list || []).join(", ");
-    const simple = !["any_of", "at_level", "within"].some((key) => key in own);
+    const simple = !found.secret.some((each) => each in own && each !== "values" && each !== "except");
     const safe = (list) => (list || []).every((each) => typeof each === "string" && !each.includes(","));
     if (simple && !("except" in own) && safe(own.values)) fields.push(field([...path, "values"], "about these values (empty: all)", texts(own.values), { list: true }));
     if (simple && !("values" in own) && safe(own.except)) fields.push(field([...path, "except"], "but not about", texts(own.except), { list: true }));
@@ -131,7 +128,7 @@ function turned(own, before, after) {
   if (KINDS[after].limit) {
     if (!("below" in made)) made.below = 0.5;
   } else {
-    for (const key of ["below", "at_most", "at_most_times", "values", "except"]) delete made[key];
+    for (const key of [...found.limits, "values", "except"]) delete made[key];
   }
   return made;
 }

@@ -22,6 +22,7 @@ from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, signature_text
 from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import InputError, NoSafeRelease, PolicyError, SchemaError, did_you_mean, hints
+from foreknow.frozen import settle
 from foreknow.methods.art.infeasibility import ArtNames
 from foreknow.methods.art.limits import Limit, LimitTable
 from foreknow.methods.art.problem import ArtProblem
@@ -113,7 +114,7 @@ class ART:
             raise InputError(f"ART: unique must be True or False, not {self.unique!r}")
         if isinstance(self.limits, Limit) or not all(isinstance(g, Limit) for g in self.limits):
             raise InputError("ART: limits must be a list of Limit")
-        object.__setattr__(self, "limits", tuple(self.limits))
+        settle(self, limits=tuple(self.limits))
         if self.priors is None and not self.limits:
             raise InputError("ART: give priors, or limits")
         if self.priors is None and self.values is not None:

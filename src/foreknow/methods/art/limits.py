@@ -16,8 +16,9 @@ from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix
 from foreknow.data.labels import Label, Labels, chosen
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError
+from foreknow.frozen import settle
+from foreknow.grammar import as_times
 from foreknow.numbers import Number, as_fraction, as_threshold
-from foreknow.policy.requirement import as_times
 
 # Numerators and denominators up to this are compared as 64-bit numbers, times people.
 _WHOLE = 1 << 31
@@ -85,7 +86,7 @@ class Limit:
             if isinstance(given, str):
                 raise InputError(f"ART: {name} must be a list, such as [{given!r}]")
             if given is not None:
-                object.__setattr__(self, name, tuple(str(label) for label in given))
+                settle(self, **{name: tuple(str(label) for label in given)})
         if self.values is not None and (not self.values or self.excluded):
             raise InputError("ART: give values or excluded, and at least one value")
 

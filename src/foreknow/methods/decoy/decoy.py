@@ -12,6 +12,7 @@ from foreknow.adversaries.protocol import Mask
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, hints
+from foreknow.frozen import settle
 from foreknow.methods.decoy.chances import chance_of
 from foreknow.methods.decoy.guards import COUPLED, Guards, speaks_of
 from foreknow.methods.decoy.search import Outcome, Search, Trial
@@ -80,7 +81,7 @@ class Decoy:
     settings: ClassVar[type[Settings]] = DecoySettings
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cuts", whole_number(self.cuts, "Decoy: cuts", 1))
+        settle(self, cuts=whole_number(self.cuts, "Decoy: cuts", 1))
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None

@@ -19,6 +19,7 @@ from foreknow.criteria.properties import MaxRatio, Property, as_property
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, PolicyError, UnsupportedError
+from foreknow.frozen import settle
 from foreknow.methods.jump.disclosure_set import BeyondReach, Strategy
 from foreknow.methods.jump.estimate import EstimatedSet, estimate
 from foreknow.methods.jump.functions import (
@@ -84,9 +85,9 @@ class InOrder(Grouper):
         self, functions: Sequence[Any] | None = None, property: Any = HALF, *, steps: int = STEPS
     ) -> None:
         read = None if functions is None else read_functions(functions)
-        object.__setattr__(self, "functions", read)
-        object.__setattr__(self, "property", as_property(property))
-        object.__setattr__(self, "steps", whole_number(steps, "steps", 1))
+        settle(self, functions=read)
+        settle(self, property=as_property(property))
+        settle(self, steps=whole_number(steps, "steps", 1))
 
     @builtins.property
     def symmetric(self) -> bool:
@@ -204,7 +205,7 @@ class InOrder(Grouper):
             least = least_group(self.property, microdata.n_people)
             given = tuple(map(Function.of, default_nodes(microdata.attributes, least)))
         own = copy.copy(self)
-        object.__setattr__(own, "functions", settled(given, microdata))
+        settle(own, functions=settled(given, microdata))
         own._check()
         return own
 
@@ -463,13 +464,13 @@ class Jump(InOrder):
         steps: int = STEPS,
     ) -> None:
         super().__init__(functions, property, steps=steps)
-        object.__setattr__(self, "distances", distances)
+        settle(self, distances=distances)
         self._check()
 
     def _check(self) -> None:
         """One distance per function, where functions are known; or else as given."""
         n = None if self.functions is None else len(self.functions)
-        object.__setattr__(self, "distances", _read_distances(self.distances, n))
+        settle(self, distances=_read_distances(self.distances, n))
 
     def _strategy(self) -> Strategy:
         n, given = len(self.given), self.distances

@@ -17,6 +17,7 @@ from foreknow.criteria.properties import Property
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
+from foreknow.frozen import settle
 from foreknow.methods.jump.functions import Function, Person, Value, renumber
 from foreknow.methods.jump.jump import HALF, STEPS, Naive
 from foreknow.methods.jump.run import DisclosureSet
@@ -101,9 +102,9 @@ class SecretChoice:
         naive = Naive(functions, property, steps=steps)
         if not 2 <= len(naive.given) <= _MOST_FUNCTIONS:
             raise InputError(f"a secret choice is among 2 to {_MOST_FUNCTIONS} functions")
-        object.__setattr__(self, "functions", naive.given)
-        object.__setattr__(self, "property", naive.property)
-        object.__setattr__(self, "steps", naive.steps)
+        settle(self, functions=naive.given)
+        settle(self, property=naive.property)
+        settle(self, steps=naive.steps)
 
     @builtins.property
     def symmetric(self) -> bool:

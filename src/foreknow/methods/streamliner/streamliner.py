@@ -19,6 +19,7 @@ from pydantic import Field
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean, hints
+from foreknow.frozen import settle
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
 from foreknow.methods.proof import FREQUENCIES_ONLY, Proof, by_values_alone
@@ -128,7 +129,7 @@ class Streamliner(Grouper):
 
     def __post_init__(self) -> None:
         if self.l is not None:
-            object.__setattr__(self, "l", whole_number(self.l, "Streamliner: l", 2))
+            settle(self, l=whole_number(self.l, "Streamliner: l", 2))
         known = get_args(Variant)
         if self.variant not in known:
             hint = did_you_mean(str(self.variant), known)
@@ -144,7 +145,7 @@ class Streamliner(Grouper):
         }
         if max(weights.values(), default=0) >= 2**31:
             raise InputError("Streamliner: a weight must be below 2**31")
-        object.__setattr__(self, "weights", weights)
+        settle(self, weights=weights)
         if self.weights and self.variant in ("rda", "ria"):
             raise InputError(
                 f"Streamliner: variant {self.variant!r} does not look at quasi-identifiers; "

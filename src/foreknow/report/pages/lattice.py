@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from foreknow.grammar import Form
 from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, Node
 from foreknow.numbers import significant
-from foreknow.policy.policy import Form
 from foreknow.report.chart import Axis, Chart, Series, amounts
 from foreknow.report.page import Block, Grid, Page, Sentence
 from foreknow.report.words import listing, number, some, visible

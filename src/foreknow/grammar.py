@@ -1,0 +1,383 @@
+"""Grammar: what a policy and its certificate may say, and how it is read and written.
+
+It knows no kind of knowledge, no criterion and no method: whoever has a registry gives their keys.
+What a key means (how wide a window is, which values a label has) is read elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, get_args
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
+
+from foreknow.errors import InputError, PolicyError, UnsupportedError
+from foreknow.numbers import as_fraction, as_threshold, shown
+from foreknow.plain import plain
+from foreknow.settings import Settings, explain, one_or_several
+
+S = TypeVar("S", bound=Collection[str])
+Semantics: TypeAlias = Literal["single", "set", "multiset"]
+Kind: TypeAlias = Literal["number", "text", "date"]
+Form: TypeAlias = Literal["generalized", "bucketized"]
+FileFormat: TypeAlias = Literal["csv", "parquet"]
+Style: TypeAlias = Literal["range", "exact", "hierarchy", "set"]
+# A sequence that is a list in a file.
+LISTED = Strict(False)
+
+
+def each_once(names: S) -> S:
+    """Names, each once."""
+    if len({*names}) < len(names):
+        raise ValueError("it names something twice")
+    return names
+
+
+Amount: TypeAlias = Annotated[int, Strict(), Field(ge=0, le=10**18)]  # true is no number
+Flag: TypeAlias = Annotated[bool, Strict()]
+Names: TypeAlias = Annotated[tuple[str, ...], LISTED, AfterValidator(each_once)]
+T = TypeVar("T", bound=Settings)
+LIMITS = ("below", "at_most", "at_most_times")
+SECRET = ("values", "except", "any_of", "at_level", "within")
+
+
+# ---- [[require]] --------------------------------------------------------------------------------
+
+_SETS = {"anyOf": [{"type": kind} for kind in ("array", "object", "string")]}
+
+
+class Sets(dict[str, Any]):
+    """Sets of values, or ranges of numbers, by their names; a value that does not change."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
+class Known(NamedTuple):
+    """One kind of knowledge in a table, with what is said of it and its limit."""
+
+    kind: str
+    settings: Mapping[str, Any]
+    limit: Any
+
+
+class RequireTable(Settings):
+    """A ``[[require]]`` table: secret, sight and limit, whatever the adversary or criterion is."""
+
+    knowledge: ClassVar[tuple[str, ...]] = ()
+    criteria: ClassVar[tuple[str, ...]] = ()
+    # Whether labels of a hierarchy were written as their values, of which there may be none.
+    written_out: ClassVar[bool] = False
+
+    name: str | None = None
+    values: tuple[Any, ...] | None = None
+    excluded: tuple[Any, ...] = Field(default=(), alias="except")
+    any_of: Annotated[Any, WithJsonSchema(_SETS)] = None
+    at_level: int | None = None
+    within: Any = None
+    sensitive: str | None = None
+    knowing: tuple[Any, ...] | None = None
+    below: Any = None
+    at_most: Any = None
+    at_most_times: Any = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        """Read what is said, key by key; a message names the key."""
+        if not isinstance(given, Mapping):
+            return given
+        read = {key: own for key, own in given.items() if own is not None}
+        for key in ("values", "except", "knowing"):
+            if key in read:
+                read[key] = _labels(key, read[key])
+        if "any_of" in read:
+            read["any_of"] = _members(read["any_of"], empty=cls.written_out)
+        if (level := read.get("at_level")) is not None and type(level) is not int:
+            raise ValueError(f"at_level must be a whole number from 1, not {level!r}")
+        if not isinstance(read.get("sensitive", ""), str):
+            raise ValueError(f"sensitive names one column, not {read['sensitive']!r}")
+        for key in ("below", "at_most"):
+            if key in read:
+                read[key] = as_threshold(read[key])
+        if "at_most_times" in read:
+            read["at_most_times"] = as_times(read["at_most_times"])
+        return read
+
+    @model_validator(mode="after")
+    def _agree(self) -> RequireTable:
+        """Refuse keys that contradict each other."""
+        about = self.secret
+        if self.values == ():
+            raise ValueError("values is empty; leave it out to mean every value")
+        if self.within is not None and len(about) > 1:
+            other = next(key for key in about if key != "within")
+            raise ValueError(f"give within or {other}, not both; within is about every value")
+        sets = "any_of" if self.at_level is None else "at_level"
+        beside = [key for key in about if key != sets and (sets, key) != ("at_level", "except")]
+        if sets in about and beside:
+            why = "any_of is one secret" if sets == "any_of" else "at_level is about all of a level"
+            raise ValueError(f"give {sets} or {beside[0]}, not both; {why}")
+        if len(about) > 1 and sets not in about:
+            raise ValueError("give values or except, not both")
+        if not self.written_out and self.sensitive in (self.knowing or ()):
+            raise ValueError(f"{self.sensitive!r} cannot be both known and what must stay hidden")
+        if len(self.limits) > 1:
+            raise ValueError(f"give {' or '.join(self.limits)}, not both")
+        self._check_kinds()
+        return self
+
+    def _check_kinds(self) -> None:
+        """One adversary; or points, each with a limit of its own; or a criterion."""
+        of, known = self.kinds, (*self.knowledge, *self.criteria)
+        if known and not of:
+            raise ValueError(
+                f"it names no adversary; give one of {', '.join(self.knowledge)}, or of "
+                f"{', '.join(self.criteria)}"
+            )
+        wanted = [key for key in of if key in self.criteria]
+        if wanted and len(of) > 1:
+            raise ValueError(f"{wanted[0]} stands by itself; make it a requirement of its own")
+        alone = [key for key, own in of.items() if not isinstance(own, (list, tuple))]
+        if alone and len(of) > 1:
+            raise ValueError(
+                "several adversaries in one requirement need a threshold each: write "
+                f"{alone[0]} = [{{ ..., below = ... }}], or make it a requirement of its own"
+            )
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What it says beside its adversary or criterion, by key."""
+        keys = {
+            of.alias or key: getattr(self, key) for key, of in RequireTable.model_fields.items()
+        }
+        return {key: given for key, given in keys.items() if given not in (None, ())}
+
+    @property
+    def secret(self) -> dict[str, Any]:
+        """What says which values it is about."""
+        return {key: given for key, given in self.said.items() if key in SECRET}
+
+    @property
+    def limits(self) -> dict[str, Fraction]:
+        """The limits beside its adversary: one at most."""
+        return {key: given for key, given in self.said.items() if key in LIMITS}
+
+    @property
+    def kinds(self) -> dict[str, Any]:
+        """What is said of each adversary or criterion."""
+        named = {key: getattr(self, key) for key in (*self.knowledge, *self.criteria)}
+        known = {key: own for key, own in named.items() if own is not None}
+        return {**known, **(self.model_extra or {})}
+
+
+class AskedTable(RequireTable):
+    """A ``[[require]]`` table as the verifier takes it: of whatever kinds."""
+
+    model_config = ConfigDict(extra="allow")
+    written_out: ClassVar[bool] = True
+
+    @property
+    def has_label(self) -> bool:
+        """Whether it is about labels of a hierarchy that were not written out yet."""
+        return self.at_level is not None or isinstance(self.any_of, str)
+
+    @property
+    def known(self) -> Iterator[Known]:
+        """Each kind of knowledge with its limit; of several points, each."""
+        limits = self.limits.values()
+        for kind, own in self.kinds.items():
+            several = isinstance(own, (list, tuple))
+            for point in own if several else [own]:
+                if not isinstance(point, Mapping):
+                    raise UnsupportedError(f"this version cannot verify {kind!r}")
+                if several == bool(limits):
+                    raise InputError(f"{kind} needs exactly one limit, or one in each point")
+                settings = {key: given for key, given in point.items() if key != "below"}
+                limit = as_threshold(point["below"]) if several else next(iter(limits), None)
+                yield Known(kind, settings, limit)
+
+
+class CertifiedTable(AskedTable):
+    """A ``[[require]]`` table in a certificate: whatever it says is written in one way."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _as_written(cls, given: Any, handler: Any) -> Any:
+        read = handler(given)
+        if read.has_label:
+            raise ValueError("a label of a hierarchy is written out as its values, under any_of")
+        for key, own in plain(read.said).items():
+            if given[key] != own:
+                raise ValueError(f"{key} is written in another way than certificates have it")
+        return read
+
+
+def as_times(number: Any, name: str = "at_most_times") -> Fraction:
+    """Read how many times its prior a posterior may be, 1 or more.
+
+    >>> as_times("3/2")
+    Fraction(3, 2)
+    """
+    times = as_fraction(number)
+    if times < 1:
+        raise InputError(
+            f"{name} must be 1 or more (1 means as likely as before), not {shown(number)}"
+        )
+    return times
+
+
+def _labels(key: str, given: Any) -> tuple[str, ...]:
+    """Labels as they print, which is how they are compared: a file knows no types."""
+    if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
+        raise ValueError(f"{key} must be a list, such as [{given!r}]")
+    labels = tuple(str(label) for label in given)
+    twice = [label for i, label in enumerate(labels) if label in labels[:i]]
+    if twice:
+        raise ValueError(f"{key} names {twice[0]!r} twice")
+    for label in labels if key != "knowing" else ():
+        if label == "*" or label.endswith("**"):
+            raise ValueError(
+                f'{key}: {label!r} says of no value how it begins; "B20*" stands for every value '
+                "that begins with B20"
+            )
+    return labels
+
+
+def _members(given: Any, *, empty: bool) -> Any:
+    """What is given of `any_of`: a label, values, or sets and ranges by their names."""
+    if isinstance(given, (str, Sets)):  # one that was read may have no members
+        return given
+    if not isinstance(given, Mapping):
+        if not (members := _labels("any_of", given)):
+            raise ValueError("any_of is empty; name the values of the set")
+        return members
+    if not given:
+        raise ValueError("any_of is empty; name a set and its values")
+    sets = Sets()
+    for name, own in given.items():
+        is_range = isinstance(own, Mapping) or hasattr(own, "holds")  # or one that was read
+        sets[str(name)] = own if is_range else _labels(f"any_of.{name}", own)
+        if not name or not (own or empty or is_range):
+            raise ValueError(f"any_of.{name} is empty; name the set, its values")
+    return sets
+
+
+# ---- the other tables ---------------------------------------------------------------------------
+
+
+def _semantics(given: Any) -> Any:
+    own = [*given.values()] if isinstance(given, dict) else [given]
+    if all(isinstance(each, str) and each in get_args(Semantics) for each in own):
+        return given
+    raise ValueError(
+        "it should be 'single', 'set' or 'multiset', or a table of these for each sensitive column"
+    )
+
+
+def _missing(given: Any) -> Any:
+    if given in ("error", "drop") or (
+        isinstance(given, dict) and all(isinstance(label, str) for label in given.values())
+    ):
+        return given
+    raise ValueError('missing must be "error", "drop" or { label = "..." }')
+
+
+class SchemaTable(Settings):
+    """The ``[schema]`` table: what columns are, and how they are read."""
+
+    identifiers: list[str] = Field(default=[])
+    quasi_identifiers: list[str] = Field(default=[])
+    sensitive: str | list[str]
+    other: list[str] = Field(default=[])
+    semantics: Annotated[Any, BeforeValidator(_semantics)] = "single"
+    person: str | None = None
+    unit: Literal["person", "row"] = "person"
+    group: str | None = None
+    hierarchies: dict[str, dict[str, Any]] = Field(default={})
+    types: dict[str, Kind] = Field(default={})
+    missing: Annotated[Any, BeforeValidator(_missing)] = "error"
+    reading: dict[str, str | list[str]] = Field(default={})
+
+
+class PublishTable(Settings):
+    """The ``[publish]`` table, without what methods take."""
+
+    method: str = "mondrian"
+    form: Form | None = None
+    format: FileFormat = "csv"
+    labels: dict[str, Style] = Field(default={})
+    escape_formulas: bool = False
+    unlinked: list[str] = Field(default=[])
+    weights: Any = Field(default={})  # read by PublishOptions
+    rows_per_part: int | None = None
+
+
+class TryTable(Settings):
+    """A ``[[try]]`` table, without its attack."""
+
+    stop: Any = None
+
+
+class Registered(NamedTuple):
+    """The keys of what can be required, tried and made, with the settings of each."""
+
+    knowledge: Mapping[str, Any]
+    criteria: Mapping[str, Any]
+    attacks: Mapping[str, Any]
+    methods: Mapping[str, Any]
+
+
+def require_table(
+    knowledge: Mapping[str, Any], criteria: Mapping[str, Any], base: type[RequireTable], least: int
+) -> Any:
+    """A ``[[require]]`` table of some kinds of knowledge and criteria; points at least so many."""
+    fields: dict[str, Any] = {
+        key: (one_or_several(settings, Any, least) | None, None)
+        for key, settings in knowledge.items()
+    }
+    fields |= {key: (settings | None, None) for key, settings in criteria.items()}
+    made: Any = create_model("Require", __base__=base, **fields)
+    made.knowledge, made.criteria = tuple(knowledge), tuple(criteria)
+    return made
+
+
+def policy_table(of: Registered) -> type[Settings]:
+    """A whole policy file."""
+    methods: dict[str, Any] = {key: (own and own | None, None) for key, own in of.methods.items()}
+    attacks: dict[str, Any] = {key: (settings, ...) for key, settings in of.attacks.items()}
+    method: Any = Literal[tuple(of.methods)]
+    publish: Any = create_model(
+        "Publish", __base__=PublishTable, method=(method, "mondrian"), **methods
+    )
+    require: Any = require_table(of.knowledge, of.criteria, RequireTable, 0)
+    tries: Any = create_model("TryTable", __base__=TryTable, **attacks)
+    return create_model(
+        "Policy",
+        __base__=Settings,
+        schema_=(SchemaTable | None, Field(default=None, alias="schema")),
+        require=(list[require], ...),
+        try_=(list[tries], Field(default=[], alias="try")),
+        publish=(publish, publish()),
+    )
+
+
+def read(table: type[T], given: Any, name: str, kind: type[InputError] = PolicyError) -> T:
+    """Read a table; a message begins with its name."""
+    try:
+        return table.model_validate(given)
+    except ValidationError as error:
+        raise kind(f"{name}: {explain(error, table)}") from None
