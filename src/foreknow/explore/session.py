@@ -31,6 +31,7 @@ from foreknow.policy.requirement import Point, Requirement
 from foreknow.policy.suggestion import PolicySuggestion, suggest_policy
 from foreknow.publishing import CERTIFICATE, owners_folder
 from foreknow.publishing.certificate import Certificate
+from foreknow.verdict import Limit
 
 _TABLES = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx", ".sqlite", ".duckdb", ".sav", ".dta")
 _MOST_FILES, _DEEP = 300, 2
@@ -160,7 +161,7 @@ class Dial:
 
     def turned(self, amounts: tuple[int, int, int], limit: Fraction) -> Requirement:
         """The requirement with other amounts and another limit."""
-        return self.requirement.at([Point(Facts(*amounts), limit)])
+        return self.requirement.at([Point(Facts(*amounts), Limit(limit))])
 
     @property
     def start(self) -> Point:
