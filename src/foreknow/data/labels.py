@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.layout import Layout
 from foreknow.errors import DataError
+from foreknow.numbers import is_code, read_number
 
 Label: TypeAlias = Hashable
 
@@ -253,13 +253,10 @@ def spelt_otherwise(text: str, printed: Iterable[str]) -> str | None:
     >>> spelt_otherwise("1", ["0.5", "1.0"]), spelt_otherwise("1", ["01", "B1"])
     ('1.0', None)
     """
-    if _NUMBER.fullmatch(text) is None:
+    number = None if is_code(text) else read_number(text)
+    if number is None:
         return None
-    number = Decimal(text)
-    return next((v for v in printed if _NUMBER.fullmatch(v) and Decimal(v) == number), None)
-
-
-_NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]{0,40})([.][0-9]{1,40})?([eE][-+]?[0-9]{1,3})?")
+    return next((v for v in printed if not is_code(v) and read_number(v) == number), None)
 
 
 def chosen(
