@@ -126,18 +126,21 @@ class GroupLabels(Sequence[Any]):
         self, parts: Callable[[], Iterable[Any]], size: int, columns: Iterable[str]
     ) -> None:
         self._parts, self._size, self.columns = parts, size, tuple(columns)
+        self._made: list[Any] | None = None
 
     @classmethod
     def of(cls, labels: Iterable[Any], columns: Iterable[str], exact: bool = False) -> GroupLabels:
         """Take labels as they are."""
         known = list(labels)
         made = cls(lambda: known, len(known), columns)
-        made.__dict__.update(_labels=known, exact=exact)
+        made._made, made.exact = known, exact
         return made
 
-    @cached_property
+    @property
     def _labels(self) -> list[Any]:
-        return list(self._parts())
+        if self._made is None:
+            self._made = list(self._parts())
+        return self._made
 
     def __len__(self) -> int:
         return self._size
