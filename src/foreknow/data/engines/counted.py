@@ -303,8 +303,8 @@ class InFrame:
             asked += [column.count().alias(f"v{i}"), column.n_unique().alias(f"d{i}")]
         (row,) = self.table.fetched(self.table.frame.select(*asked)).to_pylist()
         rows, *found = row.values()
-        for i in range(0, len(found), 2):
-            found[i + 1] -= found[i] < rows  # a null is a value to it
+        for i in range(0, len(found), 2):  # a null is a value to it, and no rows have none
+            found[i + 1] = (found[i + 1] or 0) - (found[i] < rows)
         return pairs_of([rows, *found], columns)
 
     def head(self, columns: Sequence[str], rows: int) -> pa.Table:
