@@ -86,7 +86,7 @@ class Source(Protocol):
 
 def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str:
     """Take a table whose equal rows can be counted, or say why it is to be read into memory."""
-    inner: Any = getattr(table, "_table", table) if isinstance(table, Snapshot) else table
+    inner: Any = (table.inner or table) if isinstance(table, Snapshot) else table
     spelled = inner if isinstance(inner, Spelled) else None
     if spelled is not None:
         inner = spelled.as_written
