@@ -296,17 +296,6 @@ class InFrame:
         _log.info("%.1f MB of counts came from %s", found.nbytes / 1e6, self.table.name)
         return in_codes(found.to_batches(), columns)
 
-    def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
-        """How many rows there are, how many have a value of each column, and how many values."""
-        asked = [nw.len().alias("n")]
-        for i, column in enumerate(map(nw.col, map(self.table.inner, columns))):
-            asked += [column.count().alias(f"v{i}"), column.n_unique().alias(f"d{i}")]
-        (row,) = self.table.fetched(self.table.frame.select(*asked)).to_pylist()
-        rows, *found = row.values()
-        for i in range(0, len(found), 2):  # a null is a value to it, and no rows have none
-            found[i + 1] = (found[i + 1] or 0) - (found[i] < rows)
-        return pairs_of([rows, *found], columns)
-
     def head(self, columns: Sequence[str], rows: int) -> pa.Table:
         """Some rows that are found at once."""
         chosen = self.table.frame.select(*map(self.table.inner, columns))
@@ -334,6 +323,16 @@ class Streamed(InFrame, Counted):
     def size(self) -> int:
         """Rows."""
         return int(self.table.fetched(self.table.frame.select(n=nw.len()))["n"][0].as_py())
+
+    def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
+        """How many rows there are, how many have a value of each column, and how many values."""
+        native = self.table.frame.to_native()  # PostgreSQL does not cast as Narwhals asks
+        asked: list[Any] = [native.count()]
+        for value in map(native.__getitem__, columns):
+            asked += [value.count(), value.nunique()]
+        named = {f"n{place}": each for place, each in enumerate(asked)}
+        (row,) = native.aggregate(**named).to_pyarrow().select([*named]).to_pylist()
+        return pairs_of([*row.values()], columns)
 
     def _opened(self, columns: Sequence[str]) -> tuple[Any, Any]:
         connection, native = connect(), self.table.frame.to_native()

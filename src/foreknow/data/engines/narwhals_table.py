@@ -67,7 +67,7 @@ class NarwhalsTable:
         self, columns: Sequence[str], read: Mapping[str, Callable[[Any], Any]]
     ) -> pa.Table:
         """The same, with some values read anew: texts in columns of mixed types may be nulls."""
-        frame = self.frame.select(*columns)
+        frame = self.frame.select(*map(self.inner, columns))
         if isinstance(frame, nw.DataFrame) and frame.implementation.is_pandas():
             made = {
                 name: column.astype(object).map(read[name])
@@ -75,7 +75,7 @@ class NarwhalsTable:
                 if name in read and _is_mixed(column)
             }
             frame = nw.from_native(frame.to_native().assign(**made), eager_only=True)
-        return self.fetched(frame)
+        return self.fetched(frame).rename_columns(list(columns))
 
     def inner(self, column: str) -> str:
         """What the frame calls a column."""

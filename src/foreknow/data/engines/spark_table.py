@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from foreknow import randomness
 from foreknow.data.engines import drawn
-from foreknow.data.engines.counted import InFrame, values_of
+from foreknow.data.engines.counted import Distinct, InFrame, pairs_of, values_of
 from foreknow.data.engines.drawn import Drawing, Run
 from foreknow.data.engines.narwhals_table import NarwhalsTable
 from foreknow.data.engines.table import check_columns, with_signs
@@ -165,6 +165,16 @@ class SparkCounts(InFrame):
 
     def __init__(self, table: SparkTable) -> None:
         self.table = table
+
+    def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
+        """How many rows there are, how many have a value of each column, and how many values."""
+        from pyspark.sql import functions as spark
+
+        asked = [spark.count("*")]
+        for name in map(self.table.inner, columns):
+            asked += [spark.count(name), spark.countDistinct(name)]
+        with self.table.clear_errors():
+            return pairs_of(self.table.native.agg(*asked).first(), columns)
 
     def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
         """One of so many values, at random but always the same, and how often each occurs."""
