@@ -10,14 +10,12 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.data.engines.drawn import Drawing
 from foreknow.data.engines.duckdb_table import DuckTable, clear_errors
 from foreknow.data.engines.parquet_table import ParquetTable
 from foreknow.data.engines.spelled import Spelled
@@ -25,6 +23,9 @@ from foreknow.data.engines.table import Snapshot, Table, free_name, sql_name
 from foreknow.data.sparse import IntArray
 from foreknow.engine import connect
 from foreknow.errors import DataError
+
+if TYPE_CHECKING:
+    from foreknow.data.engines.drawn import Drawing
 
 _log = logging.getLogger(__name__)
 _BATCH = 1 << 20
@@ -290,6 +291,8 @@ class InFrame:
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
         """Count equal rows of some columns."""
+        import narwhals as nw  # no file needs it, and it takes as long as counting one
+
         keys = [*map(self.table.inner, columns)]
         grouped = self.table.frame.group_by(*keys, drop_null_keys=False)
         found = self.table.fetched(grouped.agg(nw.len().alias(free_name("n", keys))))
@@ -304,6 +307,8 @@ class InFrame:
 
     def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
         """All values, and how often each occurs: not every engine has a hash."""
+        import narwhals as nw
+
         known = self.table.frame.drop_nulls(self.table.inner(column))
         grouped = known.group_by(self.table.inner(column)).agg(nw.len().alias("n_"))
         return values_of(self.table.fetched(grouped))
@@ -322,6 +327,8 @@ class Streamed(InFrame, Counted):
     @property
     def size(self) -> int:
         """Rows."""
+        import narwhals as nw
+
         return int(self.table.fetched(self.table.frame.select(n=nw.len()))["n"][0].as_py())
 
     def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
