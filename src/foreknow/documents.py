@@ -214,11 +214,6 @@ def toml_key(key: str) -> str:
 
 
 def _toml_text(text: str) -> str:
-    short = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-    return '"' + "".join(short.get(char) or _toml_character(char) for char in text) + '"'
-
-
-def _toml_character(char: str) -> str:
-    if char.isprintable():
-        return char
-    return f"\\u{ord(char):04x}" if ord(char) < 1 << 16 else f"\\U{ord(char):08x}"
+    """A text of JSON is one of TOML, too; what nobody would see in it is escaped."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in quoted)

@@ -1,9 +1,10 @@
-"""Numbers: 0.1, "1/3" and "1e-3" read exactly, up to a number of digits; decimals of columns."""
+"""Numbers: 0.1, "1/3" and "1e-3" read exactly, up to a number of digits; values of columns."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import date, datetime, time
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from math import ceil, floor, log10
@@ -28,6 +29,7 @@ _MOST_BITS = MOST_DIGITS * 10 // 3
 _SHOWN = 40
 # Of numbers in columns: more than any float has; keeps 1E+999999 from filling the memory.
 USUAL_DIGITS = 400
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
@@ -155,6 +157,39 @@ def is_usual(number: Decimal) -> bool:
     if isinstance(exponent, str):
         return False
     return exponent >= -USUAL_DIGITS and number.adjusted() <= USUAL_DIGITS
+
+
+def read_number(given: Any) -> int | Decimal | None:
+    """A number of a column, or the text of one, exactly; None if it is none, or none of usual size.
+
+    >>> read_number("1.50"), read_number(0.1), read_number("1,5"), read_number(True)
+    (Decimal('1.50'), Decimal('0.1'), None, None)
+    """
+    if isinstance(given, str):
+        number = Decimal(given) if _NUMBER.fullmatch(given) else None
+    elif isinstance(given, int):
+        return None if isinstance(given, bool) or is_long(given) else given
+    else:
+        number = exact(given) if isinstance(given, (float, Decimal)) else None
+    return None if number is None or not is_usual(number) else number
+
+
+def is_code(text: str) -> bool:
+    """Whether digits are a code, whose leading zeros count."""
+    return len(text) > 1 and text[0] == "0" and text.isdigit()
+
+
+def read_moment(given: Any) -> datetime | None:
+    """A date or ISO text as a date-time without zone; None for anything else."""
+    if isinstance(given, str):
+        try:
+            given = datetime.fromisoformat(given)
+        except ValueError:
+            return None
+    if isinstance(given, datetime):
+        # Ordered by instant, the days of different zones would not stay side by side.
+        return given.replace(tzinfo=None)
+    return datetime.combine(given, time.min) if isinstance(given, date) else None
 
 
 def common_unit(numbers: Sequence[Decimal]) -> tuple[int, list[int]]:

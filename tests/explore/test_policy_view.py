@@ -1,13 +1,15 @@
 """The policy view: form and file follow each other, mistakes are said at their key."""
 
 import re
+from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.explore.conftest import Place, View, serving
 
-from foreknow.documents import from_toml
+from foreknow.documents import from_toml, toml_value
+from foreknow.errors import InputError
 from foreknow.explore.policy import changed, line_of
 from foreknow.explore.session import Session
 
@@ -114,40 +116,112 @@ def test_the_policy_of_a_certificate_is_not_changed(inside):
     assert inside.post("/api/policy/written", {"of": "out", "text": ""}).status == 400
 
 
+LAID_OUT = """# Ours.
+[schema]
+quasi_identifiers = [
+  "age",  # years
+  "zip",
+]
+sensitive = 'ill'  # Never shown.
+
+# How they coarsen.
+[schema.hierarchies]
+zip = { mask = 5 }
+
+# Nobody.
+[[require]]
+name = "one"
+facts = { l = 1, k = 2 }  # few
+below = 0.50
+
+# Somebody.
+[[require]]
+facts = {l=1}
+below = "1/3"
+
+# Last.
+[publish]
+method = "mondrian"
+"""
+IN_A_LINE = """require = [{ facts = { k = 1 }, below = 1 }, { k_anonymity = 2 }]
+schema.sensitive = "a"
+"""
+FIRST = """# Nobody.
+[[require]]
+name = "one"
+facts = { l = 1, k = 2 }  # few
+below = 0.50
+
+"""
 _TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=8)
-_TABLES = st.fixed_dictionaries(
-    {"below": st.sampled_from([1, "1/2"]), "name": _TEXTS},
-    optional={"values": st.lists(_TEXTS, max_size=3), "facts": st.just({"k": 2})},
+_VALUES = st.one_of(
+    st.sampled_from([1, "1/2", Decimal("0.30"), 0.1, True, ["a", "b"], [], {"l": 1, "k": 2}]),
+    _TEXTS,
 )
-_POLICIES = st.fixed_dictionaries(
-    {"require": st.lists(_TABLES, min_size=1, max_size=4)},
-    optional={
-        "schema": st.fixed_dictionaries(
-            {"sensitive": _TEXTS},
-            optional={"hierarchies": st.dictionaries(_TEXTS, st.just({"mask": 5}), max_size=2)},
-        ),
-        "publish": st.fixed_dictionaries({"method": _TEXTS}),
-    },
+_PLACES = st.one_of(
+    st.tuples(st.just("require"), st.integers(0, 2), st.sampled_from(["below", "name", "new"])),
+    st.tuples(st.just("require"), st.integers(0, 1), st.just("facts"), st.sampled_from("klm")),
+    st.tuples(st.just("schema"), st.sampled_from(["sensitive", "person", "quasi_identifiers"])),
+    st.tuples(st.just("schema"), st.sampled_from(["hierarchies", "types"]), _TEXTS),
+    st.tuples(st.just("publish"), st.sampled_from(["method", "form"])),
+)
+_TABLES = st.dictionaries(st.sampled_from(["below", "facts", "name"]), _VALUES, min_size=1)
+_CHANGES = st.lists(
+    st.tuples(_PLACES, st.none() | _VALUES)
+    | st.tuples(st.tuples(st.just("require"), st.integers(0, 3)), st.none() | _TABLES),
+    max_size=6,
 )
 
 
-@settings(max_examples=40)
-@given(_POLICIES, _POLICIES, _POLICIES)
-def test_what_is_written_says_what_is_wanted(first, second, third):
-    text = changed("# Above.\n", first)
-    for wanted in (first, second, third):
-        text = changed(text, wanted)
-        said = from_toml(text)
-        assert {key: said[key] for key in wanted} == {
-            key: _without_empty(table) for key, table in wanted.items()
-        }
-        assert changed(text, wanted) == text
+def _said(value):
+    return from_toml(f"x = {toml_value(value)}")["x"]
 
 
-def _without_empty(table):
-    if isinstance(table, dict) and table.get("hierarchies") == {}:
-        return {key: own for key, own in table.items() if key != "hierarchies"}
-    return table
+@settings(max_examples=150, deadline=None)
+@given(_CHANGES, st.sampled_from([LAID_OUT, IN_A_LINE, "# Above.\n", ""]))
+def test_what_is_written_says_what_is_wanted_and_no_comment_moves(changes, text):
+    for path, value in changes:
+        before, table = text, from_toml(text)
+        try:
+            text = changed(text, path, value)
+        except InputError:
+            continue
+        place = table
+        for key in path[:-1]:
+            place = place.setdefault(key, {}) if isinstance(key, str) else place[key]
+        if isinstance(place, list):
+            place[path[-1] : path[-1] + 1] = [] if value is None else [_said(value)]
+        elif value is None:
+            place.pop(path[-1], None)
+        else:
+            place[path[-1]] = _said(value)
+        assert from_toml(text) == table
+        comments = [line for line in before.splitlines() if line.startswith("#")]
+        kept = [line for line in text.splitlines() if line.startswith("#")]
+        gone = [line for line in comments if line not in kept]
+        assert [line for line in comments if line in kept] == kept
+        assert len(gone) <= (value is None and path[0] == "require" and len(path) == 2)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "old", "new"),
+    [
+        (["schema", "sensitive"], "job", "sensitive = 'ill'", 'sensitive = "job"'),
+        (["schema", "person"], "p", "# Never shown.", '# Never shown.\nperson = "p"'),
+        (["schema", "hierarchies", "a b"], {"mask": 2}, "{ mask = 5 }", None),
+        (["require", 0, "facts", "k"], 7, "k = 2", "k = 7"),
+        (["require", 1, "below"], Decimal("0.25"), '"1/3"', "0.25"),
+        (["require", 0, "name"], None, 'name = "one"\n', ""),
+        (["publish", "form"], "bucketized", '"mondrian"', '"mondrian"\nform = "bucketized"'),
+        (["require", 0], None, FIRST, ""),
+        (["require", 2], {"k_anonymity": 5}, '"1/3"', '"1/3"\n\n[[require]]\nk_anonymity = 5'),
+        (["require", 1], {"k_anonymity": 5}, 'facts = {l=1}\nbelow = "1/3"', "k_anonymity = 5"),
+    ],
+)
+def test_a_change_leaves_all_else_as_it_is(path, value, old, new):
+    new = f'{old}\n"a b" = {{ mask = 2 }}' if new is None else new
+    assert LAID_OUT.count(old) == 1
+    assert changed(LAID_OUT, path, value) == LAID_OUT.replace(old, new)
 
 
 def test_a_line_is_found_by_its_key():

@@ -163,11 +163,13 @@ def test_a_column_may_be_called_n(hold, role, tmp_path):
     assert bags(found) == {"1": {"x": 2}, "2": {"y": 1}}
 
 
-@pytest.mark.parametrize("name", ["select", "a b", 'qu"ote', "é", "a;b", "'", "count(*)"])
-def test_columns_with_odd_names_are_counted(everywhere, name):
-    table = pa.table({name: [1, 1, 2], "disease": ["x", "y", "x"]})
-    found = Release.from_groups(everywhere(table), group=name, sensitive="disease").counts
-    assert texts(bags(found)) == {"1": {"x": 1, "y": 1}, "2": {"x": 1}}
+def test_columns_with_odd_names_are_counted(everywhere):
+    names = ["select", "a b", 'qu"ote', "é", "a;b", "'", "count(*)"]
+    columns = {name: [1, 1, 2] for name in names}
+    source = everywhere(pa.table({**columns, "disease": ["x", "y", "x"]}))
+    for name in names:
+        found = Release.from_groups(source, group=name, sensitive="disease").counts
+        assert texts(bags(found)) == {"1": {"x": 1, "y": 1}, "2": {"x": 1}}
 
 
 @pytest.mark.parametrize(

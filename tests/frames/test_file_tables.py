@@ -98,11 +98,23 @@ def test_a_column_of_two_types_harms_no_other(book):
 @pytest.mark.parametrize(
     ("rows", "merged", "said"),
     [
-        ([["My table"], NAMES, *PEOPLE], None, "row 1 names 1 of 4 columns as a title does"),
-        ([["age", None, "born", "d"], *PEOPLE], None, "row 1 names 3 of 4 columns; it must be"),
+        (
+            [["My table"], NAMES, *PEOPLE],
+            None,
+            "names of all 4 columns, and no name is there",
+        ),
+        (
+            [["age", None, "born", "d"], *PEOPLE],
+            None,
+            "row 1 must be .*: delete a title above it",
+        ),
         ([NAMES, PEOPLE[0], [None], PEOPLE[1]], None, "row 3 is empty and others follow; delete"),
-        ([NAMES, *PEOPLE], "A1:B1", "A1 is one of several cells that are merged; unmerge"),
-        ([[1990, 1991, 1992, "d"], *PEOPLE], None, "must name the columns, and 1990.0 is no text"),
+        ([NAMES, *PEOPLE], "A1:B1", "row 1 has cells that are merged; unmerge"),
+        (
+            [[1990, 1991, 1992, "d"], *PEOPLE],
+            None,
+            "names of all 4 columns, and 1990.0 is there",
+        ),
         ([], None, "is empty; its first row must name the columns"),
         ([["age", "age", "d"], [1, 2, 3]], None, "two columns named 'age'"),
     ],

@@ -143,12 +143,9 @@ def test_upper_and_lower_case_differ_and_texts_are_whole(spelling):
     assert spelling in fk.Microdata(table, schema()).attributes[0].domain
 
 
-@pytest.mark.parametrize("blanks", [" ", "\t", "\u00a0", " \t\r\n\v\f "])
-def test_blanks_around_them_do_not_count(everywhere, blanks):
-    value = f"{blanks}NA{blanks}"
-    if everywhere.backend.__name__ == "csv_file" and "\n" in blanks:
-        blanks = " "
-    table = pa.table({"age": ["1", value, "3"], "zip": list("abc"), "ill": ["x", value, "y"]})
+def test_blanks_around_them_do_not_count(everywhere):
+    odd = [f"{blanks}NA{blanks}" for blanks in (" ", "\t", "\u00a0", " \t\r\n\v\f ")]
+    table = pa.table({"age": ["1", *odd, "3"], "zip": list("abcdef"), "ill": ["x", *odd, "y"]})
     found = fk.Microdata(everywhere(table), schema())
     assert found.attributes[0].domain == [None, 1, 3]
     assert sorted(found.values) == ["unknown", "x", "y"]

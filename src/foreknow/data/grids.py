@@ -19,12 +19,11 @@ from foreknow.data.hierarchy import (
     Intervals,
     Levels,
     integers,
-    moment_of,
     not_a_number,
     period_of,
 )
 from foreknow.data.sparse import IntArray
-from foreknow.numbers import common_unit, decimal_text, exact
+from foreknow.numbers import common_unit, decimal_text, exact, read_moment
 
 Grid: TypeAlias = Intervals | DateLevels
 
@@ -108,7 +107,7 @@ def ends_of(grid: Grid, levels: Levels, known: Sequence[Any]) -> NDArray[np.floa
             low, _, end = name.partition(" to ")
             found.append((float(low), float(end.removeprefix("<") or low)))
             continue
-        moment = moment_of(value)
+        moment = read_moment(value)
         assert moment is not None or isinstance(value, dt.time)
         hour = value.hour if moment is None else moment.toordinal() * 24 + moment.hour
         low_hour, end_hour = period_of(grid.periods[0], hour)

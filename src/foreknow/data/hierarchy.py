@@ -13,7 +13,7 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import MAXYEAR, date, datetime, time
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -32,7 +32,8 @@ from foreknow.numbers import (
     exact,
     floor_of,
     is_long,
-    is_usual,
+    read_moment,
+    read_number,
 )
 
 Number: TypeAlias = int | float | Decimal | str
@@ -300,7 +301,7 @@ class DateLevels(_Kind):
         moments: list[datetime] = []
         for i, value in enumerate(values):
             clock = isinstance(value, time) and {"hour", "day"}.issuperset(self.periods)
-            moment = datetime.combine(date.min, value) if clock else moment_of(value)
+            moment = datetime.combine(date.min, value) if clock else read_moment(value)
             if moment is None:
                 refuse(i, "date levels need dates, date-times or text like 2024-03-05")
             moments.append(moment)
@@ -655,19 +656,6 @@ def _writable(number: Number) -> Number:
     return str(number) if isinstance(number, Decimal) else number
 
 
-def moment_of(value: Any) -> datetime | None:
-    """A date or ISO text as a date-time without zone; None for anything else."""
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-    if isinstance(value, datetime):
-        # Ordered by instant, the days of different zones would not stay side by side.
-        return value.replace(tzinfo=None)
-    return datetime.combine(value, time.min) if isinstance(value, date) else None
-
-
 def period_of(period: str, hour: int) -> tuple[int, int]:
     """The first hour of a period, and the one after its last, by one of its hours."""
     if period == "hour":
@@ -695,17 +683,10 @@ def _first_of(month: int) -> int:
 
 def to_decimal(given: Any, what: str) -> Decimal:
     """Read a number, or the text of one; `what` names it in messages."""
-    if isinstance(given, bool) or not isinstance(given, (int, float, Decimal, str)):
-        raise HierarchyError(f"{what} must be a number, not {given!r}")
-    try:
-        if isinstance(given, str) and not given.isascii():
-            raise InvalidOperation  # Python reads the digits of any script
-        number = Decimal(given.strip()) if isinstance(given, str) else exact(given)
-    except InvalidOperation:
-        raise HierarchyError(f"{what} must be a number, not {given!r}") from None
-    if not is_usual(number):
-        raise HierarchyError(f"{what} must be a finite number of usual size, not {given}")
-    return number
+    number = read_number(given.strip() if isinstance(given, str) else given)
+    if number is None:
+        raise HierarchyError(f"{what} must be a number of usual size, not {given!r}")
+    return Decimal(number)
 
 
 def not_a_number(value: Any) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.layout import Layout
 from foreknow.errors import DataError
+from foreknow.numbers import is_code, read_number
 
 Label: TypeAlias = Hashable
 
@@ -126,18 +126,21 @@ class GroupLabels(Sequence[Any]):
         self, parts: Callable[[], Iterable[Any]], size: int, columns: Iterable[str]
     ) -> None:
         self._parts, self._size, self.columns = parts, size, tuple(columns)
+        self._made: list[Any] | None = None
 
     @classmethod
     def of(cls, labels: Iterable[Any], columns: Iterable[str], exact: bool = False) -> GroupLabels:
         """Take labels as they are."""
         known = list(labels)
         made = cls(lambda: known, len(known), columns)
-        made.__dict__.update(_labels=known, exact=exact)
+        made._made, made.exact = known, exact
         return made
 
-    @cached_property
+    @property
     def _labels(self) -> list[Any]:
-        return list(self._parts())
+        if self._made is None:
+            self._made = list(self._parts())
+        return self._made
 
     def __len__(self) -> int:
         return self._size
@@ -253,13 +256,10 @@ def spelt_otherwise(text: str, printed: Iterable[str]) -> str | None:
     >>> spelt_otherwise("1", ["0.5", "1.0"]), spelt_otherwise("1", ["01", "B1"])
     ('1.0', None)
     """
-    if _NUMBER.fullmatch(text) is None:
+    number = None if is_code(text) else read_number(text)
+    if number is None:
         return None
-    number = Decimal(text)
-    return next((v for v in printed if _NUMBER.fullmatch(v) and Decimal(v) == number), None)
-
-
-_NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]{0,40})([.][0-9]{1,40})?([eE][-+]?[0-9]{1,3})?")
+    return next((v for v in printed if not is_code(v) and read_number(v) == number), None)
 
 
 def chosen(

@@ -11,7 +11,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -20,11 +19,11 @@ from numpy.typing import NDArray
 
 from foreknow.data.labels import text_of
 from foreknow.errors import DataError, did_you_mean
+from foreknow.numbers import is_code, read_moment, read_number
 
 Mask: TypeAlias = NDArray[np.bool_]
 Rows: TypeAlias = Sequence[Sequence[str]]
 
-_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,3})?", re.ASCII)
 _EVERYTHING = re.compile(r"\*+( \(level \d+\))?")
 _MASKED = re.compile(r".*?(\*+)", re.DOTALL)
 _LEVELLED = re.compile(r"(.+) \(level (\d{1,3})\)", re.DOTALL)
@@ -91,9 +90,9 @@ class Falling:
         text = None if value is None else text_of(value)
         found = set(self._places.get(text, ()))
         if text is not None and not isinstance(value, str):
-            if (number := _number(text)) is not None:
+            if (number := read_number(text)) is not None:
                 near = self._from_to(self._numbers, number, number)
-                found.update(i for i in near if not _is_code(self.texts[i] or ""))
+                found.update(i for i in near if not is_code(self.texts[i] or ""))
             elif period := _period(text):
                 found.update(self._from_to(self._moments, *period, open_=True))
         return sorted(found)
@@ -163,8 +162,8 @@ class Falling:
 
     def _numbered(self, text: str) -> Mask:
         """Values that are the same number; digits after a 0 are a code."""
-        number = _number(text)
-        if number is None or _is_code(text):
+        number = read_number(text)
+        if number is None or is_code(text):
             return np.zeros(len(self.texts), dtype=bool)
         return self._between(self._numbers, number, number) & ~self._codes
 
@@ -214,7 +213,7 @@ class Falling:
             places = [self._order.get(text or "", -1) for text in self.texts]
             yield np.array([self._order[low] <= p <= self._order[high] for p in places])
             return
-        first, last = _number(low), _number(high.removeprefix("<"))
+        first, last = read_number(low), read_number(high.removeprefix("<"))
         if first is not None and last is not None:
             yield self._between(self._numbers, first, last, open_=high.startswith("<"))
         start, end = _period(low), _period(high)
@@ -241,11 +240,11 @@ class Falling:
 
     @cached_property
     def _codes(self) -> Mask:
-        return np.array([text is not None and _is_code(text) for text in self.texts], dtype=bool)
+        return np.array([text is not None and is_code(text) for text in self.texts], dtype=bool)
 
     @cached_property
-    def _numbers(self) -> tuple[list[Decimal], list[int]]:
-        return _sorted([None if text is None else _number(text) for text in self.texts])
+    def _numbers(self) -> tuple[list[Any], list[int]]:
+        return _sorted([None if text is None else read_number(text) for text in self.texts])
 
     @cached_property
     def _moments(self) -> tuple[list[datetime], list[int]]:
@@ -283,22 +282,8 @@ def _quoted(text: str, joint: str) -> list[str]:
     return [part[1:-1].replace('""', '"') for part in quoted]
 
 
-def _number(text: str) -> Decimal | None:
-    return Decimal(text) if _NUMBER.fullmatch(text) else None
-
-
-def _is_code(text: str) -> bool:
-    """Whether digits are a code, whose leading zeros count."""
-    return len(text) > 1 and text[0] == "0" and text.isdigit()
-
-
 def _moment(text: str) -> datetime | None:
-    if "-" not in text[1:]:
-        return None
-    try:
-        return datetime.fromisoformat(text).replace(tzinfo=None)
-    except ValueError:
-        return None
+    return read_moment(text) if "-" in text[1:] else None
 
 
 def _period(text: str) -> tuple[datetime, datetime] | None:

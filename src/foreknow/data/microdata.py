@@ -175,6 +175,13 @@ class Microdata:
         known = [*schema.quasi_identifiers, *schema.other, *schema.identifiers]
         read = [*known, *schema.sensitives, *people]
         self._table: Table = settled(opened, read)
+        # What is worked out once, on first use.
+        self._rows: _Read | None = None
+        self._laid: list[Attribute] | None = None
+        self._named: Labels | None = None
+        self._by_engine: Microdata | None = None
+        self._merged: Microdata | None = None
+        self._cells: dict[str, Attribute] = {}
         for name, own_semantics in schema.several.items():
             listed = not self._table.untyped
             require_person(self._table, name, schema.person, own_semantics, listed=listed)
@@ -183,7 +190,15 @@ class Microdata:
         """Go into another process with what was read, and nothing that is open."""
         people = [] if self.schema.person is None else [self.schema.person]
         names = [*(c for c in self.schema.columns if c != self.schema.group), *people]
-        return {**self.__dict__, "_table": Snapshot(self._table, names)}
+        return {**vars(self), "_table": Snapshot(self._table, names)}
+
+    def _with(self, rows: _Read, laid: list[Attribute] | None, named: Labels | None) -> Microdata:
+        """The same table with other rows, and with attributes and values if these are known."""
+        other = copy(self)
+        other._rows, other._laid, other._named = rows, laid, named
+        other._by_engine = other._merged = None
+        other._cells = {} if laid is None else self._cells
+        return other
 
     @property
     def name(self) -> str:
@@ -200,12 +215,11 @@ class Microdata:
         """Columns of which a few rows each share a value, such as a household's number."""
         return shared(self._table, self.schema)
 
-    @cached_property
+    @property
     def _read(self) -> _Read:
-        if not self.schema.several:
-            return self._read_single()
-        refuse_repeated(self._table, self.schema)
-        return self._read_several()
+        if self._rows is None:
+            self._rows = self._read_several() if self.schema.several else self._read_single()
+        return self._rows
 
     def _read_single(self) -> _Read:
         schema = self.schema
@@ -254,17 +268,17 @@ class Microdata:
         would name a row is raised here, and is about an entry: the table itself is to be read then.
         """
         refuse_repeated(self._table, self.schema)
-        other = copy(self)
-        other.__dict__["_read"] = other._read_rows(rows, times)
-        other.__dict__.pop("attributes", None)
+        other = self._with(self._read_rows(rows, times), None, None)
         _ = other.attributes, other.values
-        self.__dict__["_counted"] = other
+        self._by_engine = other
         return other
 
-    @cached_property
+    @property
     def merged(self) -> Microdata:
         """The same table by its equal rows, as `counted` gives it; of one value per person only."""
-        read, other = self._read, copy(self)
+        if self._merged is not None:
+            return self._merged
+        read = self._read
         _ = self.attributes  # where an error in them names a row
         columns = [*read.columns, *self.sensitives]
         beside = [codes_of(column) for column in read.other.columns]
@@ -276,7 +290,7 @@ class Microdata:
         codes = iter(keys.codes(found))
         columns = [replace(column, codes=next(codes)) for column in columns]
         sensitive, *more = columns[len(read.columns) :]
-        other.__dict__["_read"] = replace(
+        merged = replace(
             read,
             columns=columns[: len(read.columns)],
             sensitive=sensitive,
@@ -292,9 +306,8 @@ class Microdata:
             times=times,
             n_entries=len(times),
         )
-        for name in ("attributes", "holdings", "_known_cells"):
-            other.__dict__.pop(name, None)
-        return other
+        self._merged = self._with(merged, None, self._named)
+        return self._merged
 
     def of_rows(self, merged: Microdata, groups: IntArray) -> IntArray:
         """What `rows_of` gives, of groups of the entries of this table that was `merged`."""
@@ -314,6 +327,7 @@ class Microdata:
 
     def _read_several(self) -> _Read:
         schema = self.schema
+        refuse_repeated(self._table, schema)
         single = [name for name in schema.sensitives if name not in schema.several]
         names = [*schema.quasi_identifiers, *schema.other, *single]
         every: dict[str, Column] = {}
@@ -401,8 +415,7 @@ class Microdata:
     @property
     def _known(self) -> _Read:
         """The table as it was read, or counted by an engine."""
-        own = self.__dict__
-        return self._read if "_read" in own or "_counted" not in own else own["_counted"]._read
+        return self._read if self._rows or not self._by_engine else self._by_engine._read
 
     @property
     def n_rows(self) -> int:
@@ -446,7 +459,7 @@ class Microdata:
             )
         return self._read.sensitive.codes
 
-    @cached_property
+    @property
     def holdings(self) -> Holdings:
         """Who has which sensitive value: one entry per occurrence, codes into `values`."""
         found = self._read.held.get(self.schema.sensitive)
@@ -462,15 +475,19 @@ class Microdata:
         """How many of its `values` a person has."""
         return self.schema.semantics_of() if self.schema.sensitive in self._read.held else "single"
 
-    @cached_property
+    @property
     def values(self) -> Labels:
         """The sensitive values."""
-        return Labels(self._read.sensitive.domain)
+        if self._named is None:
+            self._named = Labels(self._read.sensitive.domain)
+        return self._named
 
-    @cached_property
+    @property
     def attributes(self) -> list[Attribute]:
         """The quasi-identifiers of everybody, in the schema's order."""
-        return [self._attribute(column) for column in self._read.columns]
+        if self._laid is None:
+            self._laid = [self._attribute(column) for column in self._read.columns]
+        return self._laid
 
     def rounded(
         self,
@@ -507,7 +524,6 @@ class Microdata:
         >>> own.rounded().attributes[0].domain[:2], own.rounded().grids
         (['20 to 24', '25 to 29'], {'age': 'in steps of 5'})
         """
-        other = copy(self)
         kept = [
             attribute if attribute.name in exact else self._in_cells(attribute, column, styles)
             for attribute, column in zip(self.attributes, self._read.columns, strict=True)
@@ -527,17 +543,12 @@ class Microdata:
                 else attribute
                 for attribute in kept
             ]
-        other.__dict__["attributes"] = kept
-        return other
+        return self._with(self._read, kept, self._named)
 
     @property
     def grids(self) -> dict[str, str]:
         """The grid of each column that is rounded, in words."""
         return grids_of(self.attributes)
-
-    @cached_property
-    def _known_cells(self) -> dict[str, Attribute]:
-        return {}
 
     def _in_cells(
         self, attribute: Attribute, column: Column, styles: Mapping[str, str] | None
@@ -548,10 +559,10 @@ class Microdata:
         laid = column.kind != "text" if hierarchy is None else isinstance(hierarchy, Grid)
         if wanted != "range" or not laid or attribute.cells is not None:
             return attribute
-        if name not in self._known_cells:
+        if name not in self._cells:
             grid = cast("Grid | None", hierarchy)
-            self._known_cells[name] = _in_cells(attribute, grid, self.times)
-        return self._known_cells[name]
+            self._cells[name] = _in_cells(attribute, grid, self.times)
+        return self._cells[name]
 
     @property
     def sensitives(self) -> tuple[Column, ...]:
@@ -589,13 +600,11 @@ class Microdata:
         of_row, first = combine([codes for codes, _ in found.values()], sizes)
         of = {name: (codes[first], labels) for name, (codes, labels) in found.items()}
         values = JointLabels.of(of, layout and replace(layout, main=columns[0]), bags)
-        other = copy(self)
         codes = of_row.astype(narrowest(len(values)), copy=False)
         joint = Column(" and ".join(columns), codes, list(values), "text")
-        other.__dict__["_read"] = replace(self._read, sensitive=joint, more=(), held={})
-        other.__dict__["values"] = values
-        other.__dict__.pop("holdings", None)
-        return other
+        return self._with(
+            replace(self._read, sensitive=joint, more=(), held={}), self._laid, values
+        )
 
     def column(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """The code of everybody (of each occurrence) in a column that is published; its values."""
@@ -645,12 +654,9 @@ class Microdata:
         >>> [own.values[code] for code in other.sensitive_codes.tolist()]
         ['AIDS', 'Flu']
         """
-        other = copy(self)
         own = codes.astype(self.sensitive_codes.dtype, copy=False)
         sensitive = replace(self._read.sensitive, codes=own)
-        other.__dict__["_read"] = replace(self._read, sensitive=sensitive)
-        other.__dict__.pop("holdings", None)
-        return other
+        return self._with(replace(self._read, sensitive=sensitive), self._laid, self._named)
 
     def rows_of(self, groups: NDArray[Any]) -> IntArray:
         """Give each row of the source the group of its person; -1 to a row that is left out.
@@ -681,7 +687,7 @@ class Microdata:
     @property
     def was_read(self) -> bool:
         """Whether its rows are at hand already."""
-        return "_read" in self.__dict__
+        return self._rows is not None
 
     def _repr_html_(self) -> str:
         return card_of(self)

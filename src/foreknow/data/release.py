@@ -18,12 +18,12 @@ from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import (
     Ahead,
     PeopleTable,
+    PersonRows,
     TallyTable,
     ValuesTable,
     refuse_repeats,
     require_person,
 )
-from foreknow.data.engines.person_rows import PersonRows
 from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.units import refuse_repeated, shared
@@ -95,6 +95,7 @@ class Release(Plain):
         apart: Mapping[str, ValuesTable | TallyTable] | None = None,
         recognized: Sequence[str] = (),
         shuffled: Collection[str] = (),
+        counted: GroupCounts | None = None,
     ) -> None:
         if not isinstance(tables, (ValuesTable, TallyTable)):
             raise SchemaError(
@@ -106,6 +107,10 @@ class Release(Plain):
         self._apart = {self._bare(name): of for name, of in (apart or {}).items()}
         self._seen: dict[tuple[str, ...], Release] = {}
         self._owner: Members | None = None
+        # What is found out once, on first use.
+        self._found = counted
+        self._people: Members | None = None
+        self._held: Holdings | None = None
         self._whole: Release | None = None  # of which it is a sight
         self._raw: tuple[Table, Schema] | None = None
         self.cases = False
@@ -554,7 +559,7 @@ class Release(Plain):
             if self._escaped:
                 groups = [tuple(x and rearmed(x) for x in label) for label in groups]
             named = GroupLabels.of(groups, (*self.recognized, *knowing), exact=True)
-            made.__dict__["_counted"] = replace(made._counted, groups=named)
+            made._found = replace(made._counted, groups=named)
             self._seen[key] = made
         return self._seen[key]
 
@@ -708,21 +713,22 @@ class Release(Plain):
             apart=self._apart,
             recognized=self.recognized,
             shuffled=self._shuffled,
+            counted=self._counted,
         )
-        bare.__dict__["_counted"], bare.cases = self._counted, self.cases
+        bare.cases = self.cases
         return bare
 
     def naming(self, members: Members, holdings: Holdings | None = None) -> Release:
         """The same release for its owner, who knows who is in which group, and who has what."""
         own = copy(self)
-        own._seen, own._owner = {}, members
-        known = {"members": members, "holdings": holdings}
-        own.__dict__.update((key, given) for key, given in known.items() if given is not None)
+        own._seen, own._owner, own._held = {}, members, holdings or self._held
         return own
 
-    @cached_property
+    @property
     def _counted(self) -> GroupCounts:
-        return self._tables.count()
+        if self._found is None:
+            self._found = self._tables.count()
+        return self._found
 
     @cached_property
     def counts(self) -> GroupCounts:
@@ -733,21 +739,25 @@ class Release(Plain):
         labels = [rearmed(v) if isinstance(v, str) else v for v in counts.values]
         return replace(counts, values=Labels(labels))
 
-    @cached_property
+    @property
     def members(self) -> Members:
         """Everybody by name, and the position of their group in `counts`; found on first use.
 
         An `InputError` if the release was made without ``person=``.
         """
-        return self._tables.members(self._counted)
+        if self._owner is None and self._people is None:
+            self._people = self._tables.members(self._counted)
+        return cast("Members", self._people if self._owner is None else self._owner)
 
-    @cached_property
+    @property
     def holdings(self) -> Holdings:
         """Who has what: people by their position in `members`, values by their code in `counts`.
 
         An `InputError` if the table does not tell, or does not name people.
         """
-        return self._tables.holdings(self._counted)
+        if self._held is None:
+            self._held = self._tables.holdings(self._counted)
+        return self._held
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:
         """How many people of each group have which values of some columns; one GROUP BY.
@@ -854,7 +864,7 @@ class Release(Plain):
         return f"<code>{escape(repr(self))}</code>"
 
     def __repr__(self) -> str:
-        if "_counted" not in self.__dict__:
+        if self._found is None:
             return f"Release({self.name}, not counted yet)"
         counts = self._counted
         return f"Release({self.name}: {counts.n_groups} groups, {counts.n_people} people)"

@@ -29,19 +29,16 @@ from foreknow.numbers import (
     as_fraction,
     common_unit,
     decimal_text,
-    exact,
-    is_long,
-    is_usual,
     percentage,
+    read_moment,
+    read_number,
     rounded,
     shown,
 )
 
 Kind: TypeAlias = Literal["number", "day", "moment"]
 
-_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?")
 _SPAN = re.compile(r"([0-9]+) ?(day|hour|minute|second)s?")
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _PARTS = 10**6  # of a second, in which moments are counted
@@ -166,7 +163,7 @@ class Range:
         if self.low is None and self.high is None:
             raise InputError("a range has from, to or both, such as { from = 70000 }")
         if self.low is not None and self.high is not None:
-            self._comparable(_read_text(str(self.high)), "its ends")
+            self._comparable(_read(str(self.high)), "its ends")
             if not self.holds(str(self.high)):
                 raise InputError(f"a range goes from the lower end up, not {self}")
 
@@ -200,16 +197,16 @@ class Range:
         UnsupportedError
             If a text with digits cannot be compared: it may be a number that others can read.
         """
-        read = _read_text(text)
+        read = _read(text)
         if read is None and not any(map(str.isnumeric, text)):
             return False
         self._comparable(read, repr(text))
         assert read is not None
-        low, high = (None if end is None else _read_text(str(end)) for end in (self.low, self.high))
+        low, high = (None if end is None else _read(str(end)) for end in (self.low, self.high))
         return (low is None or _above(read, low) >= 0) and (high is None or _above(read, high) <= 0)
 
     def _comparable(self, read: tuple[Kind, Any] | None, what: str) -> None:
-        own = _read_text(str(self.high if self.low is None else self.low))
+        own = _read(str(self.high if self.low is None else self.low))
         if read is None or own is None or (read[0] == "number") != (own[0] == "number"):
             kind = "numbers" if own is not None and own[0] == "number" else "dates"
             raise UnsupportedError(
@@ -494,30 +491,14 @@ def _read(label: Label) -> tuple[Kind, Any] | None:
     """A label as a number or date; None for what is neither."""
     if isinstance(label, np.generic):
         label = label.item()
-    if isinstance(label, str):
-        return _read_text(label)
     if isinstance(label, datetime):
         whole = label.tzinfo is None and not getattr(label, "nanosecond", 0)
         return ("moment", label) if whole else None
     if isinstance(label, date):
         return "day", label
-    if isinstance(label, bool) or not isinstance(label, (int, float, Decimal)):
-        return None
-    if isinstance(label, int):
-        return None if is_long(label) else ("number", label)
-    number = exact(label)
-    return ("number", number) if is_usual(number) else None
-
-
-def _read_text(text: str) -> tuple[Kind, Any] | None:
-    try:
-        if _NUMBER.fullmatch(text):
-            number = Decimal(text)
-            return ("number", number) if is_usual(number) else None
-        if _DAY.fullmatch(text):
-            return "day", date.fromisoformat(text)
-        if _MOMENT.fullmatch(text):
-            return "moment", datetime.fromisoformat(text)
-    except (ValueError, ArithmeticError):
-        pass
-    return None
+    number = read_number(label)
+    if number is None and isinstance(label, str) and _DATE.fullmatch(label):
+        moment = read_moment(label)
+        if moment is not None:
+            return ("moment", moment) if label[10:] else ("day", moment.date())
+    return None if number is None else ("number", number)

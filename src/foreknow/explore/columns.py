@@ -146,28 +146,45 @@ def settled(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     order = [each.name for each in found]
     if column not in order:
         raise InputError(f"there is no column {column!r}")
-    table = from_toml(draft.text) if not draft.is_broken else {}
-    schema = dict(table.get("schema", {}))
+    if draft.is_broken:
+        raise InputError("mend the text first: it is no TOML")
+    schema = from_toml(draft.text).get("schema", {})
     roles = {own: _role(own, schema) for own in order} | {column: role}
-    for each, key in _KEYS.items():
-        schema[key] = [own for own in order if roles[own] == each]
-    hidden = [own for own in order if roles[own] == "sensitive"]
-    schema["sensitive"] = hidden[0] if len(hidden) == 1 else hidden
-    hierarchies = dict(schema.get("hierarchies", {}))
-    if "hierarchy" in given:
-        hierarchies.pop(column, None)
-        if given["hierarchy"] is not None:
-            hierarchies[column] = given["hierarchy"]
-    allowed = ("quasi-identifier", "sensitive")
-    schema["hierarchies"] = {own: h for own, h in hierarchies.items() if roles.get(own) in allowed}
-    schema["types"] = {
-        own: kind for own, kind in schema.get("types", {}).items() if roles.get(own) == allowed[0]
-    }
-    for key in ("identifiers", "other", "hierarchies", "types"):
-        if not schema.get(key):
-            schema.pop(key, None)
-    session.set_policy(name, draft.saying(changed(draft.text, {**table, "schema": schema})))
+    text = draft.text
+    for path, value in _changes(schema, roles, column, given):
+        text = changed(text, ["schema", *path], value)
+    session.set_policy(name, draft.saying(text))
     return overview(session, name)
+
+
+def _changes(
+    schema: Mapping[str, Any], roles: Mapping[str, str], column: str, given: Mapping[str, Any]
+) -> Iterator[tuple[list[Any], Any]]:
+    """What is to be said otherwise, one key or member of a list after the other."""
+    for each, key in _KEYS.items():
+        known = schema.get(key)
+        now = [own for own in roles if roles[own] == each]
+        if not isinstance(known, list) or not {*known} & {*now}:
+            if now or known is not None:
+                yield [key], now or (None if key in ("identifiers", "other") else [])
+            continue
+        gone = [place for place, own in enumerate(known) if own not in now]
+        yield from (([key, place], None) for place in reversed(gone))
+        new = [own for own in now if own not in known]
+        first = len(known) - len(gone)
+        yield from (([key, place], own) for place, own in enumerate(new, first))
+    hidden = [own for own in roles if roles[own] == "sensitive"]
+    if hidden != schema.get("sensitive") and hidden != [schema.get("sensitive")]:
+        yield ["sensitive"], hidden[0] if len(hidden) == 1 else hidden
+    allowed = {"hierarchies": ("quasi-identifier", "sensitive"), "types": ("quasi-identifier",)}
+    made, known = given.get("hierarchy"), schema.get("hierarchies", {})
+    if made is not None and roles[column] in allowed["hierarchies"]:
+        yield ["hierarchies", column], made
+    elif "hierarchy" in given and column in known:
+        yield ["hierarchies", column], None
+    for key, of in allowed.items():
+        odd = [own for own in schema.get(key, {}) if roles.get(own) not in of]
+        yield from (([key, own], None) for own in odd)
 
 
 def preview(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from foreknow.documents import from_toml, toml_key, toml_value
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT
+
+from foreknow.documents import from_toml, toml_value
 from foreknow.errors import InputError, OutputError
 from foreknow.explore.security import is_device
 from foreknow.explore.session import Draft, Session
@@ -27,6 +29,8 @@ _PATH = re.compile(r"\b(schema|require|publish)((?:\[\d+\]|\.[\w-]+)*)")
 _AT = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 _FILE = re.compile(r"[\w][\w .-]{0,80}\.toml")
 _DEEPEST = 5
+_HEADER = re.compile(r"\s*\[\[?\s*\"?([\w-]+)\"?\s*(?:\.\s*\"?([^\"\]]+?)\"?\s*)?\]")
+_BEGINS = re.compile(r"\s*\"?([\w-]+)\"?\s*=")
 
 
 def overview(session: Session, asked: Any) -> dict[str, Any]:
@@ -133,9 +137,7 @@ def settled(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError("a path is a list of keys")
     if given.get("number") and isinstance(value, str):
         value = _read(value)
-    table = from_toml(draft.text)
-    _put(table, path, copy.deepcopy(value))
-    session.set_policy(name, draft.saying(changed(draft.text, table)))
+    session.set_policy(name, draft.saying(changed(draft.text, path, value)))
     return overview(session, name)
 
 
@@ -145,26 +147,6 @@ def _read(text: str) -> Any:
     if not _NUMBER.fullmatch(text):
         return text
     return Decimal(text) if "." in text else int(text)
-
-
-def _put(table: Any, path: Sequence[Any], value: Any) -> None:
-    *before, last = path
-    for key in before:
-        if isinstance(table, dict) and isinstance(key, str):
-            table = table.setdefault(key, {})
-        elif isinstance(table, list) and isinstance(key, int) and 0 <= key < len(table):
-            table = table[key]
-        else:
-            raise InputError(f"there is no {key!r} in the policy")
-    if isinstance(table, list) and isinstance(last, int) and 0 <= last <= len(table):
-        table[last : last + 1] = [] if value is None else [value]
-    elif isinstance(table, dict) and isinstance(last, str):
-        if value is None:
-            table.pop(last, None)
-        else:
-            table[last] = value
-    else:
-        raise InputError(f"there is no {last!r} in the policy")
 
 
 def saved(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,31 +171,27 @@ def saved(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
 
 # ---- the text of a policy -----------------------------------------------------------------------
 
-
-_HEADER = re.compile(r"\s*\[\[?\s*(\"[^\"]*\"|[\w-]+)[^\]]*\]\]?\s*(#.*)?")
-# Tables of [schema] that are written under a header of their own.
-_APART = ("hierarchies", "types", "reading")
-
-
-@dataclass
-class _Part:
-    """The lines of one table and of those inside of it; comments above it are its own."""
-
-    key: str
-    above: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
+# Comments right above a header are about its table; to tomlkit they are of the table before.
+_ABOVE = re.compile(r"((?:^[ \t]*#.*\n)++)(^[ \t]*\[.*\n)?", re.MULTILINE)
+_BELOW = re.compile(r"(^[ \t]*\[.*\n)((?:^[ \t]*#\^above.*\n)+)", re.MULTILINE)
+_COMMENT = re.compile(r"^([ \t]*#)", re.MULTILINE)
 
 
-def changed(text: str, wanted: Mapping[str, Any]) -> str:
-    r"""Write a policy so that it says what is wanted.
+def changed(text: str, path: Sequence[Any], value: Any) -> str:
+    r"""Write a policy with another value of one key, or without it (None); the rest stays.
+
+    Raises
+    ------
+    InputError
+        If there is no such place, or the text is laid out so that more would change.
 
     Examples
     --------
-    >>> text = '# Ours.\n[schema]\nsensitive = "a"\n\n# Nobody.\n[[require]]\nk_anonymity = 2\n'
-    >>> print(changed(text, {"schema": {"sensitive": "b"}, "require": [{"k_anonymity": 2}]}))
-    # Ours.
+    >>> text = '[schema]\nsensitive = "a"  # Ours.\n\n# Nobody.\n[[require]]\nk_anonymity = 2\n'
+    >>> print(changed(changed(text, ["schema", "sensitive"], "b"), ["schema", "person"], "p"))
     [schema]
-    sensitive = "b"
+    sensitive = "b"  # Ours.
+    person = "p"
     <BLANKLINE>
     # Nobody.
     [[require]]
@@ -221,98 +199,72 @@ def changed(text: str, wanted: Mapping[str, Any]) -> str:
     <BLANKLINE>
     """
     try:
-        before = from_toml(text)
-        made = _joined(_parts(text), before, wanted)
-        if from_toml(made) == from_toml(_whole(wanted)):
+        wanted = from_toml(text)
+        _put(wanted, path, value, lambda given, _: from_toml(f"x = {toml_value(given)}")["x"])
+        document = tomlkit.parse(_ABOVE.sub(_inward, text))
+        _put(document, path, value, _item)
+        made = _BELOW.sub(
+            lambda found: found[2].replace("#^above", "#") + found[1], tomlkit.dumps(document)
+        )
+        if from_toml(made) == wanted:
             return made
-    except ValueError:
-        pass  # of a text with a mistake, or one laid out in another way, no line is kept
-    return _whole(wanted)
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, TOMLKitError):
+        pass
+    raise InputError("the form cannot change this without changing more; change the text itself")
 
 
-def _whole(wanted: Mapping[str, Any]) -> str:
-    each = ((key, own) for key, table in wanted.items() for own in _listed(table))
-    parts = ["\n".join(_written(key, own)) for key, own in each]
-    return "\n\n".join(parts) + "\n"
+def _inward(found: re.Match[str]) -> str:
+    return found[2] + _COMMENT.sub(r"\1^above", found[1]) if found[2] else found[0]
 
 
-def _parts(text: str) -> tuple[list[str], list[_Part]]:
-    """The lines before all tables, and the parts."""
-    first: list[str] = []
-    parts: list[_Part] = []
-    waiting: list[str] = []
-    for line in text.splitlines():
-        found = _HEADER.fullmatch(line)
-        if found is not None:
-            key = found[1].strip('"')
-            inner = re.match(r"\s*\[\[?\s*[\w\"-]+\s*\.", line) is not None
-            if not (parts and parts[-1].key == key and inner):
-                parts.append(_Part(key, waiting))
-                waiting = []
-            parts[-1].lines += [*waiting, line]
-            waiting = []
-        elif line.strip() == "" or line.lstrip().startswith("#"):
-            waiting.append(line)
-        else:
-            target = parts[-1].lines if parts else first
-            target += [*waiting, line]
-            waiting = []
-    if parts:
-        parts[-1].lines += waiting
-    return first, parts
+def _item(given: Any, inside: Any) -> Any:
+    """What tomlkit puts into a table or list: as we write it, a table of several by its lines."""
+    if not isinstance(inside, AoT):
+        return tomlkit.value(toml_value(given))
+    table = tomlkit.table()
+    for key, own in given.items():
+        table.add(key, tomlkit.value(toml_value(own)))
+    return table.add(tomlkit.nl())
 
 
-def _joined(
-    found: tuple[list[str], list[_Part]], before: Mapping[str, Any], wanted: Mapping[str, Any]
-) -> str:
-    first, parts = found
-    own: dict[str, list[_Part]] = {}
-    for part in parts:
-        own.setdefault(part.key, []).append(part)
-    lines = list(first)
-    for key in [*(k for k in own if k in wanted), *(k for k in wanted if k not in own)]:
-        then, now = _listed(before.get(key)), _listed(wanted[key])
-        kept = own.get(key, [])
-        if len(kept) != len(then):
-            raise ValueError("the tables are laid out in another way")
-        free = list(range(len(then)))
-        for place, table in enumerate(now):
-            same = [i for i in free if then[i] == table]
-            at = place if place in same else (same[0] if same else None)
-            if at is not None:
-                free.remove(at)
-                lines += [*kept[at].above, *kept[at].lines]
-                continue
-            above = kept[place].above if place in free else [""]
-            if place in free and len(now) >= len(then):
-                free.remove(place)
-            lines += [*above, *_written(key, table)]
-    return "\n".join(lines).strip("\n") + "\n"
-
-
-def _listed(table: Any) -> list[Any]:
-    return table if isinstance(table, list) else [] if table is None else [table]
-
-
-def _written(key: str, table: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of one table."""
-    repeated = key == "require"
-    yield f"[[{key}]]" if repeated else f"[{toml_key(key)}]"
-    for name, value in table.items():
-        if not (key == "schema" and name in _APART and isinstance(value, Mapping)):
-            yield f"{toml_key(name)} = {_value(value)}"
-    for name in _APART if key == "schema" else ():
-        inner = table.get(name)
-        if isinstance(inner, Mapping) and inner:
-            yield ""
-            yield f"[{key}.{name}]"
-            yield from (f"{toml_key(own)} = {_value(value)}" for own, value in inner.items())
-
-
-def _value(value: Any) -> str:
+def _put(table: Any, path: Sequence[Any], value: Any, made: Callable[[Any, Any], Any]) -> None:
+    """Put a value at its place; of one of several tables, the keys that differ."""
+    *above, last = path
+    for key in above:
+        if isinstance(table, dict) and isinstance(key, str):
+            if key not in table:
+                table[key] = {}
+        elif not (isinstance(table, list) and _is_place(key, len(table))):
+            raise InputError(f"there is no {key!r} in the policy")
+        table = table[key]
+    several = isinstance(table, list)
+    if not (
+        _is_place(last, len(table) + 1)
+        if several
+        else isinstance(table, dict) and isinstance(last, str)
+    ):
+        raise InputError(f"there is no {last!r} in the policy")
+    there = last < len(table) if several else last in table
     if isinstance(value, Mapping):
-        return toml_value({name: own for name, own in value.items() if own is not None})
-    return toml_value(value)
+        value = {key: own for key, own in value.items() if own is not None}
+    if value is None:
+        if there:
+            del table[last]
+    elif several and not there:
+        table.append(made(value, table))
+    elif several and isinstance(value, dict):
+        own = table[last]
+        for key in [key for key in own if key not in value]:
+            del own[key]
+        own.update({key: made(given, own) for key, given in value.items()})
+    else:
+        table[last] = made(value, table)
+
+
+def _is_place(key: Any, many: int) -> bool:
+    return isinstance(key, int) and 0 <= key < many
 
 
 def line_of(text: str, path: Sequence[Any]) -> int | None:
@@ -321,30 +273,16 @@ def line_of(text: str, path: Sequence[Any]) -> int | None:
     >>> line_of('[schema]\nsensitive = "a"\n\n[[require]]\nbelow = 2\n', ["require", 0, "below"])
     5
     """
-    if not path:
-        return None
-    key, *rest = path
+    key, *rest = path or [""]
     place = rest.pop(0) if rest and isinstance(rest[0], int) else 0
-    own = -1
-    within, best = False, None
+    own, within, best = -1, False, None
     for number, line in enumerate(text.splitlines(), 1):
-        found = _HEADER.fullmatch(line)
-        if found is not None:
-            inner = re.match(r"\s*\[\[?\s*[\w\"-]+\s*\.", line) is not None
-            if found[1].strip('"') != key:
-                within = False
-                continue
-            own += not inner
-            within = max(own, 0) == place
-            if within and best is None:
+        if header := _HEADER.match(line):
+            inner = header[2] is not None
+            own += header[1] == key and not inner
+            within = header[1] == key and max(own, 0) == place
+            if within and (best is None or (inner and header[2] in map(str, rest))):
                 best = number
-            deeper = rest and re.search(rf"\.\s*\"?{re.escape(str(rest[0]))}\b", line)
-            if within and inner and deeper:
-                best = number
-        elif within and any(_begins(line, part) for part in rest if isinstance(part, str)):
+        elif within and (begins := _BEGINS.match(line)) and begins[1] in rest:
             best = number
     return best
-
-
-def _begins(line: str, key: str) -> bool:
-    return re.match(rf"\s*\"?{re.escape(key)}\"?\s*=", line) is not None

@@ -18,7 +18,7 @@ from foreknow.data.labels import text_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError
-from foreknow.numbers import common_unit, exact, is_usual
+from foreknow.numbers import common_unit, exact, is_usual, read_moment
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 
@@ -90,7 +90,7 @@ def date_steps(known: Sequence[Any], hierarchy: DateLevels | None = None) -> Ste
 def _microseconds(value: Any, *, clock: bool) -> int | None:
     """A moment on a line; as the clock showed it, or as the instant that it was."""
     if isinstance(value, str) and clock:
-        value = dt.datetime.fromisoformat(value)
+        value = read_moment(value)
     if not isinstance(value, (dt.date, dt.time)):
         return None
     days = value.toordinal() if isinstance(value, dt.date) else 0

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from foreknow.adversaries.priors.expectation import LEARNING, Layout
 from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
 from foreknow.data.people import Signature, Signatures
 from foreknow.data.sparse import IntArray, combine, count_pairs
+from foreknow.numbers import read_number
 
 # A column of numbers with more than so many is cut into bins of about equally many people.
 MOST_NUMBERS, BINS = 16, 10
@@ -111,11 +111,8 @@ def _bins(labels: Sequence[str | None], people: FloatArray) -> tuple[list[str | 
 
 
 def _number(label: str) -> float | None:
-    try:
-        number = float(label)
-    except ValueError:
-        return None
-    return number if isfinite(number) else None
+    number = read_number(label)
+    return None if number is None else float(number)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,6 +6,7 @@ passes through in batches.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
@@ -26,6 +27,7 @@ from foreknow.errors import DataError
 if TYPE_CHECKING:
     from foreknow.data.engines.drawn import Drawing
 
+_log = logging.getLogger(__name__)
 _BATCH = 1 << 20
 _numbers = count(1)
 # Types that come out of the engine as they do when they are read into memory.
@@ -85,7 +87,7 @@ class Source(Protocol):
 
 def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str:
     """Take a table whose equal rows can be counted, or say why it is to be read into memory."""
-    inner: Any = getattr(table, "_table", table) if isinstance(table, Snapshot) else table
+    inner: Any = (table.inner or table) if isinstance(table, Snapshot) else table
     spelled = inner if isinstance(inner, Spelled) else None
     if spelled is not None:
         inner = spelled.as_written
@@ -114,7 +116,8 @@ class Counted:
     rows_per_part: int | None = None
 
     def __init__(self, table: Table, duck: DuckTable, columns: Sequence[str]) -> None:
-        self.table, self.duck, self._columns = table, duck, list(columns)
+        self.duck, self._columns = duck, list(columns)
+        self.table: Any = table
         self.untyped = duck.untyped
 
     @classmethod
@@ -277,64 +280,69 @@ def _odd_kind(duck: DuckTable, columns: Sequence[str]) -> str | None:
     return None
 
 
-class Streamed(Counted):
-    """A table of another engine, counted there; rows come only to be looked up, in batches.
+class InFrame:
+    """Equal rows of a lazy frame, counted by whatever holds it."""
 
-    Parameters
-    ----------
-    table : Table
-        What can be counted there.
-    frame : narwhals.LazyFrame
-    columns : sequence of str
-    """
+    table: Any  # a NarwhalsTable
 
-    def __init__(self, table: Table, frame: Any, columns: Sequence[str]) -> None:
-        self._frame, self._native = frame, frame.to_native()
-        empty = connect().from_arrow(self._native.schema().to_pyarrow().empty_table())
-        super().__init__(table, DuckTable(empty, table.name, table.columns), columns)
+    def is_text(self, column: str) -> bool:
+        """Whether a column is of texts."""
+        return bool(self.table.is_text(column))
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
+        """Count equal rows of some columns."""
+        import narwhals as nw  # no file needs it, and it takes as long as counting one
+
+        keys = [*map(self.table.inner, columns)]
+        grouped = self.table.frame.group_by(*keys, drop_null_keys=False)
+        found = self.table.fetched(grouped.agg(nw.len().alias(free_name("n", keys))))
+        _log.info("%.1f MB of counts came from %s", found.nbytes / 1e6, self.table.name)
+        return in_codes(found.to_batches(), columns)
+
+    def head(self, columns: Sequence[str], rows: int) -> pa.Table:
+        """Some rows that are found at once."""
+        chosen = self.table.frame.select(*map(self.table.inner, columns))
+        found: pa.Table = self.table.fetched(chosen.head(rows))
+        return found.rename_columns(list(columns))
+
+    def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
+        """All values, and how often each occurs: not every engine has a hash."""
+        import narwhals as nw
+
+        known = self.table.frame.drop_nulls(self.table.inner(column))
+        grouped = known.group_by(self.table.inner(column)).agg(nw.len().alias("n_"))
+        return values_of(self.table.fetched(grouped))
+
+
+class Streamed(InFrame, Counted):
+    """A table of Ibis, counted there; rows come only to be looked up, in batches."""
 
     @classmethod
-    def of_frame(cls, table: Table, frame: Any, columns: Sequence[str]) -> Streamed | str:
+    def of_table(cls, table: Any, columns: Sequence[str]) -> Streamed | str:
         """Take a table, or say why it is to be read into memory."""
-        found = cls(table, frame, columns)
-        return _odd_kind(found.duck, columns) or found
+        schema = table.frame.to_native().schema().to_pyarrow()
+        duck = DuckTable(connect().from_arrow(schema.empty_table()), table.name, table.columns)
+        return _odd_kind(duck, columns) or cls(table, duck, columns)
 
     @property
     def size(self) -> int:
         """Rows."""
-        import narwhals as nw  # no file needs it, and it takes as long as counting one
-
-        return int(self._frame.select(n=nw.len()).collect("pyarrow").item())
-
-    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
-        """Count equal rows of some columns."""
         import narwhals as nw
 
-        grouped = self._frame.group_by(*columns, drop_null_keys=False)
-        found = grouped.agg(nw.len().alias(free_name("n", columns))).collect("pyarrow").to_native()
-        return in_codes(found.to_batches(), columns)
+        return int(self.table.fetched(self.table.frame.select(n=nw.len()))["n"][0].as_py())
 
     def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
         """How many rows there are, how many have a value of each column, and how many values."""
-        asked: list[Any] = [self._native.count()]
-        for value in map(self._native.__getitem__, columns):
+        native = self.table.frame.to_native()  # PostgreSQL does not cast as Narwhals asks
+        asked: list[Any] = [native.count()]
+        for value in map(native.__getitem__, columns):
             asked += [value.count(), value.nunique()]
         named = {f"n{place}": each for place, each in enumerate(asked)}
-        (row,) = self._native.aggregate(**named).to_pyarrow().select([*named]).to_pylist()
+        (row,) = native.aggregate(**named).to_pyarrow().select([*named]).to_pylist()
         return pairs_of([*row.values()], columns)
 
-    def head(self, columns: Sequence[str], rows: int) -> pa.Table:
-        """Some rows that are found at once."""
-        found: pa.Table = self._native.select(*columns).limit(rows).to_pyarrow()
-        return found
-
-    def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
-        """All values, and how often each occurs: not every engine has a hash."""
-        known = self._native.filter(self._native[column].notnull())
-        return values_of(known.group_by(column).aggregate(n=known.count()).to_pyarrow())
-
     def _opened(self, columns: Sequence[str]) -> tuple[Any, Any]:
-        connection, native = connect(), self._native
+        connection, native = connect(), self.table.frame.to_native()
         chosen = native.select(**{self.duck.inner(name): native[name] for name in columns})
         if native.get_backend().name == "duckdb":  # whose version 2 Ibis cannot ask for batches
             return connection, connection.from_arrow(chosen.to_pyarrow())

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foreknow.data.engines.spelled import is_spelled
-from foreknow.data.engines.table import check_columns, place_of, sql_name
+from foreknow.data.engines.table import check_columns, place_of, sql_name, with_signs
 from foreknow.data.reading import to_add
 from foreknow.data.sparse import IntArray
 from foreknow.engine import DELIMITERS, CsvFile, bounded, connect, connect_to, read_parquet
@@ -154,18 +154,14 @@ class DuckTable:
         """One GROUP BY; a null is a value of its own."""
         self._refuse_zones(columns)
         kinds = dict(zip(self.columns, map(str, self.relation.types), strict=True))
-        floats = [i for i, name in enumerate(columns) if kinds[name] in ("FLOAT", "DOUBLE")]
-        # DuckDB takes 0.0 and -0.0 for one, and readers of what is published may not.
-        signs = [f"signbit({sql_name(self._inner[columns[i]])})" for i in floats]
+        floats = [name for name in columns if kinds[name] in ("FLOAT", "DOUBLE")]
+        signs = [f"signbit({sql_name(self._inner[name])})" for name in floats]
         keys = ", ".join([self._keys(columns), *signs])
         with clear_errors(self.name):
             grouped = self.relation.aggregate(f"{keys}, count(*)", keys).to_arrow_table()
         found = pa.table(grouped.columns[: len(columns)], names=list(columns))
-        for place, i in enumerate(floats, len(columns)):
-            known, minus = found.column(i), grouped.column(place)
-            size = pc.abs(known)
-            signed = pc.if_else(minus, pc.negate(size), size)
-            found = found.set_column(i, columns[i], signed)
+        minus = grouped.columns[len(columns) : len(columns) + len(floats)]
+        found = with_signs(found, dict(zip(floats, minus, strict=True)))
         times = grouped.column(grouped.num_columns - 1).to_numpy()
         self.check(int(times.sum()))
         if self.file is not None:

@@ -6,7 +6,7 @@ import datetime as dt
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -80,29 +80,22 @@ class FileTable:
             return values
         kinds = Counter(map(type, values))
         kinds.pop(type(None), None)
-        if set(kinds) == _NUMBERS:
-            values = [None if value is None else float(value) for value in values]
-        elif set(kinds) == _MOMENTS:
-            values = [_moment(value) for value in values]
-        elif len(kinds) > 1:
+        if set(kinds) == _MOMENTS:
+            values = [
+                dt.datetime.combine(v, dt.time()) if type(v) is dt.date else v for v in values
+            ]
+        elif len(kinds) > 1 and set(kinds) != _NUMBERS:
             (usual, _), (odd, _) = kinds.most_common()[0], kinds.most_common()[-1]
             row = next(row for row, value in enumerate(values) if type(value) is odd)
+            said = [_SAYS.get(kind, f"a {kind.__name__}") for kind in (odd, usual)]
             raise DataError(
-                f"{self.name}: column {column!r} holds {_said(odd)} in row {row + self._first} "
-                f"({values[row]!r}) and {_said(usual)} in others; make it one type there"
+                f"{self.name}: column {column!r} holds {said[0]} in row {row + self._first} "
+                f"({values[row]!r}) and {said[1]} in others; make it one type there"
             )
         try:
             return pa.array(values)
         except (pa.ArrowException, OverflowError) as error:
             raise DataError(f"{self.name}: column {column!r}: {error}") from None
-
-
-def _said(kind: type) -> str:
-    return _SAYS.get(kind, f"a {kind.__name__}")
-
-
-def _moment(value: Any) -> Any:
-    return dt.datetime.combine(value, dt.time()) if type(value) is dt.date else value
 
 
 def _whole(values: list[Any]) -> list[Any]:
@@ -196,29 +189,35 @@ def of_workbook(path: Path, name: str, part: str | None) -> FileTable:
     except (calamine.CalamineError, zipfile.BadZipFile, OSError, LookupError, SyntaxError) as error:
         raise DataError(f"{name} cannot be read as a workbook: {error}") from None
     stamp.check()
-    where = f"{name}, sheet {title}"
-    top = first + 1
-    while rows and not any(cell != "" for cell in rows[-1]):
+    where, top = f"{name}, sheet {title}", first + 1
+    rows = [[None if cell == "" else cell for cell in row] for row in rows]
+    empty = [at for at, row in enumerate(rows) if not any(cell is not None for cell in row)]
+    while empty and empty[-1] == len(rows) - 1:
+        empty.pop()
         rows.pop()
-    if len(rows) < 1:
+    if not rows:
         raise DataError(f"{where}, is empty; its first row must name the columns")
     if merged:
-        (row, column), _ = min(merged)
         raise DataError(
-            f"{where}: {_letters(column)}{row + 1} is one of several cells that are merged; "
-            "unmerge them, so that each column has one name and each row its own values"
+            f"{where}: row {min(merged)[0][0] + 1} has cells that are merged; unmerge them, so "
+            "that each column has one name and each row its own values"
         )
-    header, body = rows[0], rows[1:]
-    _refuse_header(header, where, top)
-    for at, cells in enumerate(body, top + 1):
-        if not any(cell != "" for cell in cells):
-            raise DataError(f"{where}: row {at} is empty and others follow; delete it")
-    place = {str(column).strip(): i for i, column in enumerate(header)}
+    header, *body = rows
+    odd = [cell for cell in header if not isinstance(cell, str)]
+    if odd:
+        raise DataError(
+            f"{where}: row {top} must be the one with the names of all {len(header)} columns, and "
+            f"{'no name' if odd[0] is None else repr(odd[0])} is there: delete a title above it, "
+            "and fill or delete columns without a name"
+        )
+    if empty:
+        raise DataError(f"{where}: row {top + empty[0]} is empty and others follow; delete it")
+    names = [cell.strip() for cell in header]
+    columns = dict(zip(names, map(list, zip(*body, strict=True)), strict=False))
 
     def fetch(wanted: Sequence[str]) -> list[Any]:
-        return [[_cell(row[place[each]]) for row in body] for each in wanted]
+        return [columns.get(each, []) for each in wanted]
 
-    names = [str(column).strip() for column in header]
     return FileTable(where, names, fetch, settled=True, first=top + 1, whole=True)
 
 
@@ -261,36 +260,6 @@ def _caught(shared: tuple[Callable[..., Any], int], given: tuple[Any, ...]) -> A
         return read(*given)
     except Exception as error:
         return error
-
-
-def _cell(value: Any) -> Any:
-    return None if value == "" else value
-
-
-def _refuse_header(header: Sequence[Any], where: str, row: int) -> None:
-    named = [cell for cell in header if cell != ""]
-    if len(named) < len(header):
-        title = " as a title does" if len(named) == 1 else ""
-        raise DataError(
-            f"{where}: row {row} names {len(named)} of {len(header)} columns{title}; it must be "
-            "the one with the names of all columns: delete what is above it, and fill or delete "
-            "columns without a name"
-        )
-    odd = [cell for cell in header if not isinstance(cell, str)]
-    if odd:
-        raise DataError(
-            f"{where}: row {row} must name the columns, and {odd[0]!r} is no text; put a row of "
-            "names above the values"
-        )
-
-
-def _letters(column: int) -> str:
-    text = ""
-    column += 1
-    while column:
-        column, rest = divmod(column - 1, 26)
-        text = chr(65 + rest) + text
-    return text
 
 
 _CELL = re.compile(rb"<(?:\w+:)?c\s([^>]*[^/>])>(.*?)</(?:\w+:)?c>", re.DOTALL)
@@ -374,16 +343,12 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
 
     def fetch(wanted: Sequence[str]) -> list[Any]:
         values, _ = read(usecols=list(wanted))
-        return [_labelled(table, about, each, _known(values[each])) for each in wanted]
+        # Of pyreadstat 1.3.0 these are arrays, in which NaN is what is missing.
+        plain = [[v if v == v else None for v in list(values[each])] for each in wanted]
+        return [_labelled(table, about, *each) for each in zip(wanted, plain, strict=True)]
 
     table = FileTable(name, about.column_names, fetch, settled=True)
     return table
-
-
-def _known(values: Any) -> list[Any]:
-    """Plain values; of pyreadstat 1.3.0 these are arrays, in which NaN is what is missing."""
-    plain = values.tolist() if hasattr(values, "tolist") else values
-    return [value if value == value else None for value in plain]
 
 
 def _labelled(table: FileTable, about: Any, column: str, values: list[Any]) -> Any:
@@ -391,30 +356,18 @@ def _labelled(table: FileTable, about: Any, column: str, values: list[Any]) -> A
     labels = about.variable_value_labels.get(column, {})
     codes = sorted({value for value in values if value is not None})
     given = [labels.get(code) for code in codes]
-    values = _whole(values)
+    shown = [f"{code:g}" if isinstance(code, float) else str(code) for code in codes]
     if None in given or not given:
         if any(given):
-            bare = codes[given.index(None)]
-            table.notes[column] = (
-                f"codes, since {bare:g} has no label"
-                if isinstance(bare, float)
-                else "codes, of which some have no label"
-            )
-        return values
-    texts = _apart(given, codes)
+            table.notes[column] = f"codes, since {shown[given.index(None)]} has no label"
+        return _whole(values)
     table.notes[column] = "labels of codes"
-    place = dict(zip(codes, range(len(codes)), strict=True))
+    times = Counter(given)
+    texts = [
+        label if times[label] == 1 else f"{label} ({code})"
+        for label, code in zip(given, shown, strict=True)
+    ]
+    place = {code: at for at, code in enumerate(codes)}
     indices = pa.array([None if value is None else place[value] for value in values], pa.int32())
     ordinal = about.variable_measure.get(column) == "ordinal"
     return pa.DictionaryArray.from_arrays(indices, pa.array(texts, pa.string()), ordered=ordinal)
-
-
-def _apart(labels: Iterable[str], codes: Sequence[Any]) -> list[str]:
-    """Labels; what several codes share says which code it is."""
-    known = list(labels)
-    times = Counter(known)
-    shown = [f"{code:g}" if isinstance(code, float) else str(code) for code in codes]
-    return [
-        label if times[label] == 1 else f"{label} ({code})"
-        for label, code in zip(known, shown, strict=True)
-    ]

@@ -38,7 +38,7 @@ class NarwhalsTable:
             if library == "pandas" and hasattr(native, "reset_index"):
                 self.index = [name for name in native.index.names if name is not None]
                 native = native.reset_index(drop=True)
-            self._frame = nw.from_native(native)
+            self.frame = nw.from_native(native)
         except TypeError:
             opened = " (not an open file)" if hasattr(native, "read") else ""
             raise DataError(
@@ -47,26 +47,27 @@ class NarwhalsTable:
             ) from None
         except (NarwhalsError, ValueError) as error:
             raise DataError(f"{self.name}: {error}") from None
-        if not isinstance(self._frame, (nw.DataFrame, nw.LazyFrame)):
+        if not isinstance(self.frame, (nw.DataFrame, nw.LazyFrame)):
             raise DataError(f"{type(native).__name__} is not a table but a column")
-        names = self._frame.collect_schema().names()
+        names = self.frame.collect_schema().names()
         odd = [n for n in names if n == "*" or (n.startswith("^") and n.endswith("$"))]
         if odd:  # Polars reads these as patterns
             raise DataError(f"{self.name}: the column name {odd[0]!r} is a pattern; rename it")
         self.columns: list[str] = check_columns(names, self.name)
-        self.settled = isinstance(self._frame, nw.DataFrame)
-        if isinstance(self._frame, nw.DataFrame) and self._frame.implementation.is_polars():
-            self._frame = self._frame.clone()  # costs nothing, and stays as it is now
+        self.settled = isinstance(self.frame, nw.DataFrame)
+        if isinstance(self.frame, nw.DataFrame) and self.frame.implementation.is_polars():
+            self.frame = self.frame.clone()  # costs nothing, and stays as it is now
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns as Arrow."""
-        return self._arrow(self._frame.select(*columns))
+        found = self.fetched(self.frame.select(*map(self.inner, columns)))
+        return found.rename_columns(list(columns))
 
     def arrow_of_values(
         self, columns: Sequence[str], read: Mapping[str, Callable[[Any], Any]]
     ) -> pa.Table:
         """The same, with some values read anew: texts in columns of mixed types may be nulls."""
-        frame = self._frame.select(*columns)
+        frame = self.frame.select(*map(self.inner, columns))
         if isinstance(frame, nw.DataFrame) and frame.implementation.is_pandas():
             made = {
                 name: column.astype(object).map(read[name])
@@ -74,28 +75,35 @@ class NarwhalsTable:
                 if name in read and _is_mixed(column)
             }
             frame = nw.from_native(frame.to_native().assign(**made), eager_only=True)
-        return self._arrow(frame)
+        return self.fetched(frame).rename_columns(list(columns))
+
+    def inner(self, column: str) -> str:
+        """What the frame calls a column."""
+        return column
 
     def is_text(self, column: str) -> bool:
         """Whether a column is of texts."""
-        return bool(self._frame.collect_schema()[column] == nw.String)
+        return bool(self.frame.collect_schema()[self.inner(column)] == nw.String)
 
     def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
         """Those of some columns of texts in which a value is missing by one of these spellings."""
         if not columns:
             return []
-        asked = [_is_spelled(name, spellings).any().alias(name) for name in columns]
-        found = self._arrow(self._frame.select(*asked)).to_pylist()[0]
-        return [name for name in columns if found[name]]
+        asked = [
+            _is_spelled(self.inner(name), spellings).any().alias(f"n{i}")
+            for i, name in enumerate(columns)
+        ]
+        found = self.fetched(self.frame.select(*asked)).to_pylist()[0]
+        return [name for name, holds in zip(columns, found.values(), strict=True) if holds]
 
     def without(self, columns: Sequence[str], spellings: Collection[str]) -> NarwhalsTable:
         """The same where such values of some columns of texts are nulls."""
         made = copy(self)
         kept = [
             nw.when(~_is_spelled(name, spellings)).then(nw.col(name)).alias(name)
-            for name in columns
+            for name in map(self.inner, columns)
         ]
-        made._frame = self._frame.with_columns(*kept) if kept else self._frame
+        made.frame = self.frame.with_columns(*kept) if kept else self.frame
         return made
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
@@ -103,26 +111,27 @@ class NarwhalsTable:
 
         Not of floats: engines take 0.0 and -0.0 for one, and readers of what is published may not.
         """
-        if isinstance(self._frame, nw.DataFrame):
+        if isinstance(self.frame, nw.DataFrame):
             return None
-        schema = self._frame.collect_schema()
+        schema = self.frame.collect_schema()
         if any(schema[column].is_float() for column in columns):
             return None
         name = free_name("n", columns)
-        grouped = self._frame.group_by(*columns, drop_null_keys=False).agg(nw.len().alias(name))
-        found = self._arrow(grouped)
+        grouped = self.frame.group_by(*columns, drop_null_keys=False).agg(nw.len().alias(name))
+        found = self.fetched(grouped)
         return found.select(list(columns)), found.column(name).to_numpy()
 
     @property
     def counted(self) -> Any:
         """Where its rows are counted for a release, if its backend does that."""
-        if not self._frame.implementation.is_ibis():
+        if not self.frame.implementation.is_ibis():
             return None
         from foreknow.data.engines.counted import Streamed
 
-        return partial(Streamed.of_frame, self, self._frame)
+        return partial(Streamed.of_table, self)
 
-    def _arrow(self, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> pa.Table:
+    def fetched(self, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> pa.Table:
+        """Fetch what was made of its frame as Arrow."""
         try:
             if isinstance(frame, nw.LazyFrame):
                 return frame.collect("pyarrow").to_native()

@@ -10,24 +10,23 @@ import logging
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from foreknow import randomness
 from foreknow.data.engines import drawn
-from foreknow.data.engines.counted import Distinct, in_codes, pairs_of, values_of
+from foreknow.data.engines.counted import Distinct, InFrame, pairs_of, values_of
 from foreknow.data.engines.drawn import Drawing, Run
-from foreknow.data.engines.table import check_columns
+from foreknow.data.engines.narwhals_table import NarwhalsTable
+from foreknow.data.engines.table import check_columns, with_signs
 from foreknow.data.engines.write import part_of, write_parts
-from foreknow.data.reading import BLANKS
 from foreknow.data.sparse import IntArray
 from foreknow.engine import new_folder
 from foreknow.errors import DataError
@@ -45,10 +44,10 @@ _ROWS_PER_PART = 4_000_000
 _TOKEN, _MEMBERS = "token", "who is in which group"
 
 
-class SparkTable:
+class SparkTable(NarwhalsTable):
     """A frame of PySpark; its columns are called c0, c1, ..., since Spark reads dots and case."""
 
-    untyped = settled = False
+    settled = False
 
     def __init__(self, native: Any) -> None:
         self.name = "the pyspark frame"
@@ -56,81 +55,56 @@ class SparkTable:
             raise DataError(f"{self.name} is a stream, which has no end; give a table")
         self.columns = check_columns(list(native.columns), self.name)
         self._kinds: list[str] = [field.dataType.simpleString() for field in native.schema.fields]
-        frame = native.toDF(*map(_inner, range(len(self.columns))))
+        frame = native.toDF(*map(self.inner, self.columns))
         # A collation may take texts for equal that readers of what is published tell apart.
-        self.frame = frame.select(
-            *(
-                frame[_inner(i)].cast("string").alias(_inner(i))
-                if " collate " in kind
-                else _inner(i)
-                for i, kind in enumerate(self._kinds)
+        self.frame = nw.from_native(
+            frame.select(
+                *(
+                    frame[name].cast("string").alias(name) if " collate " in kind else name
+                    for name, kind in zip(frame.columns, self._kinds, strict=True)
+                )
             )
         )
+
+    @property
+    def native(self) -> Any:
+        """The frame itself."""
+        return self.frame.to_native()
 
     def kind(self, column: str) -> str:
         """The type of a column, as Spark calls it."""
         return self._kinds[self.columns.index(column)].partition(" collate ")[0]
 
     def inner(self, column: str) -> str:
-        """What `frame` calls a column."""
-        return _inner(self.columns.index(column))
+        """What its frame calls a column."""
+        return f"c{self.columns.index(column)}"
 
     def is_text(self, column: str) -> bool:
         """Whether a column is of texts."""
         return self.kind(column).startswith(("string", "char", "varchar"))
 
-    def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
-        """Those of some columns of texts in which a value is missing by one of these spellings."""
-        from pyspark.sql import functions as spark
-
-        if not columns:
-            return []
-        asked = [spark.max(self._is_spelled(name, spellings)) for name in columns]
+    def fetched(self, frame: Any) -> pa.Table:
+        """Fetch what was made of its frame as Arrow."""
         with self.clear_errors():
-            found = self.frame.agg(*asked).first()
-        return [name for name, holds in zip(columns, found, strict=True) if holds]
-
-    def without(self, columns: Sequence[str], spellings: Collection[str]) -> SparkTable:
-        """The same where such values of some columns of texts are nulls."""
-        from pyspark.sql import functions as spark
-
-        made = copy(self)
-        for name in columns:
-            kept = spark.when(~self._is_spelled(name, spellings), spark.col(self.inner(name)))
-            made.frame = made.frame.withColumn(self.inner(name), kept)
-        return made
-
-    def _is_spelled(self, column: str, spellings: Collection[str]) -> Any:
-        from pyspark.sql import functions as spark
-
-        blanks = "".join(f"\\u{ord(blank):04x}" for blank in BLANKS)
-        bare = spark.expr(f"trim(BOTH '{blanks}' FROM {self.inner(column)})")
-        return bare.isin(sorted(spellings))
-
-    def arrow(self, columns: Sequence[str]) -> pa.Table:
-        """Fetch some columns."""
-        with self.clear_errors():
-            found = self.frame.select(*map(self.inner, columns)).toArrow()
-        return found.rename_columns(list(columns))
+            found: pa.Table = frame.collect("pyarrow").to_native()
+        return found
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any]:
         """One GROUP BY; 0.0 and -0.0, which Spark takes for one, are two to readers of a file."""
         from pyspark.sql import functions as spark
 
         keys = list(map(self.inner, columns))
-        signed = [i for i, name in enumerate(columns) if self.kind(name) in _FLOATS]
+        signed = [
+            key for key, name in zip(keys, columns, strict=True) if self.kind(name) in _FLOATS
+        ]
         minus = [
-            spark.col(keys[i]).cast("string").startswith("-").alias(f"minus{i}") for i in signed
+            spark.col(key).cast("string").startswith("-").alias(f"minus {key}") for key in signed
         ]
         with self.clear_errors():
-            told = self.frame.select(*keys, *minus)
-            found = told.groupBy(*told.columns).count().toArrow()
-        rows = found.select(keys).rename_columns(list(columns))
-        for i in signed:
-            size = pc.abs(rows.column(i))
-            value = pc.if_else(found.column(f"minus{i}"), pc.negate(size), size)
-            rows = rows.set_column(i, columns[i], value)
-        return rows, found.column(found.num_columns - 1).to_numpy()
+            seen = self.native.select(*keys, *minus)
+            found = seen.groupBy(*seen.columns).count().toArrow()
+        rows = with_signs(found.select(keys), {k: found.column(f"minus {k}") for k in signed})
+        return rows.rename_columns(list(columns)), found.column(found.num_columns - 1).to_numpy()
 
     def counted(self, columns: Sequence[str]) -> SparkCounts | str:
         """The same where its equal rows are counted, or why it is to be read into memory."""
@@ -145,7 +119,7 @@ class SparkTable:
 
         A frame that is in its cache is taken as it is there.
         """
-        asked = self.frame.select(*map(self.inner, columns))
+        asked = self.native.select(*map(self.inner, columns))
         if not hasattr(asked, "_jdf"):  # over the network, it does not say
             return
         with self.clear_errors():
@@ -175,10 +149,6 @@ class SparkTable:
             raise DataError(f"{self.name} cannot be read: {said}{hint}") from None
 
 
-def _inner(number: int) -> str:
-    return f"c{number}"
-
-
 def _first_line(error: BaseException) -> str:
     """The cause of an error, without the hundred lines of where it was."""
     lines = [line for line in str(error).splitlines() if line.strip()]
@@ -186,7 +156,7 @@ def _first_line(error: BaseException) -> str:
     return causes[-1][1] if causes else lines[0].strip() if lines else type(error).__name__
 
 
-class SparkCounts:
+class SparkCounts(InFrame):
     """A frame of Spark whose equal rows are counted there; see `foreknow.data.engines.counted`."""
 
     untyped = in_order = False
@@ -194,44 +164,26 @@ class SparkCounts:
     rows_per_part: int | None = _ROWS_PER_PART
 
     def __init__(self, table: SparkTable) -> None:
-        self._table = table
-
-    def is_text(self, column: str) -> bool:
-        """Whether a column is of texts."""
-        return self._table.is_text(column)
-
-    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
-        """Count equal rows of some columns."""
-        keys = list(map(self._table.inner, columns))
-        with self._table.clear_errors():
-            found = self._table.frame.groupBy(*keys).count().toArrow()
-        _log.info("%.1f MB of counts came from Spark", found.nbytes / 1e6)
-        return in_codes(found.to_batches(), columns)
+        self.table = table
 
     def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
         """How many rows there are, how many have a value of each column, and how many values."""
         from pyspark.sql import functions as spark
 
         asked = [spark.count("*")]
-        for name in map(self._table.inner, columns):
+        for name in map(self.table.inner, columns):
             asked += [spark.count(name), spark.countDistinct(name)]
-        with self._table.clear_errors():
-            return pairs_of(self._table.frame.agg(*asked).first(), columns)
-
-    def head(self, columns: Sequence[str], rows: int) -> pa.Table:
-        """Some rows that are found at once."""
-        with self._table.clear_errors():
-            chosen = self._table.frame.select(*map(self._table.inner, columns))
-            return chosen.limit(rows).toArrow().rename_columns(list(columns))
+        with self.table.clear_errors():
+            return pairs_of(self.table.native.agg(*asked).first(), columns)
 
     def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
         """One of so many values, at random but always the same, and how often each occurs."""
         from pyspark.sql import functions as spark
 
-        name = self._table.inner(column)
-        with self._table.clear_errors():
-            value = self._table.frame[name]
-            some = self._table.frame.filter(value.isNotNull() & (spark.hash(value) % share == 0))
+        name = self.table.inner(column)
+        with self.table.clear_errors():
+            value = self.table.native[name]
+            some = self.table.native.filter(value.isNotNull() & (spark.hash(value) % share == 0))
             return values_of(some.groupBy(name).count().toArrow())
 
     def drawn(self, drawing: Drawing, path: Path, most: int | None) -> list[Path] | None:
@@ -246,13 +198,13 @@ class SparkCounts:
             rows.append(sum(int(run.people.sum()) for run in runs))
             n_bags = len(runs[0].bags)
         draw = partial(drawn.draw, columns=list(drawing.columns), n_bags=n_bags)
-        frame = self._table.frame.sparkSession.range(0, len(rows), 1, len(rows))
+        frame = self.table.native.sparkSession.range(0, len(rows), 1, len(rows))
         told = self._written(frame, drawn.by_part(path, draw), path, "the release")
         done = {number: (name, n_rows) for number, n_rows, name in told or ()}
         for number, many in enumerate(rows):
             name, n_rows = done.get(number) or draw(path / f"{number}.plan")
             if n_rows != many:
-                raise DataError(f"{self._table.name}: the executors wrote {n_rows} rows of {many}")
+                raise DataError(f"{self.table.name}: the executors wrote {n_rows} rows of {many}")
             (path / name).rename(part_of(path, number))
         files = [part_of(path, number) for number in range(len(rows))]
         for file in set(path.iterdir()) - set(files):
@@ -276,7 +228,7 @@ class SparkCounts:
         """
         from pyspark.sql import functions as spark
 
-        table, width = self._table, entries.num_columns
+        table, width = self.table, entries.num_columns
         random = np.random.default_rng()
         weights = random.integers(-(1 << 63), (1 << 63) - 1, len(entries), endpoint=True)
         keys = pa.table(
@@ -292,13 +244,13 @@ class SparkCounts:
             ],
         )
         with table.clear_errors():
-            known = table.frame.sparkSession.createDataFrame(keys)
+            known = table.native.sparkSession.createDataFrame(keys)
             alike = [
                 spark.col(table.inner(name)).eqNullSafe(spark.col(f"k{i}"))
                 for i, name in enumerate(entries.column_names)
             ]
             known = spark.broadcast(known) if keys.nbytes < _BROADCAST else known
-            joined = table.frame.join(known, reduce(lambda a, b: a & b, alike), "left").select(
+            joined = table.native.join(known, reduce(lambda a, b: a & b, alike), "left").select(
                 (spark.monotonically_increasing_id() + 1).alias("row"),
                 *map(table.inner, own),
                 *keys.column_names[width + 1 :],

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from foreknow.errors import DataError
 
@@ -129,6 +130,18 @@ def sql_name(name: str) -> str:
 def sql_text(text: str) -> str:
     """A text in a query."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def with_signs(rows: pa.Table, minus: Mapping[str, Any]) -> pa.Table:
+    """Rows of which the floats of some columns are below zero, or minus zero, where that is said.
+
+    Engines take 0.0 and -0.0 for one, and readers of what is published may not.
+    """
+    for name, below in minus.items():
+        size = pc.abs(rows.column(name))
+        signed = pc.if_else(below, pc.negate(size), size)
+        rows = rows.set_column(rows.column_names.index(name), name, signed)
+    return rows
 
 
 class Snapshot:
