@@ -1,0 +1,166 @@
+"""Size: how many words a folder takes, and in how many files an ability is known.
+
+A budget is a thermometer. To raise one is a line in a diff that somebody reads.
+"""
+
+import ast
+import io
+import re
+import tokenize
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from foreknow.adversaries.registry import ADVERSARIES
+from foreknow.criteria.registry import CRITERIA
+from foreknow.methods.registry import METHODS
+
+ROOT = Path(__file__).parents[1]
+SRC = ROOT / "src" / "foreknow"
+LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
+
+# Tokens without comments, docstrings and layout, by folder of `src/foreknow`, with what is in it.
+BUDGETS = {
+    "adversaries": 57_000,
+    "attacks": 23_000,
+    "auditing": 23_000,
+    "cli": 17_500,
+    "criteria": 16_000,
+    "data": 83_000,
+    "explore": 18_500,
+    "methods": 94_500,
+    "policy": 20_500,
+    "publishing": 24_500,
+    "report": 36_000,
+    "root": 26_500,
+    "sample": 500,
+    "tests": 557_000,
+    "utility": 9_000,
+    "verifier": 26_500,
+}
+# Files of a key's own, and those that every registry has: the registry itself and the front door.
+HOMES = {"registry.py", "__init__.py"}
+# In how many files of src, beyond its home, a key of a registry or a part of a requirement may be
+# known: its judge or gauge in the verifier, and next to nobody else.
+PLACES = {
+    "facts": 13,
+    "implications": 8,
+    "negations": 8,
+    "priors": 21,
+    "k_anonymity": 3,
+    "group_size": 3,
+    "l_diversity": 3,
+    "alpha_k": 2,
+    "t_closeness": 3,
+    "beta_likeness": 3,
+    "delta_disclosure": 3,
+    "k_map": 3,
+    "delta_presence": 3,
+    "mondrian": 3,
+    "decoy": 0,
+    "fulldomain": 1,
+    "anatomy": 0,
+    "art": 0,
+    "streamliner": 0,
+    "jump": 1,
+    "safe": 29,
+    "naive": 1,
+    "any_of": 22,
+    "at_level": 5,
+    "at_most_times": 7,
+    "knowing": 20,
+    "within": 37,
+}
+
+
+def tokens(text: bytes) -> int:
+    """The tokens of a file, without comments, docstrings and layout."""
+    docs = {
+        node.body[0].lineno
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        and isinstance(node.body[0], ast.Expr)
+        and isinstance(getattr(node.body[0], "value", None), ast.Constant)
+    }
+    return sum(
+        each.type not in LAYOUT and not (each.type == tokenize.STRING and each.start[0] in docs)
+        for each in tokenize.tokenize(io.BytesIO(text).readline)
+    )
+
+
+@cache
+def sizes():
+    """The tokens of each folder at the top of `src/foreknow`, and of the tests."""
+    found = Counter()
+    for path in SRC.rglob("*.py"):
+        parts = path.relative_to(SRC).parts
+        found[parts[0] if parts[1:] else "root"] += tokens(path.read_bytes())
+    found["tests"] = sum(tokens(p.read_bytes()) for p in (ROOT / "tests").rglob("*.py"))
+    return found
+
+
+@cache
+def identifiers(path):
+    """Identifiers, attributes, keyword names, and the words of short texts without spaces."""
+    named = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for field in ("id", "attr", "arg", "name"):
+            if isinstance(text := getattr(node, field, None), str):
+                named.add(text)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 40:
+            named.update(re.findall(r"\w+", node.value) if " " not in node.value else ())
+    return named
+
+
+def knowing(names, home):
+    """The files that know one of some names, apart from their home."""
+    return sorted(
+        str(path.relative_to(SRC))
+        for path in SRC.rglob("*.py")
+        if identifiers(path) & names and home not in (path, *path.parents)
+        if path.name not in HOMES
+    )
+
+
+def home_of(kind):
+    """The file of a class; its folder, where a folder of its own is in a registry's room."""
+    path = SRC.joinpath(*kind.__module__.split(".")[1:]).with_suffix(".py")
+    rooms = {SRC / "adversaries", SRC / "criteria", SRC / "methods"}
+    return path if path.parent in rooms else path.parent
+
+
+def test_every_folder_has_a_budget():
+    assert set(BUDGETS) == set(sizes())
+
+
+@pytest.mark.parametrize("folder", BUDGETS)
+def test_a_folder_keeps_its_budget(folder):
+    assert sizes()[folder] <= BUDGETS[folder]
+
+
+@pytest.mark.parametrize("kind", [*ADVERSARIES, *CRITERIA], ids=lambda kind: kind.key)
+def test_a_kind_is_known_in_few_files(kind):
+    files = knowing({kind.__name__, kind.key}, home_of(kind))
+    assert len(files) <= PLACES[kind.key], files
+
+
+@pytest.mark.parametrize("key", [key for key, _ in METHODS])
+def test_a_method_is_known_in_few_files(key):
+    files = [path for path in knowing({key}, SRC / "methods") if not path.startswith("methods")]
+    assert len(files) <= PLACES[key], files
+
+
+@pytest.mark.parametrize("part", ["any_of", "at_level", "at_most_times", "knowing", "within"])
+def test_a_part_of_a_requirement_is_known_in_few_files(part):
+    files = knowing({part}, SRC / "nowhere")
+    assert len(files) <= PLACES[part], files
