@@ -7,6 +7,7 @@ import pytest
 
 from foreknow import Facts, Policy, PublishOptions
 from foreknow.errors import InputError, PolicyError
+from foreknow.verdict import Limit
 
 REQUIRE = "[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n"
 SCHEMA = '[schema]\nquasi_identifiers = ["age"]\nsensitive = "disease"\n'
@@ -79,11 +80,11 @@ def test_a_full_file_is_read(load, tmp_path):
         """
     )
     first, second = policy.requirements
-    assert first.points == ((Facts(1, 5, 2), Fraction(1, 10), False, False),)
+    assert first.points == ((Facts(1, 5, 2), Limit(Fraction(1, 10))),)
     assert (first.values, first.excluded, first.name) == (("AIDS", "HIV"), (), "require[0]")
     assert second.points == (
-        (Facts(l=2), Fraction(2, 3), False, False),
-        (Facts(k=3), Fraction(3, 4), False, False),
+        (Facts(l=2), Limit(Fraction(2, 3))),
+        (Facts(k=3), Limit(Fraction(3, 4))),
     )
     assert (second.values, second.excluded, second.name) == (None, ("AIDS", "HIV"), "require[1]")
     assert policy.options == PublishOptions(

@@ -51,7 +51,9 @@ def policy(path):
         points = []
         for point in required.points:
             ((kind, amounts),) = point.adversary.to_dict().items()
-            points.append([kind, {} if kind == "priors" else amounts, point.key, str(point.below)])
+            points.append(
+                [kind, {} if kind == "priors" else amounts, point.limit.key, str(point.below)]
+            )
         values = None if required.values is None else list(required.values)
         found.append([points, values, list(required.excluded)])
     return found
