@@ -81,11 +81,10 @@ from foreknow.methods.fulldomain.rollup import counts_at as counts_at
 from foreknow.methods.jump import Jump as Jump
 from foreknow.methods.jump import Naive as Naive
 from foreknow.methods.jump import Safe as Safe
+from foreknow.methods.jump import SecretChoice as SecretChoice
 from foreknow.methods.jump.disclosure_set import BeyondReach as BeyondReach
-from foreknow.methods.jump.estimate import EstimatedSet as EstimatedSet
 from foreknow.methods.jump.run import DisclosureSet as DisclosureSet
 from foreknow.methods.jump.run import Run as Run
-from foreknow.methods.jump.secret import SecretChoice as SecretChoice
 from foreknow.methods.mondrian.mondrian import Mondrian as Mondrian
 from foreknow.methods.proof import Proof as Proof
 from foreknow.methods.protocol import Traits as Traits

@@ -1,6 +1,5 @@
 """Exact disclosure sets against plain enumeration, on random small instances."""
 
-import math
 import random
 from collections import Counter
 from fractions import Fraction
@@ -19,7 +18,6 @@ from foreknow.criteria.properties import (
 from foreknow.methods.jump import HALF, Jump, Naive, Safe, bounds, run
 from foreknow.methods.jump.bounds import most_lost, surely_safe
 from foreknow.methods.jump.disclosure_set import BeyondReach, Need
-from foreknow.methods.jump.estimate import shuffled
 from foreknow.methods.jump.functions import Function
 from foreknow.methods.jump.run import case_of
 
@@ -92,7 +90,7 @@ def test_bounds_are_never_wrong(prop, monkeypatch):
         functions = [blocks(n, *size) for size in sizes]
         table = [chance.choice("aaabbcde") for _ in range(n)]
         jump = Jump(functions, 1, prop)
-        one = case_of(jump.given, jump._strategy(), table, 10**6, fresh=True)
+        one = case_of(jump.given, jump._strategy(), table, 10**6)
         monkeypatch.setattr(bounds, "WORK", chance.choice([20, 300, 10**6]))
         for i in range(len(sizes)):
             parts = one.parts(i)
@@ -145,52 +143,13 @@ def test_a_chain_of_hundreds_of_people_is_decided():
     assert str(Function.of(coarse)) == f"<3 groups of {len(fine)} people>"
 
 
-def test_out_of_reach_is_said_and_estimated():
+def test_out_of_reach_is_said():
     chance = random.Random(4)
     n = 48
     table = [chance.choice("aabbc") for _ in range(n)]
     jump = Jump([blocks(n, 4), blocks(n, 16, 2), blocks(n, 48)], 1, HALF, steps=2_000)
     with pytest.raises(BeyondReach, match="more than 2,000 steps"):
         jump.run(table).disclosure_set(2)
-    seen = jump.estimate(table, 2, samples=50, seed=1)
-    assert seen.estimated
-    assert seen.samples == 50
-    assert 0 <= seen.interval[0] <= seen.max_ratio <= seen.interval[1] <= 1
-    assert "interval" in seen.to_dict()
-    assert seen == jump.estimate(table, 2, samples=50, seed=1)
-
-
-# ---- estimates: draws are even, intervals hold --------------------------
-
-
-def test_plain_draws_are_even():
-    chance = random.Random(3)
-    seen = Counter(tuple(shuffled("xxyz", [(0, 1, 2, 3)], chance)) for _ in range(2400))
-    assert len(seen) == 12
-    assert sum((times - 200) ** 2 / 200 for times in seen.values()) < 11 + 4 * math.sqrt(22)
-
-
-def small_instances(rounds, seed):
-    chance = random.Random(seed)
-    for number in range(rounds):
-        n = chance.choice([6, 7, 8])
-        functions = [blocks(n, 2), blocks(n, chance.choice([3, 4])), blocks(n, n)]
-        table = [chance.choice("aabbcd") for _ in range(n)]
-        prop = chance.choice([HALF, MaxRatio("3/5"), Distinct(2)])
-        kind = chance.choice([Jump, Safe, Naive])
-        yield number, kind(functions, property=prop), table, chance.randrange(1, 3)
-
-
-def test_intervals_of_draws_hold():
-    missed = told = 0
-    for number, algorithm, table, i in small_instances(150, "draws"):
-        truth = algorithm.run(table).disclosure_set(i)
-        seen = algorithm.estimate(table, i, samples=200, seed=number, confidence=0.9)
-        low, high = seen.interval
-        missed += bool(truth.size) and not low <= truth.max_ratio <= high
-        told += high - low < 0.8
-    assert missed <= 1  # of 150 at 90%, and Hoeffding's bound is far from tight
-    assert told > 75
 
 
 # ---- reach: whether a table is within it depends on no table looked at before ------------------

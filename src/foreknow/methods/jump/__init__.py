@@ -1,5 +1,5 @@
 """Generalizations tried in a fixed order, by an algorithm that everybody knows."""
 
-from foreknow.methods.jump.jump import HALF, Jump, Naive, Safe
+from foreknow.methods.jump.jump import HALF, Jump, Naive, Safe, SecretChoice
 
-__all__ = ["HALF", "Jump", "Naive", "Safe"]
+__all__ = ["HALF", "Jump", "Naive", "Safe", "SecretChoice"]

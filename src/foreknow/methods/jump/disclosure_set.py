@@ -32,7 +32,7 @@ Part: TypeAlias = tuple[Block, tuple[Column, ...]]  # a block and its values
 Seen: TypeAlias = tuple[Any, ...]  # what each lower level sees
 
 FIRST_STEPS = 20_000
-BEYOND = "exact counting takes more than {:,} steps; allow more, or see `estimate`"
+BEYOND = "exact counting takes more than {:,} steps"
 
 
 class BeyondReach(NoSafeRelease, UnsupportedError):

@@ -1,14 +1,13 @@
 """Generalization functions: partitions of the people of a table, in the ways that users write them.
 
 Section 3.1 of "k-Jump Strategy for Preserving Privacy in Micro-Data Disclosure". For the rows of a
-table they are lattice nodes, groups of quasi-identifiers, or the group of each row.
+table they are lattice nodes, or the group of each row.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,15 +32,13 @@ class Function:
 
     groups: tuple[tuple[Person, ...], ...] | None = None  # people by name
     numbers: tuple[int, ...] | None = None  # the group of each person, in the table's order
-    tupled: bool = False  # numbers were given as a tuple, and may be the levels of a node
     levels: tuple[tuple[str, Level], ...] | None = None  # a node; other columns are suppressed
 
     @classmethod
     def of(cls, given: Any) -> Function:
         """Read a function as users write it.
 
-        ``"AB|CD"``: each letter is a person; ``"Ann, Bob|Carl"``: names between commas or blanks;
-        ``[["Ann", "Bob"], ["Carl"]]``: groups of names, which may be tuples of quasi-identifiers;
+        ``"AB|CD"``: each letter is a person; ``[["Ann", "Bob"], ["Carl"]]``: groups of names;
         ``[0, 0, 1]`` or an array: the group of each person, in the table's order; ``"age=1,
         zip=*"``, ``{"age": 1}``: a lattice node.
 
@@ -64,7 +61,7 @@ class Function:
             raise InputError(f"{given!r} is no function: write 'AB|CD' or lists of people")
         parts = list(given)
         if parts and all(isinstance(p, (int, np.integer)) for p in parts):
-            return cls(None, tuple(int(p) for p in parts), isinstance(given, tuple))
+            return cls(numbers=tuple(int(p) for p in parts))
         return cls(_read_groups(parts, given))
 
     def codes(self, people: Sequence[Person]) -> tuple[int, ...]:
@@ -97,14 +94,12 @@ class Function:
     @property
     def symmetric(self) -> bool:
         """Whether a function of rows looks at quasi-identifiers alone, not at the order of rows."""
-        return self.levels is not None or self.tupled or self.groups is not None
+        return self.levels is not None
 
     @property
     def text(self) -> str:
-        """What may be published of it: not exact quasi-identifiers, nor the order of rows."""
-        if self.groups is not None:
-            return f"<{len(self.groups)} group{'s' * (len(self.groups) > 1)}>"
-        return str(self) if self.levels is not None or self.tupled else self._sizes()
+        """What may be published of it: neither names nor the order of rows."""
+        return self._sizes() if self.levels is None else str(self)
 
     def __str__(self) -> str:
         if self.levels is not None:
@@ -123,6 +118,9 @@ class Function:
         return _short(str(self))
 
     def _sizes(self) -> str:
+        if self.groups is not None:
+            people = sum(map(len, self.groups))
+            return f"<{len(self.groups)} groups of {people} people>"
         numbers = self.numbers or ()
         return f"<{len(set(numbers))} groups of {len(numbers)} people>"
 
@@ -143,13 +141,9 @@ def read_functions(given: Any) -> tuple[Function, ...]:
 def _read_groups(parts: Sequence[Any], given: Any) -> tuple[tuple[Person, ...], ...]:
     groups: list[list[Person]] = []
     for part in parts:
-        if isinstance(part, str):
-            text = part.strip()
-            groups.append(re.findall(r"[^,\s]+", text) if re.search(r"[,\s]", text) else list(text))
-        elif isinstance(part, (list, tuple, set, frozenset, np.ndarray)):
-            groups.append([tuple(p) if isinstance(p, list) else p for p in part])
-        else:
+        if not isinstance(part, (str, list, tuple, set, frozenset)):
             raise InputError(f"{part!r} is no group of people: a list of names is one")
+        groups.append(list(part))
     seen: set[Person] = set()
     for person in (p for group in groups for p in group):
         try:
@@ -199,19 +193,19 @@ def settled(functions: Sequence[Function], microdata: Microdata) -> tuple[Functi
         numbers = function.numbers
         if function.levels is not None:
             found.append(_at_node(node_of(function, microdata), attributes, tops))
-        elif numbers is None or function.groups is not None:
-            found.append(replace(function, numbers=_by_values(function, microdata)))
-        elif function.tupled and len(numbers) == len(tops):
-            found.append(_at_node(numbers, attributes, tops))
-        elif not function.tupled and len(numbers) == microdata.n_rows:
+        elif numbers is None:
+            raise InputError(
+                f"the function {function.short} names people, which is for `run`; for the rows of "
+                'a table, give lattice nodes, such as "age=1, zip=*", or the group of each row'
+            )
+        elif len(numbers) == microdata.n_rows:
             kept = np.asarray(numbers)[microdata.kept]
             _refuse_separated(kept, microdata)
             found.append(Function(numbers=renumber(kept.tolist())))
         else:
             raise InputError(
-                f"a function has {len(numbers)} numbers: neither one level for each of "
-                f"the {len(tops)} quasi-identifiers, as a tuple, nor one group for each of the "
-                f"{microdata.n_rows} rows, as a list"
+                f"a function has {len(numbers)} group numbers, {microdata.name} "
+                f"{microdata.n_rows} rows"
             )
     return tuple(found)
 
@@ -256,43 +250,6 @@ def _at_node(node: Node, attributes: Sequence[Attribute], tops: Node) -> Functio
         levels.append((attribute.name, SUPPRESSED if level == top else level))
     numbers = renumber(_groups_at(attributes, node).tolist())
     return Function(numbers=numbers, levels=tuple(levels))
-
-
-def _by_values(function: Function, microdata: Microdata) -> tuple[int, ...]:
-    """Everybody's group by their quasi-identifiers, compared as they are or else as they print."""
-    attributes = microdata.attributes
-    known: list[dict[Hashable, int]] = []
-    for one in attributes:
-        known.append({str(value): i for i, value in enumerate(one.domain)})
-        known[-1].update({value: i for i, value in enumerate(one.domain)})
-    group_of: dict[tuple[int | None, ...], int] = {}
-    names = ", ".join(attribute.name for attribute in attributes)
-    for g, group in enumerate(function.groups or ()):
-        for named in group:
-            cells = named if isinstance(named, tuple) else (named,)
-            if len(cells) != len(attributes):
-                raise InputError(
-                    f"the function {function}: {named!r} is no combination of the "
-                    f"quasi-identifiers ({names}). For a table with rows, give lattice nodes, "
-                    "lists of such tuples, or the group of each row; a function that names people "
-                    "is for `run`"
-                )
-            codes = tuple(
-                of.get(cell, of.get(str(cell))) for cell, of in zip(cells, known, strict=True)
-            )
-            if None not in codes and group_of.setdefault(codes, g) != g:
-                raise InputError(f"the function {function} names {named!r} twice")
-    numbers = []
-    columns = [attribute.codes.tolist() for attribute in attributes]
-    for person, codes in enumerate(zip(*columns, strict=True)):
-        if codes not in group_of:
-            raise InputError(
-                f"the function {function} says nothing about {_text(attributes, person)}, of row "
-                f"{int(microdata.kept[person]) + 1} of {microdata.name}: give lattice nodes, "
-                "groups that hold the quasi-identifiers of everybody, or the group of each row"
-            )
-        numbers.append(group_of[codes])
-    return renumber(numbers)
 
 
 def _refuse_separated(group: IntArray, microdata: Microdata) -> None:

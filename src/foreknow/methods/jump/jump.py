@@ -1,15 +1,18 @@
 """Naive, safe and k-jump algorithms: the first generalization that stays safe when that is public.
 
-"k-Jump Strategy for Preserving Privacy in Micro-Data Disclosure", Tables 6 to 9 and 13.
+"k-Jump Strategy for Preserving Privacy in Micro-Data Disclosure", Tables 6 to 9, 13, 15 and 16.
 """
 
 from __future__ import annotations
 
 import builtins
 import copy
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -21,9 +24,9 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, PolicyError, UnsupportedError
 from foreknow.frozen import settle
 from foreknow.methods.jump.disclosure_set import BeyondReach, Strategy
-from foreknow.methods.jump.estimate import EstimatedSet, estimate
 from foreknow.methods.jump.functions import (
     Function,
+    Person,
     Value,
     default_nodes,
     least_group,
@@ -32,7 +35,7 @@ from foreknow.methods.jump.functions import (
     settled,
 )
 from foreknow.methods.jump.policy_property import property_of
-from foreknow.methods.jump.run import Case, Run, case_of, checked_place, walked
+from foreknow.methods.jump.run import DisclosureSet, Run, walked
 from foreknow.methods.proof import Proof
 from foreknow.methods.protocol import OF_ITS_OWN, Grouper, Grouping, Traits
 from foreknow.numbers import whole_number
@@ -40,8 +43,8 @@ from foreknow.policy.policy import Policy
 from foreknow.settings import Amount, FromOne, Settings
 
 STEPS = 2_000_000
-ESTIMATE_STEPS = 5_000
 HALF = MaxRatio("1/2")
+_MOST_FUNCTIONS = 12  # of a secret choice
 
 _COUNTED = (
     "of all tables that the same release would be made of, the policy was judged before it was made"
@@ -123,27 +126,6 @@ class InOrder(Grouper):
         """
         return walked(self.given, self._strategy(), table, self.steps)
 
-    def estimate(
-        self,
-        table: Any,
-        i: int,
-        samples: int = 1000,
-        *,
-        seed: int | None = None,
-        confidence: float = 0.99,
-    ) -> EstimatedSet:
-        """Estimate the disclosure set of function i, from 0, by drawing so many tables.
-
-        For disclosure sets that are too large for `Run.disclosure_set`. The result has an interval
-        for the highest probability. No release is ever decided by an estimate.
-        """
-        if seed is not None:
-            seed = whole_number(seed, "the seed", 0)
-        place = checked_place(i, len(self.given))
-        steps = min(self.steps, ESTIMATE_STEPS)
-        case = case_of(self.given, self._strategy(), table, steps, fresh=True)
-        return estimate(case, place, samples, seed, confidence)
-
     def grouping(
         self,
         microdata: Microdata,
@@ -165,10 +147,8 @@ class InOrder(Grouper):
         ----------
         microdata : Microdata
             With one sensitive value per person. Functions are lattice nodes of it
-            (``"age=1, zip=*"``, mappings, or tuples of one level per quasi-identifier), groups of
-            tuples of quasi-identifiers (``[[(21, "f"), (25, "f")], [(38, "m")]]``), or lists of
-            the group of each row; by default a chain of nodes. People of equal quasi-identifiers
-            are in one group.
+            (``"age=1, zip=*"`` or mappings), or lists of the group of each row; by default a
+            chain of nodes. People of equal quasi-identifiers are in one group.
         policy : Policy, optional
             Only its form matters: the algorithm judges by its own property.
 
@@ -203,15 +183,13 @@ class InOrder(Grouper):
         given = self.functions
         if given is None:
             least = least_group(self.property, microdata.n_people)
-            given = tuple(map(Function.of, default_nodes(microdata.attributes, least)))
+            names = [attribute.name for attribute in microdata.attributes]
+            nodes = default_nodes(microdata.attributes, least)
+            given = tuple(Function(levels=tuple(zip(names, node, strict=True))) for node in nodes)
         own = copy.copy(self)
         settle(own, functions=settled(given, microdata))
         own._check()
         return own
-
-    def case(self, microdata: Microdata) -> Case:
-        """The rows of a table under this algorithm, whose functions are settled."""
-        return case_of(self.given, self._strategy(), values_of(microdata), self.steps)
 
     @builtins.property
     def given(self) -> tuple[Function, ...]:
@@ -502,3 +480,156 @@ def _read_distances(given: Any, n: int | None) -> int | tuple[int, ...]:
     if n is not None and len(vector) != n:
         raise InputError(f"{len(vector)} jump distances for {n} functions: give one for each")
     return tuple(vector)
+
+
+# ---- a secret choice: a bad example (section 7, Theorem 8) ---------------------------------------
+
+
+@dataclass(frozen=True)
+class SecretRun:
+    """The function released (None: nothing); the secret; the disclosure set under each secret."""
+
+    released: int | None
+    chosen: tuple[int, ...]
+    sets: Mapping[tuple[int, ...], DisclosureSet] = field(repr=False)
+
+    def posterior(self) -> dict[Person, dict[Value, Fraction]]:
+        """What the adversary believes: every secret and every table of its set alike (Bayes)."""
+        return self._mixed(lambda one: one.size)
+
+    def averaged(self) -> dict[Person, dict[Value, Fraction]]:
+        """The paper's average: every secret alike, as no rational adversary believes."""
+        return self._mixed(lambda one: 1)
+
+    @property
+    def max_ratio(self) -> Fraction:
+        """The highest posterior of any person and value, also where nothing was released."""
+        return max(max(row.values()) for row in self.posterior().values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, for JSON."""
+        return {
+            "released": self.released,
+            "chosen": list(self.chosen),
+            "secrets": len(self.sets),
+            "max ratio": str(self.max_ratio),
+        }
+
+    def _mixed(self, weight: Callable[[DisclosureSet], int]) -> dict[Person, dict[Value, Fraction]]:
+        total = sum(map(weight, self.sets.values()))
+        found: dict[Person, dict[Value, Fraction]] = {}
+        for one in self.sets.values():
+            for person, row in one.marginals.items():
+                mixed = found.setdefault(person, {})
+                for value, share in row.items():
+                    mixed[value] = mixed.get(value, Fraction(0)) + share * weight(one) / total
+        return found
+
+
+@dataclass(frozen=True, init=False)
+class SecretChoice:
+    """Run the naive algorithm on a secret subset of the functions (Tables 15 and 16).
+
+    **Not safe** (Theorem 8): an adversary who knows the functions, but not the secret, can be surer
+    of someone's value than the property allows: see `SecretRun.posterior`. Use `Jump`; then nothing
+    needs to be secret.
+
+    Parameters
+    ----------
+    functions, property, steps
+        As for `Naive`; 2 to 12 functions.
+
+    Examples
+    --------
+    >>> from foreknow.criteria.properties import MaxRatio
+    >>> functions = ["AB|CDEFGHI", "AC|BDEFGHI", "BC|ADEFGHI", "ABC|DEFGHI", "ABCDEFGHI"]
+    >>> table = dict(zip("ABCDEFGHI", ["C0", "C0", "C0", "C1", "C2", "C3", "C4", "C5", "C6"]))
+    >>> run = SecretChoice(functions, MaxRatio("1/2")).run(table, chosen=[3, 4])
+    >>> run.released, run.posterior()["A"]["C0"], run.averaged()["A"]["C0"]
+    (4, Fraction(17, 23), Fraction(115, 133))
+    """
+
+    functions: tuple[Function, ...]
+    property: Property
+    steps: int
+
+    def __init__(
+        self, functions: Sequence[Any], property: Any = HALF, *, steps: int = STEPS
+    ) -> None:
+        naive = Naive(functions, property, steps=steps)
+        if not 2 <= len(naive.given) <= _MOST_FUNCTIONS:
+            raise InputError(f"a secret choice is among 2 to {_MOST_FUNCTIONS} functions")
+        settle(self, functions=naive.given)
+        settle(self, property=naive.property)
+        settle(self, steps=naive.steps)
+
+    @builtins.property
+    def symmetric(self) -> bool:
+        """As of `Naive`."""
+        return self._naive().symmetric
+
+    @builtins.property
+    def traits(self) -> Traits:
+        """It is refused where `publish` asks to explain."""
+        return Traits(symmetric=self.symmetric, grouping=self.grouping)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, as of `Naive`."""
+        return self._naive().to_dict()
+
+    def secrets(self) -> list[tuple[int, ...]]:
+        """Every subset of at least two functions; each is chosen with the same probability."""
+        n = len(self.functions)
+        return [secret for k in range(2, n + 1) for secret in combinations(range(n), k)]
+
+    def run(
+        self, table: Any, chosen: Sequence[int] | None = None, seed: int | None = None
+    ) -> SecretRun:
+        """Run it on a table, as `Naive.run`, with the secret `chosen` or a random one."""
+        secret = self._drawn(seed) if chosen is None else tuple(sorted(set(chosen)))
+        if secret not in self.secrets():
+            raise InputError(
+                f"the secret is at least two of the functions 0 to {len(self.functions) - 1}, "
+                f"not {list(chosen or ())}"
+            )
+        place = self._naive(secret).run(table).released
+        released = None if place is None else secret[place]
+        sets = {}
+        for other in self.secrets():
+            if released is None:
+                sets[other] = self._naive(other).run(table).nothing_set()
+            elif released in other:
+                sets[other] = self._naive(other).run(table).disclosure_set(other.index(released))
+        return SecretRun(
+            released, secret, {own: found for own, found in sets.items() if found.size}
+        )
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group the rows of a table with a random secret; see `Naive.partition`."""
+        return self._naive(self._drawn(seed)).partition(microdata, policy)
+
+    def grouping(
+        self,
+        microdata: Microdata,
+        policy: Policy | None = None,
+        seed: int | None = None,
+        *,
+        explain: bool = False,
+    ) -> Grouping:
+        """Group the rows of a table to attack them; refused where `publish` asks to explain."""
+        if explain:
+            raise UnsupportedError(
+                "SecretChoice is not safe: it is kept as a bad example, to be attacked, not to be "
+                "published; take Jump, of which nothing needs to be secret"
+            )
+        return Grouping(self.partition(microdata, policy, seed))
+
+    def _drawn(self, seed: int | None) -> tuple[int, ...]:
+        generator = random.SystemRandom() if seed is None else random.Random(seed)
+        return generator.choice(self.secrets())
+
+    def _naive(self, secret: Sequence[int] | None = None) -> Naive:
+        functions = self.functions if secret is None else [self.functions[i] for i in secret]
+        return Naive(functions, self.property, steps=self.steps)

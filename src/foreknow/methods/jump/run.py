@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from html import escape
-from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -21,7 +18,6 @@ from foreknow.methods.jump.disclosure_set import BeyondReach, Budget, Exact, Par
 from foreknow.methods.jump.functions import Function, Person, Value
 
 Step: TypeAlias = tuple[int, Literal["permutation", "disclosure"], bool]
-_SHOWN = 64  # tables in a notebook
 
 
 @dataclass(frozen=True)
@@ -77,18 +73,6 @@ class DisclosureSet:
 
 
 @dataclass(frozen=True)
-class World:
-    """Everybody's value in a table that agrees with a release, and why it is struck out, if so."""
-
-    values: Mapping[Hashable, Hashable]
-    struck_by: str | None
-
-    def __str__(self) -> str:
-        text = ", ".join(f"{person} {value}" for person, value in self.values.items())
-        return text if self.struck_by is None else f"{text} -- {self.struck_by}"
-
-
-@dataclass(frozen=True)
 class Run:
     """What an algorithm did with one table.
 
@@ -134,46 +118,6 @@ class Run:
         """
         return self._case.disclosure_set(len(self._case.functions))
 
-    def worlds(self, i: int | None = None, most: int = 1000) -> list[World]:
-        """The tables that agree with a release; those that are not struck out are the set.
-
-        Parameters
-        ----------
-        i : int, optional
-            The function whose generalization is seen, from 0. By default the released one; where
-            nothing was released, that is what is seen, and all tables with the same values agree.
-        most : int
-            Refuse to list more.
-
-        Examples
-        --------
-        >>> from foreknow.methods.jump import Naive
-        >>> run = Naive(["AB|CD", "ABCD"]).run(dict(zip("ABCD", "flu flu cold gout".split())))
-        >>> for world in run.worlds()[:4]:
-        ...     print(world)
-        A flu, B flu, C cold, D gout
-        A flu, B flu, C gout, D cold
-        A flu, B cold, C flu, D gout -- g1 is released
-        A flu, B cold, C gout, D flu -- g1 is released
-        """
-        case, n = self._case, len(self._case.functions)
-        seen = n if self.released is None else self.released
-        i = seen if i is None else checked_place(i, n)
-        members: dict[int, list[int]] = {}
-        for person, group in enumerate(case.exact.layout.partitions[i]):
-            members.setdefault(group, []).append(person)
-        groups = list(members.values())
-        tables = list(islice(_tables(case.codes, groups), most + 1))
-        if len(tables) > most:
-            raise InputError(f"more than {most:,} tables agree; a larger most=... lists them all")
-        found = []
-        for codes in tables:
-            values = dict(zip(case.people, (case.values[code] for code in codes), strict=True))
-            case.exact.budget.used = 0
-            released, path = replace(case, codes=codes).walk()
-            found.append(World(values, _what_strikes(i, n, released, path)))
-        return found
-
     @property
     def report(self) -> str:
         """The run in a few lines of text."""
@@ -193,101 +137,9 @@ class Run:
             "path": [list(step) for step in self.path],
         }
 
-    def _repr_html_(self) -> str:
-        steps = "".join(f"<li>{escape(line)}</li>" for line in self.report.split("\n"))
-        try:
-            worlds = "".join(map(_world_html, self.worlds(most=_SHOWN)))
-            listed = f'{_STYLE}<div class="jump-worlds">{worlds}</div>'
-        except (InputError, BeyondReach):  # too many to be shown
-            listed = ""
-        return f"<ul>{steps}</ul><p>{escape(self._summary())}</p>{listed}"
-
-    def _summary(self) -> str:
-        """What an adversary who knows the algorithm is left with, in a sentence."""
-        try:
-            if self.released is None:
-                found, seen, event = self.nothing_set(), "nothing is released", "learns that"
-            else:
-                found, event = self.disclosure_set(), "sees that"
-                seen = f"g{self.released + 1} is seen"
-        except BeyondReach as error:
-            return f"What this discloses was not counted: {error}."
-        person, value = found.worst or ("", "")
-        return (
-            f"{found.permutation_size:,} tables agree where {seen}; an adversary who {event}, and "
-            f"knows the algorithm and how often each value occurs, is left with {found.size:,}: "
-            f"{person} has {value} with probability {found.max_ratio}."
-        )
-
     def __repr__(self) -> str:
         what = "nothing" if self.released is None else f"function {self.released}"
         return f"<Run: {what} released after {len(self.path)} verdicts>"
-
-
-def _what_strikes(i: int, n: int, released: int | None, path: Sequence[Step]) -> str | None:
-    """Why a table does not get to function i of n; i = n is behind the last.
-
-    >>> _what_strikes(1, 3, 0, [(0, "permutation", True)])
-    'g1 is released'
-    >>> _what_strikes(2, 3, None, [(1, "permutation", True), (1, "disclosure", False)])
-    'jumps from g2 past g3'
-    """
-    met = [step[0] for step in path]
-    if i in met or (i == n and released is None):
-        return None
-    before = max(j for j in met if j < i)
-    if before == released:
-        return f"g{before + 1} is released"
-    return f"jumps from g{before + 1} past g{i + 1}"
-
-
-def _tables(codes: Sequence[int], groups: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
-    """Every way to assign the values of each group to its members, each once."""
-    if not groups:
-        yield tuple(codes)
-        return
-    first, *others = groups
-    for order in _orders(Counter(codes[person] for person in first)):
-        assigned = list(codes)
-        for person, code in zip(first, order, strict=True):
-            assigned[person] = code
-        yield from _tables(assigned, others)
-
-
-def _orders(bag: Counter[int]) -> Iterator[tuple[int, ...]]:
-    if not bag:
-        yield ()
-    for code in sorted(bag):
-        for order in _orders(bag - Counter([code])):
-            yield (code, *order)
-
-
-_STYLE = """
-<style>
-.jump-worlds {display: flex; flex-wrap: wrap; gap: 10px; font: 12px/1.35 sans-serif; margin: 8px 0}
-.jump-world {padding: 4px 6px; border: 1px solid #bbb; min-width: 104px; color: #222;
-  background: white; box-sizing: border-box}
-.jump-world table {border-collapse: collapse; margin: 0; font-size: 12px}
-.jump-world td {padding: 0 4px 0 0; border: 0; text-align: left; background: none; color: inherit}
-.jump-world p {margin: 3px 0 0; font-size: 11px; color: #444}
-.jump-left {border: 2px solid #1a6b3a}
-.jump-struck table {color: #666; background:
-  linear-gradient(to top right, transparent calc(50% - 1px), #c33 50%, transparent calc(50% + 1px)),
-  linear-gradient(to bottom right, transparent calc(50% - 1px), #c33 50%,
-    transparent calc(50% + 1px))}
-</style>
-"""
-
-
-def _world_html(world: World) -> str:
-    """A small table; crossed out if it is struck out."""
-    rows = "".join(
-        f"<tr><td>{escape(str(person))}</td><td>{escape(str(value))}</td></tr>"
-        for person, value in world.values.items()
-    )
-    kind = "jump-left" if world.struck_by is None else "jump-struck"
-    why = "is left" if world.struck_by is None else world.struck_by
-    return f'<div class="jump-world {kind}"><table>{rows}</table><p>{escape(why)}</p></div>'
 
 
 # ---- one table under one algorithm ---------------------------------------------------------------
@@ -388,15 +240,8 @@ def _read_table(table: Any) -> tuple[tuple[Person, ...], tuple[Value, ...]]:
     return people, values
 
 
-def case_of(
-    functions: Sequence[Function],
-    strategy: Strategy,
-    table: Any,
-    steps: int,
-    *,
-    fresh: bool = False,
-) -> Case:
-    """Read a table; what was found for other tables of the same people is used, unless `fresh`."""
+def case_of(functions: Sequence[Function], strategy: Strategy, table: Any, steps: int) -> Case:
+    """Read a table; what was found for other tables of the same people is used."""
     people, given = _read_table(table)
     codes_of: dict[Value, int] = {}
     codes = tuple(codes_of.setdefault(value, len(codes_of)) for value in given)
@@ -405,7 +250,7 @@ def case_of(
     colours = tuple(palette.index(colour) for colour in named)
     key = tuple(functions), strategy, people, palette, steps
     try:
-        exact = _exact(*key) if fresh else _shared(*key)
+        exact = _shared(*key)
     except TypeError:  # a property that cannot be hashed
         exact = _exact(*key)
     exact.budget.used = 0
