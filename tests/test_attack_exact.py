@@ -23,7 +23,7 @@ from tests.attacks import (
     together,
 )
 from tests.examples import NIGHTLY
-from tests.oracle.algorithm_worlds import posteriors, worlds
+from tests.oracle.algorithm_worlds import posteriors
 
 import foreknow as fk
 
@@ -234,44 +234,6 @@ def test_safe_and_jump_withstand_it_and_naive_does_not(method, form):
 
 
 # ---- what is proved ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(60 if NIGHTLY else 4))
-@pytest.mark.parametrize("method", [fk.Streamliner(2, "rda"), fk.Anatomy(2)])
-def test_all_worlds_of_methods_that_look_at_values_only_are_as_likely(method, seed):
-    """So whatever is judged of worlds holds for an adversary who knows the method, too."""
-    random = np.random.default_rng(seed)
-    values = random.permutation(list("aabbcd" if seed % 2 else "aabbcca")).tolist()
-    columns = {"age": random.integers(0, 4, len(values)).tolist()}
-    groups = method.partition(microdata(values, **columns), seed=seed).tolist()
-    chances = {
-        method.chance(microdata(list(world), **columns), None, groups)
-        for world in worlds(values, groups)
-    }
-    assert len(chances) == 1
-    assert min(chances) > 0
-
-
-@pytest.mark.parametrize("seed", range(60 if NIGHTLY else 4))
-def test_groups_of_gsa_tell_frequencies_also_of_who_rules_values_out(seed):
-    random = np.random.default_rng(seed)
-    values = random.permutation(list("aabbccd")).tolist()
-    columns = {"age": random.integers(0, 5, len(values)).tolist()}
-    table, gsa = microdata(values, **columns), fk.Streamliner(2, "gsa")
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
-    policy = fk.Policy([fk.Requirement(fk.Facts(l=1), below=1, knowing=[])], schema, BUCKETS)
-    groups = gsa.partition(table, policy, seed=seed)
-    each = {
-        w: gsa.chance(microdata(list(w), **columns), policy, groups)
-        for w in worlds(values, groups.tolist())
-    }
-    for person, value in enumerate(values):
-        for out in set(values) - {value}:
-            left = [(w, chance) for w, chance in each.items() if w[person] != out]
-            bag = [values[p] for p in np.flatnonzero(groups == groups[person])]
-            share = Fraction(bag.count(value), len(bag) - bag.count(out))
-            whole = sum(chance for _, chance in left)
-            assert sum(c for w, c in left if w[person] == value) / whole == share
 
 
 def of_many(method, policy, people=6_000):

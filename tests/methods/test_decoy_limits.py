@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.examples import NIGHTLY
+from tests.methods.decoy_chances import chance_of
 from tests.oracle.algorithm_worlds import worlds
 from tests.oracle.decoy_limits import beliefs, keeps, worst_of_implications, worst_window
 from tests.oracle.decoy_worlds import one_trial, worst_posterior
@@ -234,7 +235,7 @@ def releases(draw, requirement, many, people, kinds=("aabbcd", "aabc", "abcde", 
         rows, weights = microdata(world), {}
         for own in worlds(world, groups.tolist()):
             codes = np.array([rows.values.codes[v] for v in own], rows.sensitive_codes.dtype)
-            weights[own] = fk.Decoy().chance(rows.with_sensitive(codes), policy, groups)
+            weights[own] = chance_of(rows.with_sensitive(codes), policy, groups)
         assert weights[world] > 0
         many -= 1
         yield world, policy, weights

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.examples import NIGHTLY
+from tests.methods.decoy_chances import chance_of
 from tests.methods.decoy_walk import Walk, judge
 from tests.oracle.decoy_groups import Group, placements, planned, worst
 from tests.oracle.decoy_worlds import worst_posterior
@@ -188,7 +189,7 @@ def test_what_is_followed_has_the_chances_that_the_program_says(bag, eager):
             for world, weight in weights.items():
                 codes = np.array(world, microdata.sensitive_codes.dtype)
                 other = microdata.with_sensitive(codes)
-                assert fk.Decoy().chance(other, policy, list(groups)) == weight
+                assert chance_of(other, policy, groups) == weight
                 whole[world] += weight
         assert len(whole) == len(set(permutations(bag)))
         assert set(whole.values()) == {1}

@@ -6,13 +6,9 @@ Xiao and Tao, "Anatomy: Simple and Effective Privacy Preservation", VLDB 2006.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import combinations
-from math import perm, prod
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -23,7 +19,6 @@ from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import UnsupportedError, hints
 from foreknow.frozen import settle
 from foreknow.methods.eligibility import ADVICE, settled_l
-from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
 from foreknow.methods.proof import by_values_alone
 from foreknow.methods.protocol import (
     Grouper,
@@ -117,67 +112,6 @@ def _turns(
         yield buckets[:more], np.repeat(at, np.diff(offsets))[:more]
         done += more
         below = last + 1
-
-
-# Who joined a group, and what it held before.
-_Joined: TypeAlias = tuple[Bag, Bag]
-
-
-def chance_of_anatomy(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:
-    """How probable groups with these bags of values are, whatever they are called.
-
-    Values a, a, b, b, c with l = 2: the last one joins either group with probability 1/2.
-
-    >>> chance_of_anatomy(Counter({(0, 1): 1, (0, 1, 2): 1}), np.array([2, 2, 1]), 2)
-    Fraction(1, 4)
-    """
-    joinings, ways = _ways_to_join(found, sizes, l)
-    if not joinings:
-        return Fraction(0)
-    # Of one bag each: people get places of groups that are known by who joined them.
-    return Fraction(joinings, ways) * dealt_chance(found, found)
-
-
-def _ways_to_join(found: Counter[Bag], sizes: IntArray, l: int) -> tuple[int, int]:
-    """In how many ways those who are left over join groups so that these are made, and of all."""
-    planned, left = _planned(rounds_of(sizes, l), sizes)
-    n_groups = planned.total()
-    if found.total() != n_groups or any(len(bag) < l for bag in found):
-        return 0, 1
-    without = {v: n_groups - sum(m for bag, m in planned.items() if v in bag) for v in left}
-    larger = sorted(bag for bag, m in found.items() if len(bag) > l for _ in range(m))
-    plain = Counter({bag: m for bag, m in found.items() if len(bag) == l})
-    joinings = 0
-    for joined in {frozenset(one) for one in _joinings(larger, frozenset(left), l)}:
-        before = Counter(bag for _, bag in joined)
-        if plain + before == planned:
-            joinings += prod(perm(planned[bag], m) for bag, m in before.items())
-    return joinings, prod(without.values())
-
-
-def _planned(rounds: IntArray, sizes: IntArray) -> tuple[Counter[Bag], list[int]]:
-    """The bags of all rounds, and the values of those who are left over."""
-    members: dict[int, list[int]] = {}
-    values = np.repeat(np.arange(len(sizes)), sizes)
-    for value, number in zip(values.tolist(), rounds.tolist(), strict=True):
-        members.setdefault(number, []).append(value)
-    left = members.pop(-1, [])
-    return Counter(tuple(own) for own in members.values()), left
-
-
-def _joinings(larger: list[Bag], left: frozenset[int], l: int) -> Iterator[tuple[_Joined, ...]]:
-    """Every way to say who of those left over joined which of the larger groups."""
-    if not larger:
-        if not left:
-            yield ()
-        return
-    bag, others = larger[0], larger[1:]
-    for joined in combinations(sorted(left & set(bag)), len(bag) - l):
-        before = list(bag)
-        for value in joined:
-            before.remove(value)
-        for more in _joinings(others, left - set(joined), l):
-            yield ((joined, tuple(before)), *more)
 
 
 _log = logging.getLogger(__name__)
@@ -277,8 +211,7 @@ class Anatomy(Grouper):
         return Traits(
             one_column=True,
             symmetric=True,
-            likelihood=self.chance,
-            could_make=self.could_make,
+            random=True,
             proof=by_values_alone(self.l or 2, self.l),
             notes=self._notes,
             advice=ADVICE,
@@ -291,50 +224,6 @@ class Anatomy(Grouper):
         """What a reader of a release should know."""
         boxes = (note_of_boxes(self.l or 2),) if policy.options.written == "generalized" else ()
         return (*boxes, *notes_of_seed(seed))
-
-    def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
-        """How probable it is that these groups are made of a table, over all secret draws.
-
-        Parameters
-        ----------
-        microdata : Microdata
-        policy : Policy, optional
-            Asked for l where none is given.
-        groups : int array, shape (rows,)
-            The group of each row, whatever the groups are called.
-
-        Returns
-        -------
-        Fraction
-            Exact at any size; 0 where nothing is published, too.
-
-        Examples
-        --------
-        >>> import pyarrow as pa
-        >>> from foreknow.data.schema import Schema
-        >>> rows = pa.table({"age": [1, 2, 3, 4], "disease": list("aabb")})
-        >>> microdata = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
-        >>> Anatomy(l=2).chance(microdata, None, [0, 1, 0, 1])
-        Fraction(1, 2)
-        """
-        found = self._found(microdata, policy, groups)
-        return Fraction(0) if found is None else chance_of_anatomy(*found)
-
-    def could_make(self, microdata: Microdata, policy: Policy | None, groups: Any) -> bool:
-        """Whether these groups may be made of a table; the size of the chance takes longer."""
-        found = self._found(microdata, policy, groups)
-        return found is not None and bool(_ways_to_join(*found)[0])
-
-    def _found(
-        self, microdata: Microdata, policy: Policy | None, groups: Any
-    ) -> tuple[Counter[Bag], IntArray, int] | None:
-        """The bags of groups, how often each value occurs, and l; None where nothing is made."""
-        codes, counts = _codes(microdata)
-        own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l
-        assert l is not None
-        if own is None or int(counts.max()) > len(codes) // l:
-            return None
-        return bags_of(codes, own), counts, l
 
 
 def _codes(microdata: Microdata) -> tuple[Codes, IntArray]:

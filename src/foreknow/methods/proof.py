@@ -41,8 +41,8 @@ class Proof:
     least : int
         People of its smallest groups.
     equal : int, optional
-        Where the number of people is a multiple of this, all groups are equally large, and people
-        come into them whatever their quasi-identifiers.
+        Where the number of people is a multiple of this, all groups have so many people, and less
+        than twice as many otherwise; people come into them whatever their quasi-identifiers.
     """
 
     why: str

@@ -84,12 +84,8 @@ class Traits:
         It makes one release of each table, whatever else was run.
     symmetric : bool
         It treats rows with equal quasi-identifiers alike, whatever their order.
-    likelihood : callable, optional
-        ``likelihood(microdata, policy, groups)``: how probable it is that these groups are made
-        of a table, over its random draws; exact.
-    could_make : callable, optional
-        ``could_make(microdata, policy, groups)``: False where these groups are never made of a
-        table; whatever else it says, the method is run.
+    random : bool
+        It draws at random, with a seed that is secret; what is proved of it is over all draws.
     replay : callable, optional
         ``replay(microdata, policy)``: a run that says of other tables with the same bags whether
         the same groups would be made of them; see `foreknow.methods.mondrian.replay`. Its
@@ -124,8 +120,7 @@ class Traits:
     consults_policy: bool = False
     deterministic: bool = False
     symmetric: bool = False
-    likelihood: Callable[..., Any] | None = None
-    could_make: Callable[..., Any] | None = None
+    random: bool = False
     replay: Callable[[Microdata, Policy], Any] | None = None
     proof: Proof | None = None
     minimal: Callable[[Policy], bool] | None = None
@@ -258,8 +253,7 @@ class Grouper:
 _BY_ITSELF = {
     "asks_policy": "consults_policy",
     "symmetric": "symmetric",
-    "chance": "likelihood",
-    "could_make": "could_make",
+    "random": "random",
     "minimal": "minimal",
     "notes": "notes",
     "advice": "advice",
@@ -288,11 +282,12 @@ def traits_of(method: Any) -> Traits:
         return declared
     given = {trait: getattr(method, x) for x, trait in _BY_ITSELF.items() if x in own}
     # An attribute of such a name that is of another type declares nothing.
-    kinds: dict[str, Any] = {"advice": str, "consults_policy": bool, "symmetric": bool}
+    kinds: dict[str, Any] = {"advice": str}
+    kinds |= dict.fromkeys(("consults_policy", "symmetric", "random"), bool)
     kinds |= {"exact": Collection, "one_column": bool, "counted": bool}
     declared = {k: x for k, x in given.items() if isinstance(x, kinds.get(k, Callable))}
-    if "likelihood" in declared and "tells_frequencies_only" in own:
-        declared["proof"] = FREQUENCIES_ONLY if method.tells_frequencies_only is True else None
+    if "tells_frequencies_only" in own and method.tells_frequencies_only is True:
+        declared |= {"random": True, "proof": FREQUENCIES_ONLY}
     return Traits(**declared)
 
 

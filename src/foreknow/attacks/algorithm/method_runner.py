@@ -23,23 +23,17 @@ from foreknow.data.labels import text_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError
-from foreknow.methods.anatomy import Anatomy
-from foreknow.methods.art import ART
-from foreknow.methods.decoy.decoy import Decoy
 from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.mondrian.replay import Replay
 from foreknow.methods.protocol import as_written, grouping_of, in_its_form, traits_of
 from foreknow.methods.protocol import settings_of as plain_settings
-from foreknow.methods.streamliner import Streamliner
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 
 Weight: TypeAlias = "int | Fraction"
 
-# Methods that draw what they make.
-_DRAWING = (ART, Anatomy, Decoy, Streamliner)
-# Any other, without seeds, is tried again on its table, and twice on some others, to see that it is
-# not random.
+# A method that does not say that it is random is tried again on its table, and twice on some
+# others, to see that it is not.
 _TRIED, _OTHERS = 3, 6
 # Worlds whose weight is remembered.
 _MOST_KNOWN = 500_000
@@ -77,7 +71,7 @@ class Runs:
                 raise InputError("seeds must be whole numbers from 0, at least one, not none")
         self._seeded = seeds is not None
         proof = self.known.proof
-        at_random = self._is_drawing or (proof is not None and proof.frequencies)
+        at_random = self.known.random or (proof is not None and proof.frequencies)
         self.proof = proof if at_random and not self._seeded else None
         # With a known seed, who stands where decides what is drawn for whom.
         self._by_order = self._seeded and at_random
@@ -117,10 +111,6 @@ class Runs:
         if self.seen.left_out is not None:
             alone[self.seen.left_out] = True
         return alone
-
-    @property
-    def _is_drawing(self) -> bool:
-        return isinstance(self.method, _DRAWING) and _is_foreknows(self.method)
 
     # ---- the release that is attacked ----------------------------------------------------------
 
@@ -294,7 +284,7 @@ class Runs:
         """Try the method on a table again, and twice on some others."""
         if self.proof is not None or self._settled:
             return
-        if self._is_drawing:
+        if self.known.random and not self._seeded:
             raise UnsupportedError(
                 f"{self.name} chooses at random, and nothing is proved of it: say seeds = those "
                 "that it may draw, each as likely; one seed is a seed that everybody knows"
@@ -310,7 +300,9 @@ class Runs:
     def _random_error(self) -> UnsupportedError:
         if self._seeded:
             return UnsupportedError(f"{self.name} makes other releases with the same seed")
-        inherited = isinstance(self.method, _DRAWING) and self.known.proof is None
+        inherited = not self.known.random and getattr(
+            getattr(self.method, "traits", None), "random", False
+        )
         more = "; what its class inherits does not count" if inherited else ""
         return UnsupportedError(
             f"{self.name} makes another release each time; say seeds = those that it may draw{more}"

@@ -100,6 +100,7 @@ class ART:
     limits: Sequence[Limit] = ()
     key: ClassVar[str] = "art"
     one_column: ClassVar[bool] = True
+    random: ClassVar[bool] = True
     settings: ClassVar[type[Settings]] = ArtSettings
 
     def __post_init__(self) -> None:

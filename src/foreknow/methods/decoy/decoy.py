@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,10 +12,8 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, hints
 from foreknow.frozen import settle
-from foreknow.methods.decoy.chances import chance_of
 from foreknow.methods.decoy.guards import COUPLED, Guards, speaks_of
 from foreknow.methods.decoy.search import Outcome, Search, Trial
-from foreknow.methods.likelihood import groups_of_people
 from foreknow.methods.points import Points
 from foreknow.methods.proof import Proof
 from foreknow.methods.protocol import ADVICE, Traits, notes_of_seed, refuse_columns
@@ -115,26 +112,6 @@ class Decoy:
         search.run(lambda search, trial: _decided(search, trial, random))
         return microdata.rows_of(search.finish(random))
 
-    def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
-        """How probable it is that these groups are made of a table, over all decoys.
-
-        Parameters
-        ----------
-        microdata : Microdata
-        policy : Policy
-        groups : int array, shape (rows,)
-            The group of each row, whatever the groups are called.
-
-        Raises
-        ------
-        UnsupportedError
-            If a group that a cut was tried of has too many ways to be divided by it.
-        """
-        own = groups_of_people(microdata, groups)
-        if own is None:
-            return Fraction(0)
-        return chance_of(self._start(microdata, policy), own)
-
     def _start(self, microdata: Microdata, policy: Policy | None) -> Search:
         if policy is None:
             raise InputError("Decoy needs a policy: what must the groups withstand?")
@@ -171,7 +148,7 @@ class Decoy:
             consults_policy=True,
             symmetric=True,
             one_column=True,
-            likelihood=self.chance,
+            random=True,
             proof=_PROOF,
             notes=lambda policy, seed: notes_of_seed(seed),
             advice="another method may serve it",

@@ -571,7 +571,7 @@ class SecretChoice:
     @builtins.property
     def traits(self) -> Traits:
         """It is refused where `publish` asks to explain."""
-        return Traits(symmetric=self.symmetric, grouping=self.grouping)
+        return Traits(symmetric=self.symmetric, random=True, grouping=self.grouping)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, as of `Naive`."""

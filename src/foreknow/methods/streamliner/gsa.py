@@ -185,13 +185,6 @@ def groups_of_gsa(
     return groups
 
 
-def plan_undivided(sizes: IntArray, l: int) -> Plan | None:
-    """The plan of RDA for a table that is not to be divided; None for others."""
-    shape = _Shape.of(sizes, l)
-    plan = plan_rda(sizes, shape.least)
-    return None if _planned(plan, sizes, shape)[0] else plan
-
-
 def _planned(
     plan: Plan, sizes: IntArray, shape: _Shape
 ) -> tuple[list[tuple[IntArray, int]], IntArray]:

@@ -7,21 +7,19 @@ be, and one more that looks at quasi-identifiers.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Annotated, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from pydantic import Field
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean, hints
+from foreknow.errors import InputError, UnsupportedError, did_you_mean, hints
 from foreknow.frozen import settle
 from foreknow.methods.eligibility import ADVICE, settled_l
-from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
 from foreknow.methods.proof import FREQUENCIES_ONLY, Proof, by_values_alone
 from foreknow.methods.protocol import (
     Grouper,
@@ -31,8 +29,8 @@ from foreknow.methods.protocol import (
     notes_of_seed,
 )
 from foreknow.methods.streamliner.gda import by_rank, plan_gda
-from foreknow.methods.streamliner.gsa import groups_of_gsa, plan_undivided
-from foreknow.methods.streamliner.rda import Colours, assigned, groups_of_plan, plan_rda
+from foreknow.methods.streamliner.gsa import groups_of_gsa
+from foreknow.methods.streamliner.rda import assigned, groups_of_plan, plan_rda
 from foreknow.methods.streamliner.ria import groups_of_ria
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
@@ -184,94 +182,13 @@ class Streamliner(Grouper):
         """The same with an l, chosen as for this table."""
         return self if self.l else self.grouping(microdata, policy, seed=0).settled
 
-    def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
-        """How probable it is that these groups are made of a table, over all random numbers.
-
-        Parameters
-        ----------
-        microdata : Microdata
-        policy : Policy, optional
-            Asked for l where none is given.
-        groups : int array, shape (rows,)
-            The group of each row, whatever the groups are called.
-
-        Raises
-        ------
-        UnsupportedError
-            For ``ria``; and for ``gsa``, if the table is large enough to be divided. ``rda`` and
-            ``gda`` are exact at any size.
-
-        Examples
-        --------
-        GDA makes these groups of one table only: an adversary who sees them knows it.
-
-        >>> import pyarrow as pa
-        >>> from foreknow.data.schema import Schema
-        >>> schema = Schema(quasi_identifiers=["age"], sensitive="disease")
-        >>> for values in ("aabc", "baac", "caab", "abac"):
-        ...     rows = pa.table({"age": [1, 2, 3, 4], "disease": list(values)})
-        ...     chance = Streamliner(2, "gda").chance(Microdata(rows, schema), None, [0, 1, 0, 1])
-        ...     print(values, chance)
-        aabc 1
-        baac 0
-        caab 0
-        abac 0
-        """
-        bags = self._bags(microdata, policy, groups)
-        return Fraction(0) if bags is None else dealt_chance(*bags)
-
-    def could_make(self, microdata: Microdata, policy: Policy | None, groups: Any) -> bool:
-        """Whether these groups may be made of a table; the size of the chance takes longer."""
-        bags = self._bags(microdata, policy, groups)
-        return bags is not None and bags[0] == bags[1]
-
-    def _bags(
-        self, microdata: Microdata, policy: Policy | None, groups: Any
-    ) -> tuple[Counter[Bag], Counter[Bag]] | None:
-        """The bags of kinds that are planned for a table, and those of groups."""
-        sizes = self._sizes(microdata)
-        own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l
-        assert l is not None
-        if own is None or int(sizes.max()) * l > len(own):
-            return None
-        codes = microdata.sensitive_codes
-        if self.variant == "ria":
-            raise UnsupportedError(
-                "the chance of groups that ria makes is not worked out; that the posterior is the "
-                "frequency in the group is proved for any table"
-            )
-        # The others plan groups of kinds of people, and draw who of a kind takes which place. The
-        # kinds are colours, for gda colours and ranks.
-        if self.variant == "gda":
-            runs, people = by_rank(
-                codes, len(sizes), microdata.attributes, self.weights, np.random.default_rng(0)
-            )
-            kinds = np.empty(len(codes), dtype=np.uint32)
-            kinds[people.people] = np.repeat(np.arange(len(runs.sizes)), runs.sizes)
-            try:
-                plan = plan_gda(runs, microdata.values, l)
-            except NoSafeRelease:  # it is stuck
-                return None
-        else:
-            kinds, people = codes, Colours.of(codes, sizes)
-            planned = (plan_rda if self.variant == "rda" else plan_undivided)(sizes, l)
-            if planned is None:
-                raise UnsupportedError(
-                    f"the chance of groups that gsa makes of {len(codes):,} people is not worked "
-                    "out, only of tables that it does not divide; that the posterior is the "
-                    "frequency in the group is proved for any"
-                )
-            plan = planned
-        return bags_of(kinds, assigned(plan, people)), bags_of(kinds, own)
-
     @property
     def traits(self) -> Traits:
         """GSA goes by the order of rows; GDA's groups reveal more than frequencies."""
         return Traits(
             one_column=True,
             symmetric=self.variant != "gsa",
-            likelihood=self.chance,
-            could_make=self.could_make,
+            random=True,
             proof=self._proof,
             notes=self._notes,
             advice=ADVICE,

@@ -1,7 +1,8 @@
-"""Chances: how probable it is that groups are made of a table, over all lots and all decoys.
+"""How probable it is that Decoy makes groups of a table, over all draws and all decoys.
 
 The same groups may be made in several ways: a cut may be accepted, or be refused and its people be
-dealt out as if it had been. So all ways are followed.
+dealt out as if it had been. So all ways are followed. It asks the program what is tried and what is
+safe; `decoy_walk` follows the same without it.
 """
 
 from __future__ import annotations
@@ -10,41 +11,29 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from copy import deepcopy
 from fractions import Fraction
+from itertools import groupby, product
+from math import comb, factorial, prod
+from operator import itemgetter
 
 import numpy as np
 
 from foreknow.data.sparse import IntArray
-from foreknow.errors import UnsupportedError
 from foreknow.methods.decoy.deals import dealt, ranks
-from foreknow.methods.decoy.draws import every
+from foreknow.methods.decoy.decoy import Decoy
 from foreknow.methods.decoy.guards import Guards
 from foreknow.methods.decoy.search import Outcome, Search, Trial
-from foreknow.methods.likelihood import bags_of, dealt_chance
-
-# Ways to divide the bags of a group among the parts of a cut that are looked at.
-_MOST = 20_000
 
 
-def chance_of(search: Search, own: IntArray) -> Fraction:
-    """How probable it is that a search ends with these groups of everybody.
-
-    Raises
-    ------
-    UnsupportedError
-        If it is not 0, and there are too many ways for decoys to come out.
-    """
-    beyond: list[UnsupportedError] = []
-    found = _follow(search, own, beyond)
-    if found and beyond:
-        raise beyond[0]
-    return found
+def chance_of(microdata, policy, groups):
+    """How probable it is that Decoy makes these groups of a table."""
+    return _follow(Decoy()._start(microdata, policy), np.asarray(groups))
 
 
-def _follow(search: Search, own: IntArray, beyond: list[UnsupportedError]) -> Fraction:
+def _follow(search: Search, own: IntArray) -> Fraction:
     """Follow all ways from the groups of a level to the last ones."""
     while search.n_groups:
         trial = search.trial()
-        ways = list(_ways(search, trial, own, beyond)) if len(trial.group) else [_NOTHING]
+        ways = list(_ways(search, trial, own)) if len(trial.group) else [_NOTHING]
         if not ways:
             return Fraction(0)
         found = Fraction(0)
@@ -52,12 +41,12 @@ def _follow(search: Search, own: IntArray, beyond: list[UnsupportedError]) -> Fr
             other = deepcopy(search)
             other.guards = search.guards if guards is None else guards
             other.descend(trial, outcome)
-            found += probability * _follow(other, own, beyond)
+            found += probability * _follow(other, own)
         outcome, guards, probability = ways[0]
         search.guards = search.guards if guards is None else guards
         search.descend(trial, outcome)
         if len(ways) > 1 or probability != 1:
-            return found + probability * _follow(search, own, beyond)
+            return found + probability * _follow(search, own)
     found = Fraction(1)
     final = search.final[search.point]
     if _crossing(own, final):
@@ -82,7 +71,7 @@ def _crossing(own: IntArray, other: IntArray) -> bool:
 
 
 def _ways(
-    search: Search, trial: Trial, own: IntArray, beyond: list[UnsupportedError]
+    search: Search, trial: Trial, own: IntArray
 ) -> Iterator[tuple[Outcome, Guards | None, Fraction]]:
     """What may come of trials so that these groups can follow; limits afterwards; how probable."""
     node, part = search.group_of_people(), search.part_of_people(trial)
@@ -114,7 +103,7 @@ def _ways(
         search.guards = beside
         group = trial.group[number]
         people = order[first[group] : first[group + 1]]
-        refused, kept = _chances(search, trial, number, own[people], part[people], people, beyond)
+        refused, kept = _chances(search, trial, number, own[people], part[people], people)
         if refused:
             waiting.append((number + 1, accepted, beside, probability * refused))
         if kept:
@@ -133,7 +122,6 @@ def _chances(
     seat: IntArray,
     side: IntArray,
     people: IntArray,
-    beyond: list[UnsupportedError],
 ) -> tuple[Fraction, Fraction]:
     """How probable it is that a cut is refused and its people dealt out so; that it is accepted."""
     values, many = search.value[people], int(trial.many[number])
@@ -141,18 +129,10 @@ def _chances(
     bags = trial.bags[parts]
     is_safe = bool(search.safe(bags, np.zeros(len(parts), dtype=np.int64))[0])
     refused, kept = _of_lots(values, seat, many, search), Fraction(0)
-    if refused and is_safe and not beyond:
-        try:
-            refused *= 1 - _held(search, trial, number, _places(seat, values, side, parts))
-        except UnsupportedError as error:
-            beyond.append(error)
+    if refused and is_safe:
+        refused *= 1 - _held(search, trial, number, _places(seat, values, side, parts))
     if is_safe and not _crossing(seat, side):
-        kept = Fraction(1, 2)
-        if not beyond:
-            try:
-                kept = _kept(search, trial, number, bags, many)
-            except UnsupportedError as error:
-                beyond.append(error)
+        kept = _kept(search, trial, number, bags, many)
     return refused, kept
 
 
@@ -195,8 +175,6 @@ def _bags(
         padded[: len(bag)] = bag
         more: dict[tuple[tuple[int, ...], ...], int] = defaultdict(int)
         given, times = every(padded, list(many))
-        if len(ways) * len(given) > _MOST:
-            raise _beyond(sum(sum(one[1]) for one in places))
         for before, often in ways.items():
             for own, count in zip(given, times, strict=True):
                 after = tuple(
@@ -240,8 +218,6 @@ def _kept(search: Search, trial: Trial, number: int, bags: IntArray, many: int) 
         for split in _splits(people, sizes):
             given, times = every(bag, list(split))
             options += [(split, one, count) for one, count in zip(given, times, strict=True)]
-        if len(ways) * len(options) > _MOST:
-            raise _beyond(sum(sizes))
         for (splits, before), often in ways.items():
             for split, one, count in options:
                 after = tuple(
@@ -282,8 +258,44 @@ def _within(some: tuple[tuple[int, ...], ...], most: tuple[tuple[int, ...], ...]
     return all(a <= b for x, y in each for a, b in zip(x, y, strict=True))
 
 
-def _beyond(people: int) -> UnsupportedError:
-    return UnsupportedError(
-        f"the chance that decoy refuses to divide {people:,} people is not worked out; that what "
-        "it makes keeps the policy is proved for any"
-    )
+def every(bag: IntArray, parts: list[int]) -> tuple[list[tuple[tuple[int, ...], ...]], list[int]]:
+    """Every way to give a bag to the parts, and how many ways for people that stands for."""
+    ways: list[tuple[tuple[tuple[int, ...], ...], tuple[int, ...], int]] = [
+        ((), tuple(bag.tolist()), 1)
+    ]
+    for people in parts[:-1]:
+        ways = [
+            ((*given, own), tuple(a - b for a, b in zip(left, own, strict=True)), many * times)
+            for given, left, many in ways
+            for own in product(*(range(x + 1) for x in left))
+            if sum(own) == people
+            for times in [prod(map(comb, left, own))]
+        ]
+    return [(*given, left) for given, left, _ in ways], [many for _, _, many in ways]
+
+
+def bags_of(kinds, groups):
+    """How many groups hold each bag of kinds; bags in ascending order."""
+    order = np.lexsort((kinds, groups))
+    pairs = zip(groups[order].tolist(), kinds[order].tolist(), strict=True)
+    return Counter(tuple(kind for _, kind in own) for _, own in groupby(pairs, key=itemgetter(0)))
+
+
+def dealt_chance(planned, found) -> Fraction:
+    """How probable groups (`found`) are if people get the places of `planned` ones at random.
+
+    There are as many outcomes as orders of the people of each kind. Groups come out if each takes
+    the place of a planned group with the same bag; within it, people of a kind may change places.
+    Two of each of two kinds, one of each in each of two groups: two ways of four.
+
+    >>> dealt_chance(Counter({(0, 1): 2}), Counter({(0, 1): 2}))
+    Fraction(1, 2)
+    """
+    if planned != found:
+        return Fraction(0)
+    ways, sizes = 1, Counter[int]()
+    for bag, m in found.items():
+        ways *= factorial(m) * prod(map(factorial, Counter(bag).values())) ** m
+        for kind in bag:
+            sizes[kind] += m
+    return Fraction(ways, prod(map(factorial, sizes.values())))
