@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray, count_pairs, row_sums
+from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
@@ -23,15 +23,12 @@ from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
 _log = logging.getLogger(__name__)
 _BLOCK = 1 << 18  # rows
 _CELLS = 1 << 16  # of counts weighed at once
-# How many cuts of each group, the best by gain, are held back by how they separate values.
-_MIXED = 24
 
 
 class Choice(NamedTuple):
     """How cuts are chosen: `cuts` candidates per attribute and group, the gain of each weighed."""
 
     cuts: int
-    mixing: float = 0.0  # how much a cut is held back that separates sensitive values
     weights: NDArray[np.float64] | None = None  # what each attribute counts
     random: np.random.Generator | None = None  # shakes the gains, by `noise`
     noise: float = 0.0
@@ -128,7 +125,7 @@ class Level:
         return not unsafe, reached
 
     def _ranking(self) -> Ranking:
-        cuts, mixing, weights, random, noise = self.choice
+        cuts, weights, random, noise = self.choice
         found = [
             cuts_of(attribute, codes, self.node, self.weights, self.n_groups, cuts)
             for attribute, codes in zip(self.attributes, self.codes, strict=True)
@@ -137,31 +134,7 @@ class Level:
             found = [own.times(weight) for own, weight in zip(found, weights, strict=True)]
         if random is not None:
             found = [own.times(np.exp(noise * random.normal(size=own.gain.shape))) for own in found]
-        ranking = Ranking(found)
-        if mixing and ranking.turns:
-            whole = self._scatter(self.node, self.n_groups)
-            ranks = range(min(ranking.turns, _MIXED))
-            ranking.sort(np.stack([self._mixed(ranking, rank, whole) for rank in ranks]))
-        return ranking
-
-    def _mixed(self, ranking: Ranking, turn: int, whole: Any) -> NDArray[np.float64]:
-        """What holds each group's cut back, from 0 to 1: how much a side tells of the value."""
-        asking = ranking.has(turn)
-        child, owner = self.children(ranking, turn, asking)
-        left, before = np.bincount(owner, self._scatter(child, len(owner))), whole[asking]
-        told = np.where(before > 0, 1 - left / np.where(before > 0, before, 1), 0)
-        share = np.ones(self.n_groups)
-        share[asking] = np.exp(-self.choice.mixing * np.maximum(told, 0))
-        return share
-
-    def _scatter(self, child: IntArray, n_children: int) -> NDArray[np.float64]:
-        """The entropy of the values of each child, times how many it has."""
-        counts = self._tally(child, n_children).part(0, n_children)
-        running = np.concatenate(([0.0], np.cumsum(counts.counts * np.log(counts.counts))))
-        sums = running[counts.offsets[1:]] - running[counts.offsets[:-1]]
-        many = row_sums(counts.counts, counts.offsets)
-        scatter: NDArray[np.float64] = np.maximum(many * np.log(np.maximum(many, 1)) - sums, 0)
-        return scatter
+        return Ranking(found)
 
     def children(self, ranking: Ranking, turn: int, waiting: Any) -> tuple[IntArray, IntArray]:
         """The child of each point (or -1), and the proposal of each child, both from 0."""
@@ -282,15 +255,6 @@ class Ranking:
         )
         self._at = np.hstack([cuts.at for cuts in candidates])
         self.turns = gains.shape[1]
-
-    def sort(self, shares: NDArray[np.float64]) -> None:
-        """Order the first candidates of each group by shares of their gains, (ranks, groups)."""
-        first = slice(0, len(shares))
-        gain = self._gain[:, first]
-        gain = np.where(np.isfinite(gain), gain * shares.T, -np.inf)
-        order = np.argsort(-gain, axis=1, kind="stable")
-        self._order[:, first] = np.take_along_axis(self._order[:, first], order, axis=1)
-        self._gain[:, first] = np.take_along_axis(gain, order, axis=1)
 
     def has(self, turn: int) -> NDArray[np.bool_]:
         """Which groups have a candidate of this rank."""

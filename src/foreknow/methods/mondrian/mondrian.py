@@ -34,7 +34,7 @@ from foreknow.methods.protocol import (
     notes_of_seed,
     share_of_people,
 )
-from foreknow.numbers import Number, as_fraction
+from foreknow.numbers import Number
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 from foreknow.policy.way_out import no_safe_release
@@ -46,7 +46,6 @@ from foreknow.text import people_text
 _log = logging.getLogger(__name__)
 # How many cuts in a row may fail to bring an unsafe release nearer to safety.
 _PATIENCE = 50
-_MOST_MIXING = 1_000
 _UNITS = {"second": 1, "minute": 60, "hour": 3600}
 
 
@@ -74,7 +73,6 @@ class MondrianSettings(Settings):
 
     cuts: FromOne = 5
     suppression: Annotated[NumberSetting, Field(ge=0, lt=1)] = Decimal(0)
-    mixing: Annotated[NumberSetting, Field(ge=0)] = Decimal(0)
     refine: Annotated[Any, BeforeValidator(lambda given: seconds_of(given) and given)] = None
 
 
@@ -104,12 +102,6 @@ class Mondrian(Grouper):
         The share of people who may be suppressed, so that the others need less generalization:
         they are put together in one group, published with nothing of their quasi-identifiers.
         It is done where all people together gain by it, and the result need not be minimal.
-    mixing : number
-        How much cuts are held back that separate sensitive values, so that what is left can be
-        divided further: the gain of a cut is multiplied by ``exp(-mixing * told)``, where `told`
-        is the share of the values' entropy that the side tells. 0: gains alone. 10 to 20 give more
-        groups and less loss on most tables, in about twice the time; cuts then depend on who has
-        which value, so an adversary who knows the method can learn more from them.
     refine : str or number, optional
         How long groups are divided anew afterwards, some near each other at a time, in other ways:
         ``"5 seconds"``, ``"2 minutes"``, or a number of seconds. What is kept has no fewer groups,
@@ -132,7 +124,6 @@ class Mondrian(Grouper):
 
     cuts: int = 5
     suppression: Number = 0.0
-    mixing: Number = 0.0
     refine: str | float | None = None
     key: ClassVar[str] = "mondrian"
     settings: ClassVar[type[Settings]] = MondrianSettings
@@ -141,11 +132,6 @@ class Mondrian(Grouper):
         if isinstance(self.cuts, bool) or not isinstance(self.cuts, int) or self.cuts < 1:
             raise InputError(f"Mondrian: cuts must be a whole number from 1, not {self.cuts!r}")
         share_of_people("Mondrian: suppression", self.suppression)
-        mixing = None if isinstance(self.mixing, bool) else as_fraction(self.mixing)
-        if mixing is None or not 0 <= mixing <= _MOST_MIXING:
-            raise InputError(
-                f"Mondrian: mixing must be from 0 to {_MOST_MIXING}, not {self.mixing!r}"
-            )
         try:
             seconds_of(self.refine)
         except ValueError as error:
@@ -211,8 +197,7 @@ class Mondrian(Grouper):
     def traits(self) -> Traits:
         """Where merging never hurts, what it makes is minimal: no candidate cut is safe.
 
-        With `mixing` the order of cuts depends on who has which value, so there is no replay;
-        with `refine` the groups depend on chance and the clock.
+        With `refine` the groups depend on chance and the clock.
         """
         timed = bool(seconds_of(self.refine))
         return Traits(
@@ -222,7 +207,7 @@ class Mondrian(Grouper):
             timed=timed,
             symmetric=True,
             minimal=lambda policy: policy.monotone() and not (self.suppression or timed),
-            replay=None if self.suppression or self.mixing or timed else self._replay,
+            replay=None if self.suppression or timed else self._replay,
             grouping=self.grouping if self.suppression else None,
             notes=(lambda policy, seed: notes_of_seed(seed)) if timed else None,
         )
@@ -230,14 +215,12 @@ class Mondrian(Grouper):
     def choice(self, policy: Policy, microdata: Microdata) -> Choice:
         """How cuts of a table are chosen under a policy."""
         weights = policy.options.weights_of(attribute.name for attribute in microdata.attributes)
-        return Choice(self.cuts, float(as_fraction(self.mixing)), weights)
+        return Choice(self.cuts, weights)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         share = share_of_people("suppression", self.suppression)
         told: dict[str, Any] = {"cuts": self.cuts, "suppression": float(share)}
-        if self.mixing:
-            told["mixing"] = float(as_fraction(self.mixing))
         return told if self.refine is None else {**told, "refine": self.refine}
 
     def _replay(self, microdata: Microdata, policy: Policy) -> Any:
