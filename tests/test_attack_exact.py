@@ -87,7 +87,7 @@ FULL_DOMAIN = [
     fk.FullDomain(find="minimal"),
     fk.FullDomain(find="chain"),
     fk.FullDomain(suppression=0.4),
-    fk.FullDomain(find="minimal", suppression=0.4, objective="discernibility"),
+    fk.FullDomain(find="minimal", suppression=0.4, objective="height"),
     fk.Mondrian(suppression=0.4),
 ]
 

@@ -272,7 +272,7 @@ def test_fulldomain_by_parts_says_what_enumeration_says(seed):
     kinds = {"age": 6, "zip": 4} if seed % 3 else {"age": 8}
     levels = {"age": fk.Intervals([2, 4]), **({"zip": fk.Intervals([2])} if seed % 3 else {})}
     found = fk.FullDomain(
-        objective=["ncp", "entropy", "height"][seed % 3], find=["best", "minimal"][seed % 2]
+        objective=["ncp", "height"][seed % 2], find=["best", "minimal"][seed % 3 % 2]
     )
     for _ in range(20):
         people = int(random.integers(6, 9))

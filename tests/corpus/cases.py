@@ -32,7 +32,7 @@ _METHODS = {
     "fulldomain": {},
     "fulldomain-share": {"suppression": "1/10"},
     "fulldomain-minimal": {"find": "minimal"},
-    "fulldomain-entropy": {"objective": "entropy"},
+    "fulldomain-height": {"objective": "height"},
     "anatomy": {"l": 2},
     "streamliner-rda": {"l": 2, "variant": "rda"},
     "streamliner-ria": {"l": 2, "variant": "ria"},

@@ -7,7 +7,6 @@ of a function that is given.
 
 from fractions import Fraction
 from itertools import product
-from math import log2
 
 from tests.methods.reference import Levels
 from tests.methods.tables import _TREE
@@ -107,13 +106,10 @@ class BruteForce:
 
     def loss(self, node, objective):
         """What a safe node loses, as documented."""
-        groups, outliers = self.released[node]
+        _, outliers = self.released[node]
         people = range(len(self.rows))
-        if objective == "discernibility":
-            pairs = sum(len(g) ** 2 for g in groups) + len(outliers) * len(self.rows)
-            return pairs / len(self.rows) ** 2
         top = tuple(len(steps) - 1 for steps in self.ladders)
-        lost = worst = Fraction(0) if objective != "entropy" else 0.0
+        lost = worst = Fraction(0)
         for a, (own, most) in enumerate(zip(node, top, strict=True)):
             for person in people:
                 level = most if person in outliers else own
@@ -126,9 +122,6 @@ class BruteForce:
         value = self.rows[person][a]
         if objective == "height":
             return Fraction(level)
-        if objective == "ncp":
-            domain = {row[a] for row in self.rows}
-            covered = {other for other in domain if step(other) == step(value)}
-            return Fraction(len(covered) - 1, max(len(domain) - 1, 1))
-        covered = sum(step(row[a]) == step(value) for row in self.rows)
-        return log2(covered / sum(row[a] == value for row in self.rows))
+        domain = {row[a] for row in self.rows}
+        covered = {other for other in domain if step(other) == step(value)}
+        return Fraction(len(covered) - 1, max(len(domain) - 1, 1))

@@ -99,7 +99,7 @@ def test_where_merging_can_hurt_a_node_below_an_unsafe_top_is_found(find):
     ("settings", "said"),
     [
         ({"objective": "npc"}, "no objective 'npc'; did you mean 'ncp'?"),
-        ({"objective": 3}, "no objective 3; known: 'ncp', 'entropy', 'height', 'discernibility'"),
+        ({"objective": 3}, "no objective 3; known: 'ncp', 'height'"),
         ({"find": "bset"}, "cannot find 'bset'; did you mean 'best'?"),
         ({"suppression": 1}, "a share of the people, from 0 to below 1, not 1"),
         ({"suppression": -0.1}, "not -0.1"),

@@ -41,7 +41,7 @@ _MOST_KEPT = 1_000_000
 class FullDomainSettings(Settings):
     """``[publish.fulldomain]`` in a policy file."""
 
-    objective: Literal["ncp", "entropy", "height", "discernibility"] = "ncp"
+    objective: Literal["ncp", "height"] = "ncp"
     find: Literal["best", "minimal", "chain"] = "best"
     suppression: Annotated[NumberSetting, Field(ge=0, lt=1)] = Decimal(0)
     seconds: Annotated[NumberSetting, Field(gt=0)] | None = None
@@ -62,7 +62,7 @@ class FullDomain(Grouper):
 
     Parameters
     ----------
-    objective : {"ncp", "entropy", "height", "discernibility"} or callable
+    objective : {"ncp", "height"} or callable
         What to lose least of. A callable takes the `GroupCounts` of a node's release and its
         levels, a dict by quasi-identifier, and gives a number; lower is better.
     find : {"best", "minimal", "chain"}

@@ -18,7 +18,7 @@ FloatArray: TypeAlias = NDArray[np.float64]
 Marks: TypeAlias = NDArray[np.bool_]
 Objective: TypeAlias = Callable[[GroupCounts, Mapping[str, int]], float]
 
-OBJECTIVES = ("ncp", "entropy", "height", "discernibility")
+OBJECTIVES = ("ncp", "height")
 
 
 class Loss:
@@ -26,8 +26,6 @@ class Loss:
 
     # Whether bounds are exact where nobody is suppressed, before anything is counted.
     known = False
-    # Whether a node never loses less than one below it, if nobody is suppressed.
-    rising = True
     # Of each quasi-identifier, what each of its levels loses, where these add up.
     steps: Sequence[FloatArray] = ()
 
@@ -35,9 +33,6 @@ class Loss:
         # By node: no release loses less; and what suppressing one person adds, at least.
         self.bounds: FloatArray = np.zeros(len(lattice or ()))
         self.each: FloatArray = np.zeros(len(lattice or ()))
-
-    def saw(self, number: int, view: View) -> None:
-        """Learn from a node that was looked at, safe or not."""
 
     def of(self, view: View, outliers: Marks | None) -> float:
         """Loss of a node, with the groups that are suppressed there, if any."""
@@ -64,8 +59,6 @@ def loss_by(
     """
     if not isinstance(objective, str):
         return GivenLoss(rollup, lattice, objective)
-    if objective == "discernibility":
-        return Discernibility(rollup, lattice)
     return SummedLoss(rollup, lattice, objective, weights)
 
 
@@ -73,9 +66,8 @@ class SummedLoss(Loss):
     """A loss that each value contributes to by its own node, whatever else is published.
 
     "ncp", normalized certainty penalty: how much of the domain the published node covers.
-    "entropy": how many bits are needed to name the exact value again, knowing how frequent values
-    are (non-uniform entropy of Gionis and Tassa). "height": levels that were climbed. Averaged over
-    people, relative to suppressing everything. Of suppressed people, everything is lost.
+    "height": levels that were climbed. Averaged over people, relative to suppressing everything. Of
+    suppressed people, everything is lost.
     """
 
     known = True
@@ -97,8 +89,7 @@ class SummedLoss(Loss):
             total = [
                 float((people * c[nodes]).sum()) for c, nodes in zip(costs, levels, strict=True)
             ]
-            # Exact values cost nothing, so bits of a node count more, the rarer the value was.
-            totals.append(np.array(total) - total[0])
+            totals.append(np.array(total))
             made.append(costs)
         worst = sum(float(total[-1]) for total in totals) or 1.0
         self.steps = [total / worst for total in totals]
@@ -133,63 +124,16 @@ def _penalties(levels: list[IntArray], people: FloatArray) -> list[FloatArray]:
     return [(np.bincount(nodes) - 1.0) / max(len(people) - 1, 1) for nodes in levels]
 
 
-def _bits(levels: list[IntArray], people: FloatArray) -> list[FloatArray]:
-    """Bits that the frequency of each node is worth."""
-    return [np.log2(np.bincount(nodes, weights=people)) for nodes in levels]
-
-
 def _steps(levels: list[IntArray], people: FloatArray) -> list[FloatArray]:
     """Levels that were climbed."""
     return [np.full(int(nodes[-1]) + 1, float(level)) for level, nodes in enumerate(levels)]
 
 
-_COSTS = {"ncp": _penalties, "entropy": _bits, "height": _steps}
-
-
-class Discernibility(Loss):
-    """Mean share of all people with whom a person is confused (Bayardo and Agrawal).
-
-    A suppressed person is confused with everybody.
-    """
-
-    def __init__(self, rollup: Rollup, lattice: Lattice | None) -> None:
-        super().__init__(lattice)
-        self._lattice, self._rollup = lattice, rollup
-        self._n_people = rollup.n_people
-        self._floors: dict[Node, float] = {}
-
-    def floor(self, node: Node) -> float:
-        """What a node loses with nobody suppressed, for which its groups are counted."""
-        if node not in self._floors:
-            self._floors[node] = self.of(self._rollup.view(node), None)
-        return self._floors[node]
-
-    def saw(self, number: int, view: View) -> None:
-        """All nodes above lose as much at least."""
-        assert self._lattice is not None
-        above = self._lattice.above(self.bounds, number)
-        np.maximum(above, _squares(view.people) / self._n_people**2, out=above)
-
-    def of(self, view: View, outliers: Marks | None) -> float:
-        """Loss of a node."""
-        squares = _squares(view.people)
-        if outliers is not None:
-            suppressed = view.people[outliers]
-            squares += self._n_people * int(suppressed.sum()) - _squares(suppressed)
-        return squares / self._n_people**2
-
-
-def _squares(sizes: IntArray) -> int:
-    """Sum of squares, as a whole number of any size."""
-    if int(sizes.sum()) < 2**31:
-        return int((sizes * sizes).sum())
-    return sum(size * size for size in sizes.tolist())
+_COSTS = {"ncp": _penalties, "height": _steps}
 
 
 class GivenLoss(Loss):
     """A loss that the caller computes from the counts of a release."""
-
-    rising = False
 
     def __init__(self, rollup: Rollup, lattice: Lattice | None, objective: Objective) -> None:
         super().__init__(lattice)

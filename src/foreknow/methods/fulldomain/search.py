@@ -210,7 +210,6 @@ class LatticeSearch:
         lattice, monotone = self.lattice, self._judge.monotone
         self.checked[number] = True
         self._order.saw(number, found.safe, found.hopeless)
-        self._loss.saw(number, view)
         if found.safe:
             self.status[number] = SAFE
             if found.outliers is not None:
@@ -269,7 +268,7 @@ class LatticeSearch:
             if not marks.any():
                 break
             self._check_first(marks, order, self._at_once)
-        if not loss.rising:
+        if not loss.known:
             self._measure_all()
 
     def one_minimal(self) -> int | None:

@@ -79,9 +79,7 @@ def _nodes(found: LatticeResult, most: int) -> Grid:
 
 _OBJECTIVES = {
     "ncp": "how much of its domain each published value covers",
-    "entropy": "how many bits are needed to name each value again",
     "height": "how many levels were climbed",
-    "discernibility": "with how many others each person is confused",
 }
 _FINDS = {
     "best": "The search looked for the safe one that loses least",
