@@ -54,11 +54,11 @@ class Result(Plain):
         return page_of(self).summary()
 
 
-def page_of(result: Any) -> Page[Any]:
+def page_of(result: Any, **options: Any) -> Page[Any]:
     """The page of a result: the one door up to the report, opened when it is asked for."""
     from foreknow.report import render
 
-    return render(result)
+    return render(result, **options)
 
 
 def card_of(given: Any) -> str:

@@ -54,7 +54,7 @@ def test_a_release_is_made_compared_and_written(browser, own):
     assert opened["published"]
     assert opened["mood"] == "safe"
     told = browser.ask("/api/publish/compared?a=0&b=1").json
-    rows = {row[0]: row[1:] for row in told["grid"]["rows"]}
+    rows = {row[0]: row[1:] for row in told["table"]["rows"]}
     assert rows["People"] == ["4,000", "4,000"]
     assert [cell["mood"] for cell in rows["Verdict"]] == ["unsafe", "safe"]
     assert rows["Against an adversary who knows the method"] == ["not judged"] * 2

@@ -153,7 +153,8 @@ class Audit(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the verdicts did not look at, a sentence each, the most important first."""
-        return tuple(page_of(self).notes)
+        page = page_of(self)
+        return tuple(page.said(page.notes))
 
     @cached_property
     def failures(self) -> tuple[Verdict, ...]:
@@ -203,7 +204,7 @@ class Audit(Result):
         published : bool
             Whether it goes with a release: then findings by learned priors are not shown.
         """
-        write_whole(path, page_of(self).html(published=published), private=not published)
+        write_whole(path, page_of(self, published=published).html(), private=not published)
 
     def exposed_to_csv(self, path: str | Path) -> None:
         """Write the groups with people over a limit as CSV, for the owner only.

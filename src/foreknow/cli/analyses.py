@@ -225,15 +225,19 @@ def _print_each(
 ) -> None:
     """Print each value that was asked for, with a worst case."""
     from foreknow.auditing import named_people
-    from foreknow.report.pages.skyline import value_table, worst_case
+    from foreknow.report.pages.skyline import value_blocks, worst_case
+    from foreknow.report.terminal import Laid
+    from foreknow.result import page_of
+
+    page = page_of(report)
 
     for value in report.values:
         judged = point or report.least_beyond(value)
         named = None
         if name_people:  # before anything is printed: it may be refused
             named = named_people.name_people(release, report.disclosure(value, judged))
-        console().print(value_table(report, value))
-        console().print(worst_case(report, value, judged))
+        shown = [*value_blocks(report, value), *worst_case(report, value, judged)]
+        console().print(Laid(page.said(shown)))
         if named is not None:
             console().print(named)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from foreknow.adversaries.statements import Posterior, Statements
     from foreknow.data.release import Release
-    from foreknow.report.page import Laid
+    from foreknow.report.terminal import Laid
 
 FORMAT, FORMAT_VERSION = "foreknow answers", 1
 
@@ -215,13 +215,14 @@ def _write(path: Path, release: Release, known: Statements, answers: list[Poster
 def _shown(release: Release, known: Statements, answers: list[Posterior]) -> Laid:
     """What is known, and a row for each answer."""
     from foreknow.auditing.scope import Scope
-    from foreknow.report.page import Grid, Laid, Sentence
+    from foreknow.report.blocks import Sentence, Table
     from foreknow.report.scope import sight
+    from foreknow.report.terminal import Laid
     from foreknow.report.words import answer_texts, visible
 
     said = [Sentence(visible(f"{i}. {each}")) for i, each in enumerate(known.statements, 1)]
     rows = [
         (visible(answer.person), visible(answer.value), *answer_texts(answer)) for answer in answers
     ]
-    table = Grid(("person", "value", "before", "after"), rows, left=(0, 1))
+    table = Table(("person", "value", "before", "after"), rows, left=(0, 1))
     return Laid([*said, table, *map(Sentence, sight(Scope.of(release)))])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,12 +39,10 @@ from foreknow.cli.options import (
 )
 from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import InputError, OutputError
-from foreknow.text import encodable, in_cases, one_line, some, visible
+from foreknow.text import encodable, one_line, visible
 
 if TYPE_CHECKING:
     from foreknow.policy.policy import Policy
-    from foreknow.publishing.verification import Verification
-    from foreknow.verdict import Verdict
 
 
 @with_options
@@ -151,7 +147,7 @@ def verify(
     for problem in problems:
         _say_line(Console(stderr=True), problem, "bold red")
     if found is not None and not problems and not quiet:
-        _say_verified(found)
+        console().print(found)
         signed = [path.name for path in (certificate, evidence) if path is not None]
         signed += found.unchanged
         if key is not None:
@@ -232,15 +228,6 @@ def demo(
     verify(certificate=folder / CERTIFICATE, release=folder, quiet=False)
 
 
-def _whole(files: Iterable[str]) -> Iterable[str]:
-    """Files by their names, parts of a table by how many they are."""
-    many = Counter(name.partition("/")[0] for name in files)
-    return (
-        name if name in files else f"{name} ({some(n, 'part', 'parts')})"
-        for name, n in many.items()
-    )
-
-
 def _publish(
     table: Path,
     rules: Policy,
@@ -292,133 +279,6 @@ def _publish(
         names = sorted(path.name for path in folder.iterdir())
         for name in sorted(names, key=lambda n: order.index(n) if n in order else -1):
             say.print(f"  {name:<20} {notes.get(name, 'the release')}", highlight=False)
-
-
-def _amounts(amounts: Mapping[str, Any]) -> str:
-    """An adversary's amounts; of priors, by which columns they are."""
-    if "tables" in amounts:
-        sets = "; ".join(", ".join(table["attributes"]) for table in amounts["tables"])
-        return f"by {sets} ({amounts.get('semantics', 'joint')})"
-    return ", ".join(f"{name} = {amount}" for name, amount in amounts.items())
-
-
-def _about(required: Mapping[str, Any]) -> str:
-    """Which values a requirement is about, where it is not about all."""
-    sets = required.get("any_of")
-    if isinstance(sets, Mapping):
-        from foreknow.data.windows import Range
-
-        each = [
-            f"{name} ({Range.of(own)})"
-            if isinstance(own, Mapping)
-            else f"any of {name} ({_listed(own, most=20, joined='or')})"
-            for name, own in sets.items()
-        ]
-        return f", about {'; '.join(map(visible, each))}"
-    keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
-    for key, words in keys.items():
-        if key in required:
-            return f", {words} {_listed(required[key], most=20)}"
-    if "within" in required:
-        from foreknow.data.windows import Width
-
-        return f", to within {Width(required['within']).words()}"
-    return ""
-
-
-def _listed(labels: Iterable[Any], most: int = 6, joined: str = "and") -> str:
-    from foreknow.report.words import listing, named
-
-    return listing([named(label) for label in labels], joined, most=most)
-
-
-def _whose(value: str | None) -> str:
-    from foreknow.report.words import named
-
-    return "nobody has a value" if value is None else named(value)
-
-
-def _finding_line(finding: Verdict) -> str:
-    """What was found of a requirement at one of its points."""
-    from foreknow.numbers import exact_text
-    from foreknow.report.words import listing, setting_text
-
-    of = f"{finding.requirement['sensitive']}: " if "sensitive" in finding.requirement else ""
-    of_all = listing(finding.known, most=len(finding.known))
-    ((key, setting),) = finding.judged.items()
-    if finding.of_groups:
-        within = f" in groups divided by {of_all}" if of_all else ""
-        alike = listing([visible(each) for each in finding.alike], most=len(finding.alike))
-        counted = f"who has the same {alike}, which are published exactly" if alike else "groups"
-        return (
-            f"{of}{key} = {setting_text(setting)}{within}: attained is {finding.reached}; this is "
-            f"about {counted}, and not about what anyone can infer of a person"
-        )
-    required = finding.required
-    limit = f"{'not above' if required.inclusive else 'below'} {finding.limit}"
-    limit += f" = {required.amount} times the prior" if required.relative else ""
-    more = f" and the {of_all} of everybody" if of_all else ""
-    return (
-        f"{of}against {key} {_amounts(setting)}{more}{_about(finding.requirement)}: at most "
-        f"{exact_text(finding.found.exact)} ({_whose(finding.value)}), {limit}"
-    )
-
-
-def _say_verified(found: Verification) -> None:
-    """Say what was verified: of which columns, against whom, with which limit; and what not."""
-    from foreknow.report.knowledge import NOUN
-    from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, noted, sentences
-    from foreknow.report.words import listing, nouns_of, some
-
-    of_whom = "of your policy " if found.own_policy else ""
-    columns = listing(list(found.sensitives), most=len(found.sensitives))
-    lines = [
-        f"Verified: {some(found.people, 'person', 'people')} in "
-        f"{some(found.n_groups, 'group', 'groups')} by "
-        f"{', '.join(found.groups)}; "
-        + (
-            f"nothing is asked of this table: nobody has a value that a requirement {of_whom}on "
-            f"{columns} is about:"
-            if found.idle
-            else f"every requirement {of_whom}on {columns} holds:"
-        )
-    ]
-    lines += [f"  {_finding_line(finding)}" for finding in found.findings]
-    lines.append(f"Judged: {', '.join(_whole(found.files))}.")
-    noun = nouns_of(found.sensitives) if len(found.sensitives) == 1 else NOUN
-    beside = sentences(found.scope, noun, found.semantics)
-    lines += [HEADING, *(f"  – {said}" for said in beside)]
-    rest = [name for name in found.not_judged if name not in found.to_keep]
-    if found.unchanged:
-        lines.append(
-            f"{_listed(found.unchanged)} is what was certified, by its digest; what it says was "
-            "not judged again."
-        )
-    if rest:
-        lines.append(f"In the same folder, and not judged: {_listed(rest)}.")
-    if found.to_keep:
-        lines.append(
-            f"Keep {_listed(found.to_keep)} to yourself: not to be published. Do not send the "
-            "folder whole; move what is for you elsewhere, as to its name with .owner after it."
-        )
-    notes = sentences(found.claimed_scope, noun, found.semantics, claimed=True)
-    notes += [f"{note}." for note in found.claimed]
-    lines += map(noted, notes)
-    labels = (*found.sensitives, *found.groups, *TOLD_OF_PEOPLE, *_labels(found))
-    for line in lines:
-        _say_line(console(), in_cases(line, labels) if found.scope.cases else line)
-
-
-def _labels(found: Verification) -> Iterable[str]:
-    """Values and groups that findings name, which are not put in other words."""
-    texts = [x for each in found.findings for x in (each.group, each.value)]
-    yield from (x for x in (*texts, *found.scope.unprotected, *found.scope.apart) if x)
-    for required in found.requirements:
-        for key in ("values", "except", "any_of"):
-            given = required.get(key) or ()
-            yield from map(str, given)
-            if isinstance(given, Mapping):
-                yield from (str(label) for own in given.values() for label in own)
 
 
 def _say_line(say: Console, text: str, style: str = "") -> None:

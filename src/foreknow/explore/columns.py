@@ -16,9 +16,9 @@ from foreknow.documents import from_toml
 from foreknow.errors import HierarchyError, InputError, SchemaError
 from foreknow.explore.policy import changed
 from foreknow.explore.session import Draft, Session
-from foreknow.explore.shown import grid_values
-from foreknow.report.page import Grid
+from foreknow.report.blocks import Table
 from foreknow.report.pages.audit import coarsening
+from foreknow.report.values import table_values
 from foreknow.report.words import number, visible
 
 ROLES = ("identifier", "quasi-identifier", "sensitive", "other", "")
@@ -211,7 +211,7 @@ def preview(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     kinds = [] if levels is None else [len(labels) for labels in levels.labels]
     count = ("how many", *(number(each) for each in kinds))
     return {
-        "levels": grid_values(Grid(head, [*rows, count] if rows else [], left=range(len(head)))),
+        "levels": table_values(Table(head, [*rows, count] if rows else [], left=range(len(head)))),
         "covered": len(covered),
         "left": len(left),
         "missing": [visible(value) for value, _ in left[:_MOST_NAMED]],

@@ -15,12 +15,12 @@ from foreknow.documents import from_toml, toml_value
 from foreknow.errors import InputError, OutputError
 from foreknow.explore.security import is_device
 from foreknow.explore.session import Draft, Session
-from foreknow.explore.shown import grid_values
 from foreknow.grammar import LIMITS, SECRET
 from foreknow.methods.registry import METHODS
 from foreknow.output import write_new, write_whole
-from foreknow.report.page import Grid
+from foreknow.report.blocks import Table
 from foreknow.report.pages.audit import policy_rows
+from foreknow.report.values import table_values
 from foreknow.report.words import visible
 
 _MOST_TEXT = 1 << 20
@@ -54,7 +54,7 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
         "table": _plain(table),
         "broken": draft.is_broken,
         "mistake": None if not draft.mistake else _mistake(draft),
-        "words": grid_values(Grid(("", ""), words, left=(0, 1))),
+        "words": table_values(Table(("", ""), words, left=(0, 1))),
         "methods": [key for key, _ in METHODS],
         "limits": LIMITS,
         "secret": SECRET,

@@ -19,7 +19,6 @@ from foreknow.documents import from_toml
 from foreknow.errors import InputError, NoSafeRelease, OutputError, did_you_mean
 from foreknow.explore.security import is_device
 from foreknow.explore.session import Session
-from foreknow.explore.shown import chart_values, grid_values
 from foreknow.methods.proof import AS_REQUIRED, FREQUENCIES
 from foreknow.methods.registry import METHODS, key_of, kind_of
 from foreknow.numbers import percentage
@@ -27,10 +26,10 @@ from foreknow.output import name_both, write_whole
 from foreknow.policy.policy import Policy
 from foreknow.publishing import owners_folder
 from foreknow.publishing.publish import publish
-from foreknow.report.exposed import exposed_grid
-from foreknow.report.figures import sizes_figure
-from foreknow.report.page import Cell, Grid
-from foreknow.report.pages.audit import titled_exposed
+from foreknow.report.blocks import Cell, Table
+from foreknow.report.exposed import exposed_table
+from foreknow.report.pages.audit import sizes_block, titled_exposed
+from foreknow.report.values import block_values, table_values
 from foreknow.report.words import average_text, number, visible
 from foreknow.result import page_of
 from foreknow.scratch import CONTENT, make_private, scratch_folder
@@ -101,9 +100,12 @@ def _publish(order: _Order, job: str) -> Made:
     if error.median is not None:
         rows.append(("Count queries are off by, in the middle", percentage(error.median, 1)))
     page = page_of(made.audit)
-    return Made(
-        tuple(rows), chart_values(sizes_figure(made.counts)), page.headline, made.audit.safe
-    )
+    return Made(tuple(rows), _sizes(made.audit), page.headline, made.audit.safe)
+
+
+def _sizes(audit: Audit) -> dict[str, Any]:
+    (figure,) = block_values([sizes_block(audit)])
+    return figure
 
 
 _OF_METHOD = {
@@ -116,13 +118,13 @@ def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
     """What is compared of a release: verdicts, people over each limit, what it is worth."""
     page = page_of(audit)
     yield "Verdict", Cell(page.headline, page.mood)
-    grid = next((block for block in page.brief() if isinstance(block, Grid)), None)
-    for _, about, knows, worst, limit, _ in () if grid is None else grid.rows:
+    table = next((block for block in page.glance() if isinstance(block, Table)), None)
+    for _, about, knows, worst, limit, _ in () if table is None else table.rows:
         yield f"{about}, from who knows {knows}; limit {limit}", worst
     for each in audit.criteria:
         mood = "safe" if each.safe else "unsafe"
         yield str(each.judged), Cell(visible(each.found), mood)
-    for title, people, *_ in exposed_grid(titled_exposed(audit)).rows:
+    for title, people, *_ in exposed_table(titled_exposed(audit)).rows:
         yield f"People over the limit of {title}", people
     known = audit.scope.method or "not judged"
     yield "Against an adversary who knows the method", _OF_METHOD.get(known, known)
@@ -330,7 +332,7 @@ class Press:
                 audit = self._session.looked(name).audit
                 titles.append(_BEFORE)
                 columns.append(dict(audit_rows(audit)))
-                figures.append(chart_values(sizes_figure(audit.counts)))
+                figures.append(_sizes(audit))
                 continue
             trial = self._trial(given[key])
             assert trial.made is not None
@@ -340,8 +342,8 @@ class Press:
         first, second = columns
         labels = [*first, *(label for label in second if label not in first)]
         rows = [(label, first.get(label, "–"), second.get(label, "–")) for label in labels]
-        grid = Grid(("", *titles), rows, left=(0,))
-        return {"grid": grid_values(grid), "titles": titles, "sizes": figures}
+        table = Table(("", *titles), rows)
+        return {"table": table_values(table), "titles": titles, "sizes": figures}
 
 
 def _settings(given: Any, method: str) -> dict[str, Any]:

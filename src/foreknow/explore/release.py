@@ -20,24 +20,24 @@ from foreknow.data.release import Release
 from foreknow.errors import InputError
 from foreknow.explore.kinds import Judged
 from foreknow.explore.session import Dial, Looked, Secret
-from foreknow.explore.shown import chart_values, grid_values, heat_values, page_values
 from foreknow.numbers import as_threshold, shown, whole_number
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.publishing.members import OwnRelease
-from foreknow.report.exposed import MEANING, exposed_grid, exposed_sentence
-from foreknow.report.figures import sizes_figure, worst_cell
+from foreknow.report.blocks import Cell, Table
+from foreknow.report.exposed import MEANING, exposed_sentence, exposed_table
+from foreknow.report.figures import worst_cell
 from foreknow.report.knowledge import Terms, describe
-from foreknow.report.page import Cell, Grid
 from foreknow.report.pages.audit import (
     AuditPage,
     requirement_title,
     sensitive_noun,
-    utility_line,
+    sizes_block,
     values_phrase,
     verdict_sentence,
 )
 from foreknow.report.pages.skyline import adversary as adversary_words
-from foreknow.report.pages.skyline import heat_caption, least_sentence, skyline_heat, terms_of
+from foreknow.report.pages.skyline import heat_figure, least_sentence, terms_of
+from foreknow.report.values import block_values, table_values
 from foreknow.report.words import (
     answer_texts,
     group_text,
@@ -63,11 +63,14 @@ def overview(looked: Looked) -> dict[str, Any]:
     page: Any = page_of(audit)
     assert isinstance(page, AuditPage)
     return {
-        **page_values(page),
+        "headline": page.said(page.headline),
+        "mood": page.mood or "plain",
+        "notes": page.said(page.notes),
+        "blocks": block_values(page.glance()),
         "name": visible(looked.name),
         "published": looked.published,
-        "scope": utility_line(audit.utility),
-        "sizes": chart_values(sizes_figure(audit.counts)),
+        "scope": page.said(page.scope),
+        "sizes": block_values([page.said(sizes_block(audit))])[0],
         "dials": [_dial(looked, dial) for dial in looked.dials],
         "meaning": MEANING,
         "names": _names_people(looked),
@@ -162,8 +165,10 @@ def judged(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
         "worst": worst_cell(top, limit).text,
         "limit": limit_of(top, limit),
         "exposed": exposed_sentence(exposed),
-        "counts": grid_values(exposed_grid([(requirement_title(own, turned.dial.place), exposed)])),
-        "groups": grid_values(_groups(own, point, noun, [about for _, _, about in each])),
+        "counts": table_values(
+            exposed_table([(requirement_title(own, turned.dial.place), exposed)])
+        ),
+        "groups": table_values(_groups(own, point, noun, [about for _, _, about in each])),
     }
 
 
@@ -199,7 +204,7 @@ def _exposed(verdict: Verdict, each: Sequence[Judged | None]) -> Exposed:
     return Exposed(verdict, each[0].over(), each[0].certain())
 
 
-def _groups(own: Requirement, point: Point, noun: str, each: Sequence[Judged | None]) -> Grid:
+def _groups(own: Requirement, point: Point, noun: str, each: Sequence[Judged | None]) -> Table:
     """The most exposed groups, one of each kind, each with a sentence."""
     rows = []
     for about in each:
@@ -226,7 +231,7 @@ def _groups(own: Requirement, point: Point, noun: str, each: Sequence[Judged | N
     rows.sort(key=lambda row: -row[0])
     have = "occurrences" if each[0] is not None and each[0].chances.overlap else "have it"
     head = ("group", "people", "value", have, "how sure", "how")
-    return Grid(head, [row for _, row in rows[:_MOST_GROUPS]], left=(0, 2, 5))
+    return Table(head, [row for _, row in rows[:_MOST_GROUPS]], left=(0, 2, 5))
 
 
 def group_sentence(
@@ -272,8 +277,9 @@ def skyline(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
                 "least": least_sentence(report, found[0]),
                 "points": [corner.point for corner in corners],
                 "words": [adversary_words(terms, corner.point) for corner in corners],
-                "heat": heat_values(skyline_heat(report, found[0])) if corners else None,
-                "caption": heat_caption(report, found[0]),
+                "figure": block_values([heat_figure(report, found[0], "heat")])[0]
+                if corners
+                else None,
             }
     raise InputError(f"the requirement is not about {named(turned.value)}")
 
@@ -324,4 +330,4 @@ def asked(looked: Looked, given: Mapping[str, Any]) -> dict[str, Any]:
         before, after = answer_texts(answer)
         width = f"{100 * answer.probability:.2f}"
         rows.append((visible(answer.value), before, Cell(after, "strong", width=width)))
-    return {"answers": grid_values(Grid(("value", "before", "after"), rows)), "person": person}
+    return {"answers": table_values(Table(("value", "before", "after"), rows)), "person": person}

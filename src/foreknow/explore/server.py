@@ -31,7 +31,7 @@ from foreknow.explore import columns, policy, release
 from foreknow.explore.publish import Press
 from foreknow.explore.security import HOST, MOST_BYTES, Guard, Keys
 from foreknow.explore.session import Session
-from foreknow.report.page import templates
+from foreknow.report.html import templates
 from foreknow.text import one_line, visible
 
 if TYPE_CHECKING:

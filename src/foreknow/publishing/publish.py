@@ -243,7 +243,7 @@ class Publication:
             if signer is not None:
                 signer.sign_file(aside / CERTIFICATE)
             if self.audit.lattice is not None:
-                page = page_of(self.audit.lattice).html(form=self._options.written)
+                page = page_of(self.audit.lattice, form=self._options.written).html()
                 write_whole(own / LATTICE, page, private=True)
             write_whole(own / OWNER, as_json(dict(self._private)), private=True)
             _log.info("writing who is in which group")

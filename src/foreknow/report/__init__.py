@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from foreknow.report.page import Page
 
 
-def render(result: Any) -> Page[Any]:
+def render(result: Any, **options: Any) -> Page[Any]:
     """Look up the page of a result by its type; only that page is imported."""
     names = {kind.__name__ for kind in type(result).__mro__}
     for name, module in pages.PAGES:
         if name in names:
             page: type[Page[Any]] = import_module(module).PAGE
             if isinstance(result, page.serves):
-                return page(result)
+                return page(result, **options)
     raise InternalError(f"no page of foreknow.report.pages serves {type(result).__name__}")

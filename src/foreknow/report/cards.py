@@ -9,7 +9,8 @@ from foreknow.data.schema import Schema
 from foreknow.errors import InternalError
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow.report.page import Grid, Sentence, fragment
+from foreknow.report.blocks import Pairs, Sentence
+from foreknow.report.html import fragment
 from foreknow.report.pages.audit import policy_rows, schema_rows
 from foreknow.report.pages.utility import measures
 from foreknow.report.words import some
@@ -39,4 +40,4 @@ def card(given: Any) -> str:
 
 def _card(heading: str, rows: list[tuple[str, list[str]]], name: str = "") -> str:
     lines = [(title, (" " if said[0][-1] == "." else "; ").join(said)) for title, said in rows]
-    return fragment(heading, name, [Grid(("", ""), lines, left=(0, 1))])
+    return fragment(heading, name, [Pairs(heading, lines)])

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from foreknow.report.page import Grid
+from foreknow.report.blocks import Table
 
 # Middle tones: at least 3:1 against white and against near-black. Symbols and dashes tell them
 # apart in grey.
@@ -134,7 +134,7 @@ class Chart:
     rule: Rule | None = None
     note: tuple[float, float, str] | None = None
     height: int = 300
-    table: Grid | None = None
+    table: Table | None = None
 
     @property
     def named(self) -> list[Series]:
@@ -240,6 +240,6 @@ class HeatMap:
         return f"M{self.beside} {top}{''.join(steps)}H{self.beside}Z"
 
 
-def bar_table(head: tuple[str, str], rows: Iterable[tuple[str, int]]) -> Grid:
+def bar_table(head: tuple[str, str], rows: Iterable[tuple[str, int]]) -> Table:
     """The bars of a chart as a table, without those that are empty."""
-    return Grid(head, [(name, f"{many:,}") for name, many in rows if many])
+    return Table(head, [(name, f"{many:,}") for name, many in rows if many])

@@ -1,4 +1,4 @@
-"""Console: what a terminal can show, and a line of progress."""
+"""Console: a line of progress."""
 
 from __future__ import annotations
 
@@ -7,36 +7,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 from rich.console import Console
 from rich.text import Text
 
 from foreknow.text import encodable, visible
-
-
-class Writer(Protocol):
-    """Makes a text of a style that a console can show; markup in it has no effect."""
-
-    def __call__(self, said: str, style: str = "") -> Text:
-        """Make the text."""
-
-
-def writer(encoding: str) -> Writer:
-    """Make a writer for a console of an encoding."""
-
-    def text(said: str, style: str = "") -> Text:
-        return Text(encodable(said, encoding), style)
-
-    return text
-
-
-def titled(text: Writer, heading: str, name: object, style: str = "bold") -> Text:
-    """A heading, and beside it what it is about."""
-    return Text.assemble(text(heading, style), "  ", text(visible(name), "dim"))
-
-
-# ---- progress ------------------------------------------------------------------------------
 
 _LOGGER = "foreknow"
 _DELAY = 0.5

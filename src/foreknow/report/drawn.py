@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from foreknow.adversaries.priors.disclosure import Judged, judged_before
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.counts import GroupCounts
 from foreknow.numbers import percentage
+from foreknow.report.blocks import Block, Figure, Heading, Table
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
 from foreknow.report.figures import (
     knowledge_figure,
@@ -21,7 +23,6 @@ from foreknow.report.figures import (
     worst_groups,
 )
 from foreknow.report.knowledge import Terms
-from foreknow.report.page import Grid
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.words import group_text, named, number, required_text, signature_words, visible
 from foreknow.verdict import Verdict
@@ -29,26 +30,25 @@ from foreknow.verdict import Verdict
 _MOST_GROUPS = 5
 
 
-class Drawn(NamedTuple):
-    """A figure, if there is one, its caption and heading, and the groups that are most exposed."""
-
-    figure: Chart | None
-    caption: str
-    heading: str = "If more were known, or less"
-    groups: Grid | None = None
-
-
-def drawn_of(counts: GroupCounts, verdict: Verdict, noun: str) -> Drawn:
-    """What is drawn beside a verdict."""
+def beside(counts: GroupCounts, verdict: Verdict, noun: str, anchor: str) -> Iterator[Block]:
+    """A figure, if there is one for this kind of knowledge, and the groups most exposed to it."""
+    title, facts = "If more were known, or less", True
     if isinstance(verdict.judged, Priors):
-        return Drawn(*priors_section(counts, verdict), "Before and after the release")
-    figure, groups = knowledge_figure(counts, verdict, noun), _groups(counts, verdict)
-    if figure is None:
-        return Drawn(*curves_section(counts, verdict, noun), groups=groups)
-    return Drawn(figure, _caption(counts, verdict, noun), groups=groups)
+        title, facts = "Before and after the release", False
+        figure, caption = priors_section(counts, verdict)
+    elif (figure := knowledge_figure(counts, verdict, noun)) is not None:
+        caption = _caption(counts, verdict, noun)
+    else:
+        figure, caption = curves_section(counts, verdict, noun)
+    if figure is not None:
+        yield Figure(anchor, title, figure, caption, level=3)
+    groups = _groups(counts, verdict) if facts else None
+    if groups is not None:
+        yield Heading(f"The groups most exposed to {visible(verdict.value)}", level=3)
+        yield groups
 
 
-def _groups(counts: GroupCounts, verdict: Verdict) -> Grid | None:
+def _groups(counts: GroupCounts, verdict: Verdict) -> Table | None:
     facts, found = verdict.judged, verdict.found
     if not isinstance(facts, Facts) or not isinstance(found.witness, FactsWitness):
         return None
@@ -63,7 +63,8 @@ def _groups(counts: GroupCounts, verdict: Verdict) -> Grid | None:
         for group, alone in ranked
     ]
     have = "occurrences" if counts.semantics == "multiset" else "have it"
-    return Grid(("group", "people", have, "worst case within the group"), rows)
+    head = ("group", "people", have, "worst case within the group")
+    return Table(head, rows, title="The most exposed groups")
 
 
 def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
@@ -115,7 +116,7 @@ def priors_section(counts: GroupCounts, verdict: Verdict) -> tuple[Chart | None,
         across,
         shares("how likely at worst after it"),
         [same, limit, *clouds],
-        table=Grid(("who, and which value", "before and after"), rows, left=(0, 1)),
+        table=Table(("who, and which value", "before and after"), rows, left=(0, 1)),
     )
     return chart, (
         f"Each mark is a {_kind(priors)} and a value: across, how likely the value was before the "

@@ -11,8 +11,8 @@ from io import StringIO
 
 from foreknow.auditing.exposed import Exposed, ExposedGroup, Tally
 from foreknow.data.engines.write import disarm_name
+from foreknow.report.blocks import Block, Cell, Figure, Heading, Sentence, Table
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, Rule, amounts, bar_table
-from foreknow.report.page import Cell, Grid
 from foreknow.report.words import (
     group_text,
     limit_text,
@@ -43,10 +43,17 @@ COLUMNS = (
 )
 
 
-def exposed_grid(exposed: Iterable[tuple[str, Exposed]]) -> Grid:
+def exposed_blocks(exposed: Iterable[tuple[str, Exposed]]) -> Iterator[Block]:
+    """Who is over each limit, and what that means."""
+    yield Heading("People over each limit", "exposed")
+    yield exposed_table(exposed)
+    yield Sentence(MEANING, "note")
+
+
+def exposed_table(exposed: Iterable[tuple[str, Exposed]]) -> Table:
     """One row for each requirement and point, by its title."""
     rows = [(title, *_cells(found)) for title, found in exposed]
-    return Grid(HEAD, rows)
+    return Table(HEAD, rows, title="People over each limit")
 
 
 def _cells(found: Exposed) -> list[str | Cell]:
@@ -89,11 +96,11 @@ def exposed_sentence(found: Exposed) -> str:
     return f"{people} could be found out, {sure}."
 
 
-def exposed_figure(found: Exposed) -> tuple[Chart, str] | None:
-    """Draw how many people somebody could be how sure of, and what is to be read from it."""
+def exposed_figure(found: Exposed, anchor: str, title: str = "") -> Iterator[Figure]:
+    """Draw how many people somebody could be how sure of, if that is known of anybody."""
     limit, people = found.verdict.required.at(None), found.by_chance
     if not any(people):
-        return None
+        return
     ranges = [
         *(f"{10 * i}% to {'less than ' if i == 9 else ''}{10 * i + 10}%" for i in range(10)),
         "certain",
@@ -122,7 +129,9 @@ def exposed_figure(found: Exposed) -> tuple[Chart, str] | None:
         height=220,
         table=bar_table(head, zip(ranges, people, strict=True)),
     )
-    return chart, _caption(found)
+    title = f"{title}: people" if title else "People"
+    title += " by how sure somebody could be of them"
+    yield Figure(anchor, title, chart, _caption(found), level=3)
 
 
 def _caption(found: Exposed) -> str:

@@ -16,6 +16,7 @@ from foreknow.adversaries.facts.profiles import profiles
 from foreknow.adversaries.facts.skyline import front
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
+from foreknow.report.blocks import Cell, Table, bar_cell
 from foreknow.report.chart import (
     LIMIT,
     STYLES,
@@ -28,7 +29,6 @@ from foreknow.report.chart import (
     shares,
 )
 from foreknow.report.knowledge import NOUN, Terms
-from foreknow.report.page import Cell, Grid, bar_cell
 from foreknow.report.words import limit_text, named, number, percent, some
 from foreknow.verdict import Limit, Verdict
 
@@ -144,7 +144,7 @@ def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) ->
         amounts(x, ks[-1]),
         shares(y),
         lines[::-1],
-        table=Grid((x, *(line.name for line in lines)), rows),
+        table=Table((x, *(line.name for line in lines)), rows),
     )
     return with_limit(chart, facts.k, found, limit)
 

@@ -11,7 +11,6 @@ from foreknow.report.words import (
     listing,
     named,
     noun_of,
-    plural,
     signature_words,
     some,
     visible,
@@ -34,8 +33,8 @@ _CLAIMED = (
 def trial_sentences(trial: Trial) -> list[str]:
     """What came of a trial: guesses, and how sure the attacker becomes."""
     columns = listing([visible(name) for name in trial.by], most=8)
-    nouns = plural(noun_of(trial.sensitive))
-    who = f"Somebody who learns from the release how {nouns} go with {columns}"
+    noun = noun_of(trial.sensitive)
+    who = f"Somebody who learns from the release how {noun} goes with {columns}"
     right, alone = (_share(trial, key) for key in ("right", "baseline"))
     limit = percentage(trial.limit, 0)
     if not trial.measured:

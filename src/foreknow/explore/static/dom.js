@@ -35,7 +35,8 @@ function bar(cell) {
 
 function content(cell) {
   if (typeof cell === "string") return [cell];
-  return cell.width ? [cell.text, bar(cell)] : [cell.text];
+  const below = cell.below ? [el("span", { class: "more" }, cell.below)] : [];
+  return [cell.text, ...below, ...(cell.width ? [bar(cell)] : [])];
 }
 
 // A table as the report has it; `kind` is its class.
@@ -70,12 +71,17 @@ export function table(values, kind, caption) {
   return values.note ? el("div", {}, place, el("p", { class: "note" }, values.note)) : place;
 }
 
-export function blocks(list, caption) {
-  return list.map((block) => {
-    if (block.grid) return table(block.grid, "verdicts", caption);
-    const mood = ["safe", "unsafe"].includes(block.mood) ? "sentence " + block.mood : "note";
-    return el("p", { class: mood }, block.text);
-  });
+const CLASSES = { safe: "sentence safe", unsafe: "sentence unsafe", warning: "sentence unsafe", lead: "sentence plain" };
+const KINDS = {
+  heading: (block) => el("h3", {}, block.text),
+  sentence: (block) => el("p", { class: CLASSES[block.mood] || "note" }, block.text),
+  items: (block) => el("ul", { class: "said" }, ...block.texts.map((text) => el("li", {}, text))),
+  table: (block) => table(block, block.style + (block.head.length > 3 ? " cards" : ""), block.title),
+};
+
+// Elements for blocks as the report has them; figures have places of their own.
+export function blocks(list) {
+  return list.filter((block) => KINDS[block.kind]).map((block) => KINDS[block.kind](block));
 }
 
 // ---- requests -------------------------------------------------------------------------------

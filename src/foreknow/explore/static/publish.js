@@ -52,10 +52,10 @@ function sides() {
 
 const compared = latest(async (a, b) => {
   const told = await ask("/api/publish/compared", body({ a, b }));
-  fill(byId("compared"), table(told.grid, "sided", "Side by side"));
+  fill(byId("compared"), table(told.table, "sided", "Side by side"));
   ["a", "b"].forEach((side, i) => {
     byId(`sizes-${side}-title`).textContent = "Group sizes of " + told.titles[i];
-    chart(byId("sizes-" + side), told.sizes[i]);
+    chart(byId("sizes-" + side), told.sizes[i].chart);
   });
 });
 

@@ -17,15 +17,10 @@ function show() {
   byId("scope").textContent = found.scope;
   byId("notes").hidden = !found.notes.length;
   fill(byId("notes").querySelector("ul"), ...found.notes.map((said) => el("li", {}, said)));
-  fill(byId("verdicts"), ...blocks(found.blocks.filter(settled), "Verdicts"));
-  chart(byId("sizes"), found.sizes);
+  fill(byId("verdicts"), ...blocks(found.blocks));
+  chart(byId("sizes"), found.sizes.chart);
   byId("nameless").hidden = found.names;
   byId("ask").hidden = !found.names;
-}
-
-// Notes and utility stand in the banner.
-function settled(block) {
-  return block.grid || ["safe", "unsafe"].includes(block.mood) || block.text.startsWith("≈");
 }
 
 // ---- dials -----------------------------------------------------------------------------------
@@ -98,8 +93,8 @@ const climb = latest(async (given) => {
   section.hidden = false;
   byId("skyline-title").textContent = told.title;
   byId("least").textContent = told.least;
-  section.querySelector(".pair").hidden = !told.heat;
-  if (!told.heat) return;
+  section.querySelector(".pair").hidden = !told.figure;
+  if (!told.figure) return;
   const rows = told.points.map((point, i) =>
     el(
       "tr",
@@ -119,8 +114,8 @@ const climb = latest(async (given) => {
       el("tbody", {}, ...rows)
     )
   );
-  heatMap(byId("heat"), told.heat, goTo);
-  byId("heat-caption").textContent = `${told.caption} Click one to put the dials there.`;
+  heatMap(byId("heat"), told.figure.heat, goTo);
+  byId("heat-caption").textContent = `${told.figure.caption} Click one to put the dials there.`;
 });
 
 function goTo(point) {

@@ -16,5 +16,6 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("NamedWitness", "foreknow.report.pages.named_people"),
     ("RiskReport", "foreknow.report.pages.risk"),
     ("SkylineReport", "foreknow.report.pages.skyline"),
+    ("Verification", "foreknow.report.pages.verification"),
     ("UtilityReport", "foreknow.report.pages.utility"),
 )

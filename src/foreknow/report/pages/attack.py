@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from foreknow.attacks.algorithm import Attack, Case
-from foreknow.report.page import Block, Grid, Page, Sentence
+from foreknow.report.blocks import Block, Heading, Mood, Sentence, Table
+from foreknow.report.page import Page
 from foreknow.report.words import chance_text, interval_text, number, some, visible
 
 # Cases of a page, and of a notebook or terminal.
@@ -28,6 +29,8 @@ class AttackPage(Page[Attack]):
     """Who is found out further, the worst first; `names` are what to call the rows."""
 
     serves = Attack
+    eyebrow = "Attack by an adversary who knows the algorithm on"
+    promise = "Rows are those of the original table."
     kept = "it names rows of the original table, and what they have"
 
     def __init__(self, result: Attack, names: Sequence[object] | None = None) -> None:
@@ -43,38 +46,27 @@ class AttackPage(Page[Attack]):
         """Say the outcome in a few words."""
         return _title(self.result)
 
-    def html(self) -> str:
-        """Write the page: sentences, and the worst cases."""
-        attack, cases = self.result, self._cases(_PAGE)
-        proved = attack.exact and not attack.found
-        title = "Who is found out further, the worst first"
-        return self.document(
-            "plain.html.j2",
-            name=None,
-            eyebrow="Attack by an adversary who knows the algorithm",
-            scope=_scope(attack),
-            mood="unsafe" if attack.found else "safe" if proved else "plain",
-            sentences=_sentences(attack),
-            sections=[(title, [], cases)] if cases.rows else [],
-            promise="Rows are those of the original table.",
-        )
+    @property
+    def mood(self) -> Mood:
+        """Whether somebody is found out, or nobody by a proof."""
+        if self.result.found:
+            return "unsafe"
+        return "safe" if self.result.exact else ""
 
     @property
     def name(self) -> str:
         """What was attacked."""
-        return self.said(_scope(self.result))
+        name: str = self.said(_scope(self.result))
+        return name
 
-    def brief(self) -> Iterator[Block]:
-        """Sentences, and few of the worst cases."""
+    def blocks(self) -> Iterator[Block]:
+        """How worlds were looked at, what was found, and the worst cases."""
         yield from map(Sentence, _sentences(self.result))
-        if self.result.cases:
-            yield self._cases(_BRIEF)
-
-    def _cases(self, most: int) -> Grid:
-        rows = [_row(case, self.names) for case in self.result.cases[:most]]
-        left = len(self.result.cases) - most
-        note = f"And {some(left, 'other', 'others')}; see the JSON." if left > 0 else ""
-        return Grid(_HEAD, rows, (0, 1), note)
+        rows = [_row(case, self.names) for case in self.result.cases]
+        if rows:
+            yield Heading("Who is found out further, the worst first", "cases")
+            where = ", which are in the JSON"
+            yield Table(_HEAD, rows, (0, 1), brief=_BRIEF, where=where).cut(_PAGE)
 
 
 PAGE = AttackPage

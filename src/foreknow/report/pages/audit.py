@@ -20,26 +20,49 @@ from foreknow.numbers import percentage
 from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
-from foreknow.report.drawn import drawn_of
+from foreknow.report.blocks import (
+    Block,
+    Cell,
+    Figure,
+    Folded,
+    Heading,
+    Later,
+    Mood,
+    Pairs,
+    Row,
+    Sentence,
+    Table,
+    bar_cell,
+    word_of,
+)
+from foreknow.report.drawn import beside
 from foreknow.report.exposed import (
-    MEANING,
+    exposed_blocks,
     exposed_csv,
     exposed_figure,
-    exposed_grid,
     exposed_sentence,
 )
 from foreknow.report.figures import (
     sizes_figure,
     worst_cell,
 )
-from foreknow.report.knowledge import NOUN, Terms, are_facts, describe, is_learned, share_text
-from foreknow.report.page import Block, Cell, Grid, Page, Sentence, bar_cell
+from foreknow.report.knowledge import (
+    NOUN,
+    Description,
+    Terms,
+    are_facts,
+    describe,
+    is_learned,
+    share_text,
+)
+from foreknow.report.page import Page
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
 from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, sentences
 from foreknow.report.trial import trials_beside
 from foreknow.report.words import (
     average_text,
     group_text,
+    group_words,
     is_certain,
     limit_of,
     limit_text,
@@ -59,21 +82,32 @@ from foreknow.report.words import (
 from foreknow.utility.utility import Utility
 from foreknow.verdict import Verdict
 
-_MOST_VALUES, _EVERY = 30, 1000
+_MOST_VALUES, _EVERY, _LONG = 30, 1000, 60
 _NUMBERED = re.compile(r"(require\[\d+\]|requirement|)")
 
 
 class AuditPage(Page[Audit]):
-    """Every verdict on one release; the page may go with it."""
+    """Every verdict on one release.
+
+    The page that is `published` with it shows neither who is exposed nor what learned priors
+    disclose.
+    """
 
     serves = Audit
-    kept = (
-        "it says where the table is weakest and which facts would expose someone there; the "
-        "report that foreknow publish writes is made to go with a release"
+    eyebrow = "Privacy audit of"
+    promise = (
+        "Verdicts are exact: safe means strictly below the limit, or not above it where the policy "
+        "says “at most”."
     )
+    heading = HEADING
+
+    def __init__(self, result: Audit, published: bool = False) -> None:
+        super().__init__(result)
+        self.published = published
+        self.kept = None if published else _KEPT
 
     @property
-    def mood(self) -> str:
+    def mood(self) -> Mood:
         """How it ends."""
         if self._idle.count(False) == 0:
             return ""
@@ -109,100 +143,253 @@ class AuditPage(Page[Audit]):
         verb = "fails" if failing == 1 else "fail"
         return f"Not safe: {number(failing)} of {number(total)} requirements {verb}"
 
-    @property
-    def notes(self) -> list[str]:
-        """What the verdicts did not look at."""
-        return [self.said(each) for each in self._notes(published=False)]
-
     def as_they_are(self) -> Iterable[str]:
         """Labels of the table, and what is said of the people whose cases these are."""
         audit = self.result
         yield from labels_of(audit)
         yield from (self.name, *TOLD_OF_PEOPLE)
 
-    def _notes(self, *, published: bool) -> list[str]:
+    @property
+    def scope(self) -> str:
+        """Say what the release is worth."""
+        return utility_line(self.result.utility)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the verdicts did not look at."""
         audit, noun = self.result, sensitive_noun(self.result.policy)
         schema = audit.policy.schema
         any_of = noun if schema is None else nouns_of(schema.sensitives)
         # How many guesses are right is counted in the table: it would confirm them to readers.
-        tried = trials_beside(audit.trials, kept=published)
+        tried = trials_beside(audit.trials, kept=self.published)
         scope = replace(audit.scope, method=None) if self._foreseen else audit.scope
-        if published and schema is not None:
+        if self.published and schema is not None:
             scope = scope.for_readers(schema)
         said = sentences(scope, any_of, audit.counts.semantics)
-        return [*tried, *said] if audit.trials and not published else [*said, *tried]
+        return [*tried, *said] if audit.trials and not self.published else [*said, *tried]
 
     @property
     def _foreseen(self) -> bool:
         """Whether the headline says that it holds from who knows the method, too."""
         return self.result.safe and self.result.scope.method == AS_REQUIRED
 
-    def html(self, *, published: bool = False) -> str:
-        """Write the page; one that is published does not show what learned priors disclose."""
-        audit, noun = self.result, sensitive_noun(self.result.policy)
-        worth = audit.utility
-        return self.document(
-            "audit.html.j2",
-            kept=None if published else self.kept,
-            mood=self.mood or "plain",
-            scope=utility_line(worth),
-            notes=self._notes(published=published),
-            notes_heading=HEADING,
-            terms=Terms(noun, audit.counts.semantics),
-            legend=any(are_facts(verdict.judged) for verdict in audit.verdicts),
-            sections=_sections(audit, published=published),
-            exposed=None if published else exposed_grid(titled_exposed(audit)),
-            exposed_meaning=MEANING,
-            sizes=sizes_figure(audit.counts),
-            utility=worth,
-            sizes_caption=_sizes_caption(worth),
-            average=average_text(worth.average_group_size),
-            ncp=Grid(
-                ("column", "generalized"),
-                [
-                    (visible(name), bar_cell(percentage(loss, 1), loss))
-                    for name, loss in worth.ncp.items()
-                ],
-            ),
-            levels=audit.lattice and chosen_sentence(audit.lattice, audit.policy.options.written),
-            policy=policy_rows(
-                audit.policy, audit.counts.semantics, published=published, judged=audit.counted
-            ),
-        )
+    def blocks(self) -> Iterator[Block]:
+        """A row for each verdict, a part for each, what the release is worth, and the policy."""
+        audit = self.result
+        parts = list(zip(titled(audit), audit.verdicts, strict=True))
+        yield Heading("The verdict on each requirement", "verdicts")
+        if rows := [self._row(*of, verdict) for of, verdict in parts if not verdict.of_groups]:
+            yield Table(_HEAD, rows, (0, 1, 2, 5), title="Verdicts", style="verdicts")
+        for place, verdict in enumerate(audit.verdicts):
+            if verdict.of_groups:
+                yield Sentence(self._sentence(place), "safe" if verdict.safe else "unsafe")
+        yield Sentence(f"{_WORST}{_legend(audit)}", "note", whole=True)
+        if not self.published:
+            yield Later(lambda: exposed_blocks(titled_exposed(audit)))
+        for place, ((title, anchor), verdict) in enumerate(parts):
+            if not verdict.of_groups:
+                yield from self._part(title, anchor, place)
+        yield Heading("What the release is still worth", "worth")
+        if audit.lattice is not None:
+            said = chosen_sentence if self.published else lattice_line
+            yield Sentence(said(audit.lattice, audit.policy.options.written), "note")
+        yield Later(self._worth)
+        yield Heading("The policy", "policy")
+        yield Later(self._policy)
 
     def exposed_csv(self) -> str:
         """The groups over each limit, for the owner's spreadsheet."""
         return exposed_csv(titled_exposed(self.result))
 
-    def brief(self) -> Iterator[Block]:
-        """A row for each verdict, a sentence for each failing one, what it is worth."""
-        audit, sections = self.result, _sections(self.result, brief=True)
-        rows = []
-        for s in (section for section in sections if section["knows"]):
-            about, where, mood = s["about"], s["value"], "safe" if s["safe"] else "unsafe"
-            if not s["title"].startswith("Requirement "):
-                about = f"{s['title']}: {about}"
-            if s["group"] != "–":
-                where = f"{where}\nin {s['group']}"
-            sign = Cell("✓ safe" if s["safe"] else "✗ FAILS", mood)
-            sign = Cell("– asks nothing") if s["idle"] else sign
-            rows.append((sign, about, s["short"], s["worst"], s["limit"], where))
-        if rows:
-            head = ("", "what must stay hidden", "from who knows", "worst", "limit")
-            yield Grid((*head, "value, and in which group"), rows, left=(0, 1, 2, 5))
-        for s in sections:
-            if not s["safe"] or not s["knows"]:
-                said = f"{'✓' if s['safe'] else '✗'} {s['sentence']} {s['exposed']}"
-                yield Sentence(said.rstrip(), "safe" if s["safe"] else "unsafe")
-        if self.notes:
-            yield Sentence(HEADING, "strong")
-            yield from [Sentence(f"– {said}") for said in self.notes]
-        yield Sentence(f"Utility: {utility_line(audit.utility)}", "aside")
-        if audit.lattice is not None:
-            yield Sentence(lattice_line(audit.lattice, audit.policy.options.written), "aside")
+    def _row(self, title: str, anchor: str, verdict: Verdict) -> Row:
+        """A verdict in the table of all."""
+        about, numbered = self._about(verdict), title.startswith("Requirement ")
+        secret = Cell(
+            about if numbered else f"{title}: {about}",
+            above=title if numbered else "",
+            link=anchor,
+        )
+        where, worst = Cell("–"), Cell("kept with the owner", "safe" if verdict.safe else "unsafe")
+        limit = required_text(verdict.required)
+        if not self._withheld(verdict):
+            found = verdict.found
+            worst, limit = worst_cell(found, verdict.required), limit_of(found, verdict.required)
+            if found.value is not None:
+                where = Cell(visible(found.value), below=_in_group(verdict))
+        sign = word_of(verdict.safe, _is_idle(verdict))
+        return sign, secret, self._allowed(verdict).short, worst, limit, where
+
+    def _part(self, title: str, anchor: str, place: int) -> Iterator[Block]:
+        """What a verdict says, and what shows that it is so."""
+        verdict = self.result.verdicts[place]
+        idle = _is_idle(verdict)
+        mood: Mood = "lead" if idle else "safe" if verdict.safe else "unsafe"
+        word = word_of(verdict.safe, idle)
+        yield Heading(f"{title}: {self._about(verdict)}", anchor, word=word)
+        yield Sentence(self._sentence(place), mood, whole=verdict.safe)
+        knows = self._allowed(verdict).knows
+        yield Sentence(f"The requirement guards against anyone who {knows}.", whole=True)
+        if not idle and not self._withheld(verdict):
+            yield Later(lambda: self._shown_of(anchor, place))
+
+    def _shown_of(self, anchor: str, place: int) -> Iterator[Block]:
+        """The facts that achieve it, how it would be with others, and whom it is so of."""
+        audit, verdict = self.result, self.result.verdicts[place]
+        found, noun = verdict.found, sensitive_noun(audit.policy, verdict.requirement)
+        counted = audit.counted_of(verdict)
+        semantics = (verdict.counts or counts_of(counted.counts)).semantics
+        if details := describe(verdict.judged, found.witness, noun, semantics).details:
+            yield Heading("The facts that achieve it", level=3)
+            yield Pairs("The facts that achieve it", details)
+        counts, sets = counted.together(found), counted.meant.sets
+        yield from beside(counts, verdict, noun, anchor)
+        if not self.published:
+            yield from exposed_figure(audit.exposed[place], f"{anchor}-people")
+        if verdict.others:
+            rows = [
+                (visible(d.value), _holders(sets, counts, d.value), worst_cell(d, verdict.required))
+                for d in [found, *verdict.others][:_MOST_VALUES]
+            ]
+            yield Folded(
+                "The worst case of every value",
+                [
+                    Table(
+                        ("value", Terms(noun, counts.semantics).holders, "worst case"),
+                        rows,
+                        omitted=1 + len(verdict.others) - len(rows),
+                        where=", none of them higher",
+                    )
+                ],
+            )
+
+    def _about(self, verdict: Verdict) -> str:
+        noun = sensitive_noun(self.result.policy, verdict.requirement)
+        sets = self.result.counted_of(verdict).meant.sets
+        return values_phrase(verdict.requirement, noun, sets=sets)
+
+    def _withheld(self, verdict: Verdict) -> bool:
+        """Whether its priors are kept with the owner, and so what was found by them."""
+        return self.published and is_learned(verdict.judged)
+
+    def _allowed(self, verdict: Verdict) -> Description:
+        """What the requirement lets somebody know, at most."""
+        audit = self.result
+        noun = sensitive_noun(audit.policy, verdict.requirement)
+        semantics = (verdict.counts or audit.counts).semantics
+        allowed = describe(verdict.judged, None, noun, semantics)
+        known = _of_everybody([visible(name) for name in verdict.known])
+        return replace(
+            allowed,
+            knows=", and ".join([allowed.knows, *known]),
+            short=", ".join([allowed.short, *known]),
+        )
+
+    def _sentence(self, place: int) -> str:
+        """What was found of a requirement; of one that fails, also of how many people."""
+        audit, verdict = self.result, self.result.verdicts[place]
+        if self._withheld(verdict):
+            return (
+                f"The requirement {'holds' if verdict.safe else 'fails'}. The priors were learned "
+                "from the table itself, so they are kept with the owner, and so is what can be "
+                "found out by them."
+            )
+        said = verdict_sentence(verdict, sensitive_noun(audit.policy, verdict.requirement))
+        if verdict.safe or self.published:
+            return said
+        return f"{said} {exposed_sentence(audit.exposed[place])}"
+
+    def _worth(self) -> Iterator[Block]:
+        """Sizes of groups, and how far each column was generalized."""
+        worth = self.result.utility
+        sizes = f"{number(worth.smallest_group)} – {number(worth.largest_group)}"
+        tiles = [
+            ("People", number(worth.people)),
+            ("Groups", number(worth.groups)),
+            ("Average group", average_text(worth.average_group_size)),
+            ("Smallest to largest", sizes),
+            ("Discernibility", number(worth.discernibility)),
+        ]
+        yield Pairs("Measures", tiles, tiles=True)
+        yield Sentence(
+            "Smaller groups keep more detail. Discernibility is the sum of squared group sizes: "
+            "lower is better.",
+            "note",
+        )
+        yield sizes_block(self.result)
+        if worth.ncp:
+            yield Heading("How far each column was generalized", level=3)
+            rows = [
+                (visible(name), bar_cell(percentage(loss, 1), loss))
+                for name, loss in worth.ncp.items()
+            ]
+            note = (
+                "0% is published exactly; at 100% every value could be any value (normalized "
+                "certainty penalty, averaged over people)."
+            )
+            yield Table(("column", "generalized"), rows, note=note)
+
+    def _policy(self) -> Iterator[Block]:
+        audit = self.result
+        rows = policy_rows(
+            audit.policy,
+            audit.counts.semantics,
+            published=self.published,
+            judged=audit.counted,
+        )
+        yield Pairs("The policy", rows)
 
 
 PAGE = AuditPage
+
+_KEPT = (
+    "it says where the table is weakest and which facts would expose someone there; the report "
+    "that foreknow publish writes is made to go with a release"
+)
+_HEAD = (
+    *("verdict", "what must stay hidden", "from who knows", "worst", "limit"),
+    "value, and in which group",
+)
+_WORST = (
+    "The worst case is how sure an adversary can become who knows the most telling facts that the "
+    "requirement allows, whichever they are."
+)
+
+
+def _legend(audit: Audit) -> str:
+    """The short words for facts, explained."""
+    if not any(are_facts(verdict.judged) for verdict in audit.verdicts):
+        return ""
+    terms = Terms(sensitive_noun(audit.policy), audit.counts.semantics)
+    return f" A {'; '.join(f'{word} {meaning}' for word, meaning in terms.legend)}."
+
+
+def _is_idle(verdict: Verdict) -> bool:
+    return verdict.idle and not is_learned(verdict.judged)
+
+
+def _in_group(verdict: Verdict) -> str:
+    """The group of a worst case as a narrow cell has it; the sentence has all of it."""
+    if verdict.group is None:
+        return ""
+    text = group_text(verdict.group)
+    words = group_words(verdict.group) if text.isdigit() else text
+    return f"in {words if len(words) <= _LONG else words[:_LONG].rstrip() + ' …'}"
+
+
+def sizes_block(audit: Audit) -> Figure:
+    """How large the groups are."""
+    caption = _sizes_caption(audit.utility)
+    return Figure("sizes", "How large the groups are", sizes_figure(audit.counts), caption, level=3)
+
+
+def _holders(sets: Mapping[str, Sequence[str]], counts: GroupCounts, value: Any) -> str:
+    """How many have a value, or one of a set."""
+    if value in counts.values.codes:
+        return number(int(counts.totals[counts.code(value)]))
+    members = set(sets.get(str(value), ()))
+    codes = [code for code, label in enumerate(counts.values) if str(label) in members]
+    whole = len(codes) == len(members) > 0  # or some are in the set that is counted as one
+    return number(int(counts.totals[codes].sum())) if whole else "–"
 
 
 # ---- a verdict, a requirement, a release in words -------------------------------------------
@@ -383,111 +570,6 @@ def _sizes_caption(worth: Utility) -> str:
     if least == largest:
         return f"Every group has {some(worth.largest_group, 'person', 'people')}."
     return f"From {least} to {largest} people, {average_text(worth.average_group_size)} on average."
-
-
-# ---- the sections of the page ---------------------------------------------------------------
-
-
-def _sections(audit: Audit, brief: bool = False, published: bool = False) -> list[dict[str, Any]]:
-    """Each verdict as the page shows it."""
-    made: list[dict[str, Any]] = []
-    for (title, anchor), verdict in zip(titled(audit), audit.verdicts, strict=True):
-        withheld = published and is_learned(verdict.judged)
-        section = _withheld(audit, verdict) if withheld else _section(audit, verdict, brief)
-        made.append({"title": title, "anchor": anchor, **section})
-    if published or (brief and audit.safe):
-        return made
-    for section, found in zip(made, audit.exposed, strict=True):
-        section["exposed"] = "" if section["safe"] else exposed_sentence(found)
-        section["people"] = None if brief else exposed_figure(found)
-    return made
-
-
-def _is_idle(verdict: Verdict) -> bool:
-    return verdict.idle and not is_learned(verdict.judged)
-
-
-def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
-    """What is said of a requirement, whatever came of it."""
-    noun = sensitive_noun(audit.policy, verdict.requirement)
-    semantics = (verdict.counts or audit.counts).semantics
-    allowed = describe(verdict.judged, None, noun, semantics)
-    beside = [visible(name) for name in verdict.known]
-    return {
-        "about": values_phrase(
-            verdict.requirement, noun, sets=audit.counted_of(verdict).meant.sets
-        ),
-        "safe": verdict.safe,
-        "idle": _is_idle(verdict),
-        "knows": ", and ".join([allowed.knows, *_of_everybody(beside)]),
-        "short": ", ".join([allowed.short, *_of_everybody(beside)]),
-        "value": "–",
-        "group": "–",
-    } | dict.fromkeys(("details", "figure", "groups", "every", "people", "exposed"), "")
-
-
-def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
-    """A verdict whose priors are kept with the owner: nothing that was found by them."""
-    return _heading(audit, verdict) | {
-        "sentence": f"The requirement {'holds' if verdict.safe else 'fails'}. The priors were "
-        "learned from the table itself, so they are kept with the owner, and so is what can be "
-        "found out by them.",
-        "worst": Cell("kept with the owner", "safe" if verdict.safe else "unsafe"),
-        "limit": required_text(verdict.required),
-    }
-
-
-def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
-    if verdict.of_groups:
-        return {
-            "sentence": verdict_sentence(verdict),
-            "safe": verdict.safe,
-            "knows": "",
-            "exposed": "",
-        }
-    counted = audit.counted_of(verdict)
-    counts = verdict.counts or counts_of(counted.counts)
-    noun = sensitive_noun(audit.policy, verdict.requirement)
-    found, adversary = verdict.found, verdict.judged
-    section = _heading(audit, verdict) | {
-        "sentence": verdict_sentence(verdict, noun),
-        "worst": worst_cell(found, verdict.required),
-        "limit": limit_of(found, verdict.required),
-        "value": "–" if found.value is None else visible(found.value),
-        "group": group_of(verdict),
-        "details": describe(adversary, found.witness, noun, counts.semantics).details,
-    }
-    if brief or section["idle"]:
-        return section
-    counts, sets = counted.together(found), counted.meant.sets
-    drawn = drawn_of(counts, verdict, noun)
-    every = [found, *verdict.others]
-    left = len(every) - _MOST_VALUES
-    rows = [
-        (visible(d.value), _holders(sets, counts, d.value), worst_cell(d, verdict.required))
-        for d in every[:_MOST_VALUES]
-    ]
-    return section | {
-        "figure": drawn.figure,
-        "caption": drawn.caption,
-        "heading": drawn.heading,
-        "groups": drawn.groups,
-        "every": Grid(
-            ("value", Terms(noun, counts.semantics).holders, "worst case"),
-            rows,
-            note=f"And {some(left, 'other', 'others')}, none of them higher." if left > 0 else "",
-        ),
-    }
-
-
-def _holders(sets: Mapping[str, Sequence[str]], counts: GroupCounts, value: Any) -> str:
-    """How many have a value, or one of a set."""
-    if value in counts.values.codes:
-        return number(int(counts.totals[counts.code(value)]))
-    members = set(sets.get(str(value), ()))
-    codes = [code for code, label in enumerate(counts.values) if str(label) in members]
-    whole = len(codes) == len(members) > 0  # or some are in the set that is counted as one
-    return number(int(counts.totals[codes].sum())) if whole else "–"
 
 
 # ---- the policy, for people who do not read TOML --------------------------------------------

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.comparison import Candidate, Comparison
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, NOT_JUDGED
 from foreknow.policy.policy import Policy
+from foreknow.report.blocks import Block, Cell, Figure, Heading, Mood, Row, Sentence, Table
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence
+from foreknow.report.page import Page
 from foreknow.report.pages.utility import measure_text
 from foreknow.report.words import limit_text, listing, number, percent, some, visible
 
@@ -25,6 +25,8 @@ class ComparisonPage(Page[Comparison]):
     """What each method keeps at each limit."""
 
     serves = Comparison
+    eyebrow = "Methods compared on"
+    wide = True
     kept = "it measures releases that are not published, and says how far each is off the raw table"
 
     @property
@@ -35,42 +37,21 @@ class ComparisonPage(Page[Comparison]):
             f"{some(len(self.result.safe), 'safe release', 'safe releases')} of {len(many)} tried"
         )
 
-    def html(self) -> str:
-        """Write the page: the frontier, every run, and why some made no release."""
+    def blocks(self) -> Iterator[Block]:
+        """The frontier, every run, and why some made no release."""
         found = self.result
-        drawn = any(each.risk is not None for each in found.safe)
-        figure = ("frontier", "Risk against utility", frontier_figure(found), _CAPTION)
-        reasons = self.reasons()
-        return self.document(
-            "plain.html.j2",
-            wide=True,
-            eyebrow="Methods compared on",
-            scope=self._scope(),
-            lead=[*self._said()],
-            explanation=_explanation(found),
-            figure=figure if drawn else None,
-            sections=[
-                ("Method by method", [], self.table()),
-                *([("Why there is no release", [], reasons)] if reasons.rows else []),
-            ],
-        )
+        yield from [Sentence(said, "lead") for said in self._said()]
+        if any(each.risk is not None for each in found.safe):
+            figure = frontier_figure(found)
+            yield Figure("frontier", "Risk against utility", figure, _CAPTION, level=3)
+        yield Heading("Method by method", "methods")
+        yield self.table()
+        if reasons := self.reasons():
+            yield Heading("Why there is no release", "reasons")
+            yield reasons
+        yield Sentence(_explanation(found), "note")
 
-    def brief(self) -> Iterator[Block]:
-        """The table, why some runs made no release, and what the figures are."""
-        yield Sentence(self._scope())
-        table = self.table()  # without its last column it is as wide as a terminal
-        yield replace(table, head=table.head[:-1], rows=[row[:-1] for row in table.rows])
-        nearest: dict[str, tuple[str, str]] = {}
-        for method, at, why in self.reasons().rows:  # of several reasons, that of the last limit
-            known = f"{nearest[str(method)][0]}, {at}" if str(method) in nearest else str(at)
-            nearest[str(method)] = known, str(why)
-        for method, (at, why) in nearest.items():
-            yield Sentence(f"No release by {method} ({at}): {why}", "aside")
-        for said in self._said():
-            yield Sentence(said, "strong")
-        yield Sentence(_explanation(self.result), "aside")
-
-    def table(self) -> Grid:
+    def table(self) -> Table:
         """A row for each run, the best marked."""
         found = self.result
         varied = list(dict.fromkeys(name for each in found.candidates for name in each.amounts))
@@ -94,10 +75,11 @@ class ComparisonPage(Page[Comparison]):
                 )
             )
         head = ("method", "limit", *map(visible, varied), "release", "NCP", "error", "sure")
-        note = _STARRED if best else ""
-        return Grid((*head, "groups", "over", "known", "sec"), rows, (0, 2 + len(varied)), note)
+        head = (*head, "groups", "over", "known", "sec")
+        note, last = _STARRED if best else "", len(head) - 1  # without it as wide as a terminal
+        return Table(head, rows, (0, 2 + len(varied)), note, style="runs", roomy=(last,))
 
-    def reasons(self) -> Grid:
+    def reasons(self) -> Table | None:
         """Each sentence why there is no release, with the runs that it is about."""
         runs: dict[tuple[str, str], list[Candidate]] = {}
         for each in self.result.candidates:
@@ -107,9 +89,10 @@ class ComparisonPage(Page[Comparison]):
             (method, listing([_setting(each) for each in own], most=8), visible(why))
             for (method, why), own in runs.items()
         ]
-        return Grid(("method", "limit", "why"), rows, left=(0, 1, 2))
+        return Table(("method", "limit", "why"), rows, left=(0, 1, 2)) if rows else None
 
-    def _scope(self) -> str:
+    @property
+    def scope(self) -> str:
         """Say of whom, and how it was run."""
         found = self.result
         people = next((each.people for each in found.candidates if each.people is not None), None)
@@ -172,7 +155,7 @@ def _explanation(found: Comparison) -> str:
     )
 
 
-def _mood(each: Candidate) -> str:
+def _mood(each: Candidate) -> Mood:
     return "safe" if each.safe else "unsafe" if each.status == "unsafe" else "warning"
 
 

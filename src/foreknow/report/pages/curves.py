@@ -15,10 +15,22 @@ from foreknow.adversaries.implications.implications import (
 )
 from foreknow.auditing.curves import DisclosureCurves, curves_at
 from foreknow.data.counts import GroupCounts
+from foreknow.report.blocks import (
+    Block,
+    Cell,
+    Figure,
+    Folded,
+    Heading,
+    Later,
+    Row,
+    Sentence,
+    Table,
+    bar_cell,
+)
 from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
 from foreknow.report.figures import last_below, limit_holds, steps, with_limit
 from foreknow.report.knowledge import NOUN, implications_text, values_text
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, bar_cell
+from foreknow.report.page import Page
 from foreknow.report.scope import TOLD_OF_PEOPLE, sight
 from foreknow.report.words import (
     group_text,
@@ -34,13 +46,17 @@ from foreknow.report.words import (
 from foreknow.verdict import Verdict
 
 _ALL, _HALF = Fraction(1), Fraction(1, 2)
-_LONGEST, _BAR = 32, 30
+_LONGEST = 32
+_KINDS = "implications", "negations"
 
 
 class CurvesPage(Page[DisclosureCurves]):
     """Both curves of a value, or of any."""
 
     serves = DisclosureCurves
+    eyebrow = "Disclosure curves of"
+    wide = True
+    promise = "Every point is attained: some such knowledge discloses just so much."
     kept = "it says who is found out first, and by which knowledge"
 
     def as_they_are(self) -> Iterator[str]:
@@ -55,55 +71,56 @@ class CurvesPage(Page[DisclosureCurves]):
         what = f"any {_noun(self.result)}" if value is None else named(value)
         return f"What pieces of knowledge disclose: {what}"
 
-    def html(self) -> str:
-        """Write the page: the figure, and every point of it in tables."""
-        curves, noun, own = self.result, _noun(self.result), sight(self.result.scope)
-        kinds = ("implication", curves.implications), ("negation", curves.negations)
-        texts = [
-            [_hover(k, kind, found) for k, found in zip(curves.ks, own, strict=True)]
-            for kind, own in kinds
-        ]
-        head, who = (
-            ("pieces", "implications", "negations", "found out"),
-            "by an adversary who knows",
+    @property
+    def scope(self) -> str:
+        """Say how large the release is, and what is taken to be known of everybody."""
+        counts = self.result.counts
+        people = some(counts.n_people, "person", "people")
+        size = f"{people} in {some(counts.n_groups, 'group', 'groups')}"
+        return " ".join([f"{size}.", *sight(self.result.scope)])
+
+    def blocks(self) -> Iterator[Block]:
+        """The figure, and every point of it in tables."""
+        curves, noun = self.result, _noun(self.result)
+        yield Sentence(key_sentence(curves), "lead")
+        yield Sentence(
+            f"An implication says: if this person has this {noun}, then that person has that "
+            f"{noun}. A negation says that a person does not have some {noun}; it is the weaker "
+            "kind. Nobody can tell which of them an adversary knows, so the worst are taken.",
+            "note",
+            whole=True,
         )
+        yield Later(lambda: [_figure(curves)])
+        yield Heading("Point by point", "points")
         chances: list[Row] = [
             (Cell(number(k), "strong"), _bar_cell(a), _bar_cell(b), _target(a), known_text(a))
             for k, a, b in _points(curves)
         ]
-        fractions: list[Row] = [
-            (Cell(number(k), "strong"), *map(fraction_text, (a, b)), _target(b), known_text(b))
-            for k, a, b in _points(curves)
-        ]
-        return self.document(
-            "curves.html.j2",
-            scope=". ".join([_scope(curves.counts), *([" ".join(own)] if own else [])]),
-            key=key_sentence(curves),
-            explanation=f"An implication says: if this person has this {noun}, then that person "
-            f"has that {noun}. A negation says that a person does not have some {noun}; it is the "
-            "weaker kind. Nobody can tell which of them an adversary knows, so the worst are "
-            "taken.",
-            figure=curves_figure(curves, texts),
-            chances=Grid((*head, f"{who} these implications"), chances, left=(3, 4)),
-            fractions=Grid((*head, f"{who} these negations"), fractions, left=(1, 2, 3, 4)),
+        yield Table(
+            (*_HEAD, f"{_WHO} these implications"),
+            chances,
+            left=(3, 4),
+            style="curve",
+            roomy=(3, 4),
+            bars=True,
         )
-
-    def brief(self) -> Iterator[Block]:
-        """A row for each number of pieces, with bars, and what it means."""
-        yield Sentence(_scope(self.result.counts))
-        rows: list[Row] = [
-            (
-                Cell(number(k), "strong"),
-                *(sure_text(worst), sure_text(mild)),
-                _bar(mild.probability, worst.probability),
-            )
-            for k, worst, mild in _points(self.result)
-        ]
-        yield Grid(("pieces", "implications", "negations", ""), rows, left=(3,))
-        yield Sentence(key_sentence(self.result))
+        yield Later(lambda: [_fractions(curves)])
 
 
 PAGE = CurvesPage
+
+_WHO = "by an adversary who knows"
+_HEAD = ("pieces", *_KINDS, "found out")
+
+
+def _fractions(curves: DisclosureCurves) -> Folded:
+    rows: list[Row] = [
+        (Cell(number(k), "strong"), *map(fraction_text, (a, b)), _target(b), known_text(b))
+        for k, a, b in _points(curves)
+    ]
+    head = (*_HEAD, f"{_WHO} these negations")
+    table = Table(head, rows, left=(1, 2, 3, 4), style="curve")
+    return Folded("As exact fractions, and the worst negations", [table])
 
 
 def _points(curves: DisclosureCurves) -> Iterator[tuple[int, Disclosure, Disclosure]]:
@@ -114,23 +131,8 @@ def _noun(curves: DisclosureCurves) -> str:
     return NOUN if curves.sensitive is None else noun_of(curves.sensitive)
 
 
-def _scope(counts: GroupCounts) -> str:
-    people = some(counts.n_people, "person", "people")
-    return f"{people} in {some(counts.n_groups, 'group', 'groups')}"
-
-
 def _bar_cell(found: Disclosure) -> Cell:
     return bar_cell(sure_text(found), found.probability)
-
-
-def _bar(mild: float, worst: float) -> str:
-    """Draw what negations disclose, and what implications add.
-
-    >>> _bar(0.1, 0.2)
-    '===+++'
-    """
-    own, all_ = round(_BAR * mild), round(_BAR * worst)
-    return "=" * own + "+" * (all_ - own)
 
 
 # ---- words ----------------------------------------------------------------------------------
@@ -222,20 +224,24 @@ def _hover(k: int, kind: str, found: Disclosure) -> str:
 # ---- the figure -----------------------------------------------------------------------------
 
 
-def curves_figure(curves: DisclosureCurves, texts: Sequence[Sequence[str]] | None = None) -> Chart:
-    """Draw both curves; `texts` are shown at the points of each, percentages when left out."""
-    ks = curves.ks
-    lines = []
-    for place, name in enumerate(("implications", "negations")):
-        color, symbol, dash = STYLES[place]
-        found = (curves.implications, curves.negations)[place]
-        plain = [
-            f"{some(k, name[:-1], name)}: {sure_text(d)}" for k, d in zip(ks, found, strict=True)
-        ]
-        shown = plain if texts is None else texts[place]
+def _figure(curves: DisclosureCurves) -> Figure:
+    title = "How sure, for so many pieces of knowledge"
+    caption = "Point at a mark to read what the adversary knows there; the table says it, too."
+    return Figure("curves", title, curves_figure(curves), caption, level=3)
+
+
+def curves_figure(curves: DisclosureCurves) -> Chart:
+    """Draw both curves."""
+    ks, lines = curves.ks, []
+    for name, own, style in zip(
+        _KINDS, (curves.implications, curves.negations), STYLES, strict=False
+    ):
+        color, symbol, dash = style
+        texts = [_hover(k, name[:-1], found) for k, found in zip(ks, own, strict=True)]
         size = 1 if len(ks) <= 60 else 0.4
-        chances = [d.probability for d in found]
-        lines.append(Series(ks, chances, name, color, shown, symbol, dash, 3, size))
+        lines.append(
+            Series(ks, [d.probability for d in own], name, color, texts, symbol, dash, 3, size)
+        )
     what = f"some {_noun(curves)}" if curves.value is None else named(curves.value)
     room = max(ks[-1], 1) / 40  # at both ends, for the marks
     across = amounts("pieces of knowledge (k)", ks[-1], room=room)
@@ -260,7 +266,7 @@ def curves_section(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Ch
     curves = curves_at(counts, ks, found.value, sensitive=noun)
     figure = with_limit(curves_figure(curves), k, found, verdict.limit)
     rows = [(number(k), sure_text(a), sure_text(b)) for k, a, b in _points(curves)]
-    table = Grid(("pieces", "implications", "negations"), rows)
+    table = Table(("pieces", *_KINDS), rows)
     return replace(figure, table=table), _caption(counts, verdict, adversary, ks[-1])
 
 

@@ -12,9 +12,22 @@ from foreknow.evidence import EvidenceReport, notes_of_programs
 from foreknow.numbers import percentage, significant
 from foreknow.plain import Plain
 from foreknow.publishing import CERTIFICATE, REPORT
-from foreknow.report.exposed import MEANING, exposed_figure, exposed_grid, tally_text
+from foreknow.report.blocks import (
+    Block,
+    Cell,
+    Heading,
+    Items,
+    Later,
+    Mood,
+    Pairs,
+    Row,
+    Sentence,
+    Table,
+)
+from foreknow.report.exposed import exposed_blocks, exposed_figure, tally_text
+from foreknow.report.html import resource
 from foreknow.report.knowledge import describe, is_learned
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, resource
+from foreknow.report.page import Page
 from foreknow.report.pages.audit import (
     by_requirement,
     labels_of,
@@ -58,6 +71,12 @@ _SOURCES = {
     "priors": "Wong, Fu, Wang, Xu, Yu and Pei, “Anonymization with Worst-Case Distribution-Based "
     "Background Knowledge”",
 }
+_TO_SIGN = (
+    "Name and role",
+    "Given to, for which purpose",
+    "Conclusion, and until when it holds",
+    "Date and signature",
+)
 _ALL = 1000
 
 
@@ -76,10 +95,12 @@ class EvidencePage(Page[EvidenceReport]):
     """What was published, to whom it is safe, and the questions of three guidances."""
 
     serves = EvidenceReport
+    eyebrow = "Evidence for"
     kept = (
         "hand it to those who must assess the release, and not out with it; it says more of the "
         "table than what was published"
     )
+    promise = _NO_CONCLUSION
 
     @property
     def headline(self) -> str:
@@ -87,7 +108,7 @@ class EvidencePage(Page[EvidenceReport]):
         return f"What is known of a release of {some(self._people, 'person', 'people')}"
 
     @property
-    def mood(self) -> str:
+    def mood(self) -> Mood:
         """Safe: nothing else can be evidenced, but where nothing is asked."""
         return "" if self.result.audit.idle else "safe"
 
@@ -100,51 +121,65 @@ class EvidencePage(Page[EvidenceReport]):
             for answer in answers:
                 yield from (answer.question, *answer.to_fill)
 
-    def html(self) -> str:
-        """Write the page; its print is the document."""
-        audit = self.result.audit
-        figures = []
-        for place, (title, found) in enumerate(titled_exposed(audit), 1):
-            drawn = None if self._withheld(found.requirement) else exposed_figure(found)
-            if drawn is not None:
-                figures.append((f"people-{place}", title, drawn[0], drawn[1]))
-        return self.document(
-            "evidence.html.j2",
-            verified=self._afresh,
-            mood=self.mood or "plain",
-            scope=utility_line(audit.utility),
-            no_conclusion=_NO_CONCLUSION,
-            published=self._published(),
-            safe=self._safe,
-            assumptions=self._assumptions(),
-            beside=self._beside,
-            before=self._before(),
-            losses=self._losses(),
-            exposed=exposed_grid(self._exposed()),
-            exposed_meaning=MEANING,
-            figures=figures,
-            questions=self.questions(),
-            files=self._digests(),
-            checks=self._checks(),
-        )
+    @property
+    def scope(self) -> str:
+        """Say what the release is worth."""
+        return utility_line(self.result.audit.utility)
 
-    def brief(self) -> Iterator[Block]:
-        """What was verified, before and after, and how much is left to fill in."""
-        before = self._before()
-        if before is None:
-            for said in self._safe:
-                yield Sentence(f"✓ {said}" if self.mood else said, self.mood)
-        else:
-            sign = "✓ " if self.mood else ""
-            yield Sentence(f"{sign}{self._afresh}", self.mood)
+    def blocks(self) -> Iterator[Block]:
+        """What was published, to whom it is safe, what was so before, and the questions."""
+        before, mood = self._before(), self.mood or "lead"
+        yield Sentence(self._afresh, mood)
+        yield Sentence(_NO_CONCLUSION, "note")
+        yield Heading("What was published", "published")
+        yield Pairs("What was published", self._published(), whole=True)
+        yield Heading("To whom it is safe, and under which assumptions", "safe")
+        yield from [Sentence(said, mood, whole=before is not None) for said in self._safe]
+        yield Heading("What is assumed", level=3)
+        yield Items(self._assumptions(), whole=True)
+        if self._beside:
+            yield Heading("What this does not cover", level=3)
+            yield Items(self._beside, whole=True)
+        if before is not None:
+            yield Heading("Before and after", "before")
             yield before
-        answers = [answer for _, own in self.questions() for answer in own]
+        if self.result.utility is not None:
+            yield from _for_the_page(UtilityPage(self.result.utility).blocks(level=3))
+        yield Later(self._over_limits)
+        yield from self._answers()
+        yield Heading("Digests and signature", "digests")
+        yield self._digests()
+        yield Items(self._checks(), whole=True)
+        yield Heading("Assessed by", "sign")
+        yield from [Sentence(said, "fill", whole=True) for said in _TO_SIGN]
+
+    def _over_limits(self) -> Iterator[Block]:
+        """Who is over each limit, and by how sure somebody could be of them."""
+        exposed = self._exposed()
+        yield from exposed_blocks(exposed)
+        for place, (title, found) in enumerate(exposed, 1):
+            yield from exposed_figure(found, f"people-{place}", title)
+
+    def _answers(self) -> Iterator[Block]:
+        """The questions of each guidance, what was measured of them, and what is left."""
+        answers = [answer for _, own in self._questions for answer in own]
         left = sum(bool(answer.to_fill) for answer in answers)
         yield Sentence(
             f"{number(len(answers))} questions of three guidances; {number(left)} of them have "
             "something for the reader to fill in."
         )
-        yield Sentence(_NO_CONCLUSION, "aside")
+        for place, (title, own) in enumerate(self._questions, 1):
+            yield Heading(title, f"guidance-{place}")
+            yield Sentence(
+                "In our words. What is marked is for the reader to fill in.", "note", whole=True
+            )
+            for at, answer in enumerate(own, 1):
+                yield Heading(f"{at}. {answer.question}", level=3)
+                if answer.measured:
+                    yield Items(answer.measured, whole=True)
+                else:
+                    yield Sentence("Nothing of this can be measured.", "note", whole=True)
+                yield from [Sentence(said, "fill", whole=True) for said in answer.to_fill]
 
     # ---- facts in words -----------------------------------------------------------------------
 
@@ -290,7 +325,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     # ---- before and after ---------------------------------------------------------------------
 
-    def _before(self) -> Grid | None:
+    def _before(self) -> Table | None:
         """The table and the release side by side, by the same requirements."""
         before, after = self.result.before, self.result.audit
         if before is None:
@@ -322,18 +357,11 @@ class EvidencePage(Page[EvidenceReport]):
         for (title, _), *both in zip(titled(after), before.verdicts, after.verdicts, strict=True):
             if not both[0].of_groups and not is_learned(both[0].judged):
                 rows.append((f"{title}: worst case", *map(_worst, both)))
-        return Grid(("measure", "the table as it was", "the release"), rows)
-
-    def _losses(self) -> list[tuple[str, str, Grid]]:
-        """What the release keeps of the table."""
-        found = self.result.utility
-        if found is None:
-            return []
-        page = UtilityPage(found)
-        return [
-            ("How coarse it is", page.key, page.measures),
-            ("How far counts are off", page.asked, page.queries),
-        ]
+        note = (
+            "In the table as it was, people with equal quasi-identifiers are a group. Both are "
+            "judged by the same requirements."
+        )
+        return Table(("measure", "the table as it was", "the release"), rows, note=note)
 
     # ---- questions ----------------------------------------------------------------------------
 
@@ -507,12 +535,12 @@ class EvidencePage(Page[EvidenceReport]):
 
     # ---- digests ------------------------------------------------------------------------------
 
-    def _digests(self) -> Grid:
+    def _digests(self) -> Table:
         found = self.result
         known, report = found.certificate, found.certificate.report
         files = {**known.files, **({REPORT: report} if report else {}), CERTIFICATE: found.digest}
         rows = [(visible(name), visible(digest)) for name, digest in files.items()]
-        return Grid(("file", "SHA-256"), rows, left=(0, 1))
+        return Table(("file", "SHA-256"), rows, left=(0, 1), whole=True)
 
     def _checks(self) -> list[str]:
         found, source = self.result, self.result.certificate.source
@@ -539,6 +567,10 @@ class EvidencePage(Page[EvidenceReport]):
 
 
 PAGE = EvidencePage
+
+
+def _for_the_page(blocks: Iterable[Block]) -> Iterator[Block]:
+    return (replace(block, whole=True) for block in blocks)
 
 
 def _worst(verdict: Verdict) -> Cell:

@@ -10,8 +10,9 @@ import numpy as np
 from foreknow.grammar import Form
 from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, Node
 from foreknow.numbers import significant
+from foreknow.report.blocks import Block, Figure, Heading, Later, Sentence, Table
 from foreknow.report.chart import Axis, Chart, Series, amounts
-from foreknow.report.page import Block, Grid, Page, Sentence
+from foreknow.report.page import Page
 from foreknow.report.words import listing, number, some, visible
 
 # The most nodes that are drawn one by one, and those with lines between them.
@@ -23,56 +24,52 @@ class LatticePage(Page[LatticeResult]):
     """The nodes of a lattice, the chosen one, and those that are safe with none safe below."""
 
     serves = LatticeResult
+    eyebrow = "Full-domain generalization"
+    wide = True
+    promise = (
+        "Safe means strictly below every limit; k_map and delta_presence are judged of the release "
+        "alone."
+    )
     kept = "what is safe and what is not tells more of the table than the release does"
+
+    def __init__(self, result: LatticeResult, form: Form = "generalized") -> None:
+        super().__init__(result)
+        self.form = form
 
     @property
     def headline(self) -> str:
         """Say how many there were to choose from."""
         return f"{number(self.result.n_nodes)} generalizations, one chosen"
 
-    def html(self, *, form: Form = "generalized") -> str:
-        """Write the page, of a search for a release of a form."""
-        found, few, caption = self.result, self.result.n_nodes <= MOST_NODES, _caption(self.result)
-        title = "The chosen one, and others that are safe with none safe below"
-        return self.document(
-            "plain.html.j2",
-            wide=True,
-            eyebrow="Full-domain generalization",
-            lead=[chosen_sentence(found, form)],
-            sentences=[] if few else [caption],
-            explanation=search_sentences(found, form),
-            figure=("lattice", "The lattice of generalizations", lattice_figure(found), caption)
-            if few
-            else None,
-            sections=[(title, [], _nodes(found, _MOST_ROWS))],
-            tables="grid",
-            promise="Safe means strictly below every limit; k_map and delta_presence are judged of "
-            "the release alone.",
-        )
-
-    def brief(self) -> Iterator[Block]:
-        """The chosen node, and the first minimal ones."""
-        yield Sentence(lattice_line(self.result, "generalized"))
-        yield _nodes(self.result, _BRIEF)
-        yield Sentence(search_sentences(self.result, "generalized"), "aside")
+    def blocks(self) -> Iterator[Block]:
+        """The chosen node, all of them as a figure, and those that are minimal."""
+        found, caption = self.result, _caption(self.result)
+        yield Sentence(chosen_sentence(found, self.form), "lead")
+        yield Sentence(search_sentences(found, self.form), "note")
+        if found.n_nodes <= MOST_NODES:
+            title = "The lattice of generalizations"
+            yield Later(lambda: [Figure("lattice", title, lattice_figure(found), caption, 3)])
+        else:
+            yield Sentence(caption, whole=True)
+        yield Heading("The chosen one, and others that are safe with none safe below", "minimal")
+        yield _nodes(found)
 
 
 PAGE = LatticePage
 
 
-def _nodes(found: LatticeResult, most: int) -> Grid:
+def _nodes(found: LatticeResult) -> Table:
     """The chosen node and the minimal ones as a table."""
     listed = [found.chosen, *(node for node in found.minimal if node != found.chosen)]
     rows = []
-    for node in listed[:most]:
+    for node in listed:
         loss = found.loss_of(node)
         levels = [visible(word) for word in found.in_words(node).values()]
         people = number(found.suppressed.get(node, 0))
         said = "chosen" if node == found.chosen else "minimal"
         rows.append((said, *levels, people, "" if loss is None else f"{loss:.4g}"))
     head = ("", *map(visible, found.attributes), "suppressed", "loss")
-    more = some(len(listed) - most, "other", "others") if len(listed) > most else ""
-    return Grid(head, rows, range(len(head) - 2), f"And {more}." if more else "")
+    return Table(head, rows, range(len(head) - 2), style="names", brief=_BRIEF).cut(_MOST_ROWS)
 
 
 # ---- words ----------------------------------------------------------------------------------

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from fractions import Fraction
 from html import escape
 
-from rich.console import RenderableType
-from rich.padding import Padding
+from rich.console import Console, ConsoleOptions, RenderResult
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.auditing.named_people import NamedWitness
 from foreknow.data.labels import Label
 from foreknow.errors import InputError
-from foreknow.report.console import Writer
+from foreknow.report.blocks import Block, Items, Sentence
 from foreknow.report.knowledge import Terms
 from foreknow.report.page import Page
+from foreknow.report.terminal import Laid
 from foreknow.report.words import is_certain, listing, named, percent, visible
 
 _WARNING = "What follows names people and what they have. It is for the owner of the data only."
@@ -63,15 +63,20 @@ class NamedPeoplePage(Page[NamedWitness]):
         """Their number only, as the notebook may be kept."""
         return f"<code>{escape(repr(self.result))}</code>"
 
-    def terminal(self, text: Writer) -> Iterator[RenderableType]:
+    def blocks(self) -> Iterator[Block]:
         """Who it is about, and all that is known, after a warning."""
-        yield text(_WARNING, "bold yellow")
-        yield text(self.headline)
-        for statement in self.result.statements:
-            false = statement in self.result.untrue
-            note = "   (not so in this table, but no less possible)" if false else ""
-            yield Padding(text(f"{visible(statement)}{note}"), (0, 0, 0, 2))
-        yield text("")
+        yield Sentence(_WARNING, "warning")
+        yield Sentence(self.headline)
+        note = "   (not so in this table, but no less possible)"
+        yield Items(
+            [
+                f"{visible(each)}{note if each in self.result.untrue else ''}"
+                for each in self.result.statements
+            ]
+        )
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Laid(self.blocks())
 
 
 PAGE = NamedPeoplePage

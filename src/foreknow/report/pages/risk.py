@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
 from foreknow.auditing.population import SMALL, UniquesEstimate
 from foreknow.auditing.risk import ColumnSet, Contribution, PopulationRisk, Risk, RiskReport
 from foreknow.numbers import percentage
+from foreknow.report.blocks import (
+    Block,
+    Cell,
+    Figure,
+    Heading,
+    Row,
+    Sentence,
+    Table,
+    bar_cell,
+)
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, amounts, bar_table
-from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, bar_cell
+from foreknow.report.page import Page
 from foreknow.report.scope import SEVERAL_CASES
 from foreknow.report.words import limit_text, listing, number, some, visible
 
@@ -23,6 +34,8 @@ class RiskPage(Page[RiskReport]):
     """The risk of the people of a table, and what the columns add to it."""
 
     serves = RiskReport
+    eyebrow = "Re-identification risk of"
+    heading = "What the figures leave open:"
     kept = "it says which people and values are easily found again"
 
     @property
@@ -34,30 +47,31 @@ class RiskPage(Page[RiskReport]):
             return f"{_amount(report.uniques, report.people)} in a group of their own ({share})"
         return f"{_amount(report.uniques, report.people)} unique ({share})"
 
-    def html(self) -> str:
-        """Write the page: how many people share their values, then every table."""
-        return self.document(
-            "plain.html.j2",
-            eyebrow="Re-identification risk of",
-            scope=self._scope(),
-            sentences=self._outlook(),
-            figure=("sizes", "People by how many share their values", _figure(self.result), _BARS),
-            sections=list(self._sections(_WORST)),
+    def blocks(self) -> Iterator[Block]:
+        """How many people share their values, then each part of the report."""
+        report = self.result
+        yield Figure(
+            "sizes", "People by how many share their values", _figure(report), _BARS, level=3
         )
-
-    def brief(self) -> Iterator[Block]:
-        """The same tables, shorter."""
-        yield Sentence(self._scope())
-        for _, before, grid in self._sections(_WORST // 2, values=False):
-            yield from map(Sentence, before)
-            yield from [grid] if grid.rows else []
-        yield from map(Sentence, self._outlook())
+        yield from _part("Three adversaries", [_knowledge(report)], _adversaries(report))
+        if report.population is not None:
+            yield from _part("In the population", *_population(report, report.population))
+        if report.sets:
+            yield from _part("Columns", [_COLUMNS], _sets(report))
+        if report.contributions and report.uniques:
+            yield from _part("What columns add", [_ADDED], _contributions(report))
+        if report.suda is not None and report.uniques:
+            yield from _part("Few values that are enough", *_suda(report))
+            if report.suda.n_people:
+                yield from _part("Whom they single out", [], _listed(report))
 
     def as_they_are(self) -> Iterator[str]:
         """Columns of the table, and what is said of the people whose cases these are."""
         yield from (self.name, SEVERAL_CASES, *map(visible, self.result.columns))
 
-    def _scope(self) -> str:
+    @property
+    def scope(self) -> str:
+        """Say how many classes there are, and by which columns."""
         report = self.result
         people = some(report.people, "person", "people")
         if not report.by_values:
@@ -65,7 +79,8 @@ class RiskPage(Page[RiskReport]):
         known = listing([visible(name) for name in report.columns], most=12)
         return f"{people}, {some(report.classes, 'class', 'classes')} by {known}."
 
-    def _outlook(self) -> list[str]:
+    @property
+    def notes(self) -> list[str]:
         """What the figures leave open."""
         report, said = self.result, [SEVERAL_CASES] if self.in_cases else []
         if report.journalist is None and report.by_values:
@@ -84,21 +99,6 @@ class RiskPage(Page[RiskReport]):
             said.append(f"Not looked at: {names}. Who knows them may find more people.")
         return said
 
-    def _sections(self, most: int, *, values: bool = True) -> Iterator[tuple[str, list[str], Grid]]:
-        """Each part of the report: its title, what is said before its table, and the table."""
-        report = self.result
-        yield "Three adversaries", [_knowledge(report)], _adversaries(report)
-        if report.population is not None:
-            yield "In the population", *_population(report, report.population)
-        if report.sets:
-            yield "Columns", [_COLUMNS], _sets(report, most)
-        if report.contributions and report.uniques:
-            yield "What columns add", [_ADDED], _contributions(report, most)
-        if report.suda is not None and report.uniques:
-            yield "Few values that are enough", *_suda(report)
-            if values and report.suda.n_people:
-                yield "Whom they single out", [], _listed(report)
-
 
 PAGE = RiskPage
 
@@ -113,6 +113,12 @@ _BARS = (
 _ADDED = "So many people are unique only because these columns are there:"
 
 
+def _part(title: str, before: Sequence[str], table: Table) -> Iterator[Block]:
+    yield Heading(title, title.lower().replace(" ", "-"))
+    yield from [Sentence(said, whole=table.whole) for said in before]
+    yield from [table] if table.rows else []
+
+
 def _amount(some_of: int, people: int) -> str:
     if people == 1:
         return "The only person is" if some_of else "The only person is not"
@@ -124,7 +130,7 @@ def _amount(some_of: int, people: int) -> str:
 # ---- adversaries -------------------------------------------------------------------------------
 
 
-def _adversaries(report: RiskReport) -> Grid:
+def _adversaries(report: RiskReport) -> Table:
     """Prosecutor, journalist and marketer."""
     rows = [_risk("prosecutor", report.prosecutor)]
     if report.journalist is not None:
@@ -133,7 +139,7 @@ def _adversaries(report: RiskReport) -> Grid:
     average = _share(marketer.share, marketer.estimate)
     rows.append(("marketer", "", average, "", "", _how(marketer.estimate)))
     above = f"above {limit_text(report.threshold)}"
-    return Grid(("adversary", "highest", "average", above, "of all", ""), rows, (0, 5))
+    return Table(("adversary", "highest", "average", above, "of all", ""), rows, (0, 5))
 
 
 def _knowledge(report: RiskReport) -> str:
@@ -170,7 +176,7 @@ def _share(share: Fraction | float, estimate: bool = False) -> str:
 # ---- population ----------------------------------------------------------------------------------
 
 
-def _population(report: RiskReport, found: PopulationRisk) -> tuple[list[str], Grid]:
+def _population(report: RiskReport, found: PopulationRisk) -> tuple[list[str], Table]:
     """People who are unique in the population: counted, or as each model estimates."""
     whole = some(found.people, "person", "people")
     head = ("", "unique in the population", "of all", "of them in the table", "")
@@ -178,7 +184,7 @@ def _population(report: RiskReport, found: PopulationRisk) -> tuple[list[str], G
         assert found.uniques is not None
         share = percentage(Fraction(found.uniques, found.people), 1, "up")
         row = ("counted", number(found.uniques), share, number(found.in_table or 0), "exact")
-        return [f"The population has {whole}."], Grid(head, [row], left=(0, 4))
+        return [f"The population has {whole}."], Table(head, [row], left=(0, 4))
     said = [
         f"The population has about {whole}, of whom "
         f"{percentage(found.fraction, 1)} are in the table. These are estimates, no verdicts: "
@@ -198,7 +204,7 @@ def _population(report: RiskReport, found: PopulationRisk) -> tuple[list[str], G
         )
         said.append(_rule(found))
     rows = [_estimate(each, each is found.chosen) for each in found.estimates if report.uniques]
-    return said, Grid(head, rows, left=(0, 4))
+    return said, Table(head, rows, left=(0, 4))
 
 
 def _estimate(found: UniquesEstimate, chosen: bool) -> Row:
@@ -228,16 +234,15 @@ def _names(columns: Sequence[str]) -> str:
     return ", ".join(visible(name) for name in columns)
 
 
-def _sets(report: RiskReport, most: int) -> Grid:
-    """Each column, the worst of the larger sets, and all columns together."""
+def _sets(report: RiskReport) -> Table:
+    """Each column, all columns together, and the worst of the larger sets."""
     *parts, everything = report.sets
     singles = sorted((s for s in parts if len(s.columns) == 1), key=_worst_first)
     larger = sorted((s for s in parts if len(s.columns) > 1), key=_worst_first)
-    rows = [_set(each) for each in [*singles, *larger[:most]]]
     total = f"all {number(len(everything.columns))}" if len(everything.columns) > 2 else ""
-    rows.append(_set(everything, total))
-    note = _more(len(larger) - most, "other set", "other sets")
-    return Grid(("columns", "distinction", "separation", "unique people"), rows, note=note)
+    rows = [*map(_set, singles), _set(everything, total), *map(_set, larger)]
+    head = ("columns", "distinction", "separation", "unique people")
+    return _worst(Table(head, rows, others=("other set", "other sets")), len(singles) + 1)
 
 
 def _worst_first(found: ColumnSet) -> tuple[Fraction, Fraction]:
@@ -253,17 +258,19 @@ def _set(found: ColumnSet, name: str = "") -> Row:
     )
 
 
-def _contributions(report: RiskReport, most: int) -> Grid:
+def _contributions(report: RiskReport) -> Table:
     """Each column, and the pairs that add the most."""
     singles = [each for each in report.contributions if len(each.columns) == 1]
     pairs = [each for each in report.contributions if len(each.columns) == 2]
-    rows = [_contribution(each) for each in [*singles, *pairs[:most]]]
-    note = _more(len(pairs) - most, "other pair", "other pairs")
-    return Grid(("without", "unique people", "fewer", "share of the unique"), rows, note=note)
+    rows = [*map(_contribution, singles), *map(_contribution, pairs)]
+    head = ("without", "unique people", "fewer", "share of the unique")
+    return _worst(Table(head, rows, others=("other pair", "other pairs")), len(singles))
 
 
-def _more(left: int, one: str, several: str) -> str:
-    return f"And {some(left, one, several)}, which are in the JSON." if left > 0 else ""
+def _worst(table: Table, always: int) -> Table:
+    """Rows that are always shown, and some of those after them."""
+    shown = replace(table, brief=always + _WORST // 2, where=", which are in the JSON")
+    return shown.cut(always + _WORST)
 
 
 def _contribution(found: Contribution) -> Row:
@@ -274,7 +281,7 @@ def _contribution(found: Contribution) -> Row:
 # ---- SUDA ----------------------------------------------------------------------------------------
 
 
-def _suda(report: RiskReport) -> tuple[list[str], Grid]:
+def _suda(report: RiskReport) -> tuple[list[str], Table]:
     """How many people a few values single out, and which columns they are of."""
     suda = report.suda
     assert suda is not None
@@ -306,10 +313,10 @@ def _suda(report: RiskReport) -> tuple[list[str], Grid]:
     ]
     cut = [f"{name}: {number(many)}" for name, many in suda.intervals() if many]
     note = f"People by their DIS score: {'; '.join(cut)}." if cut else ""
-    return said, Grid(("column", "share of scores"), rows, note=note)
+    return said, Table(("column", "share of scores"), rows, note=note)
 
 
-def _listed(report: RiskReport) -> Grid:
+def _listed(report: RiskReport) -> Table:
     """The people of the highest scores."""
     suda = report.suda
     assert suda is not None
@@ -322,9 +329,14 @@ def _listed(report: RiskReport) -> Grid:
         )
         for each in suda.listed(_WORST)
     ]
-    left = suda.n_people - len(rows)
-    note = f"And {some(left, 'other person', 'other people')}." if left else ""
-    return Grid((_names(report.columns), "unique by", "SUDA", "DIS"), rows, (0, 1), note)
+    return Table(
+        (_names(report.columns), "unique by", "SUDA", "DIS"),
+        rows,
+        (0, 1),
+        omitted=suda.n_people - len(rows),
+        others=("other person", "other people"),
+        whole=True,
+    )
 
 
 # ---- the figure ------------------------------------------------------------------------------

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -12,9 +13,22 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts, FactsWitness
 from foreknow.auditing.skyline import Corner, Point, SkylineReport
 from foreknow.data.labels import Label
+from foreknow.report.blocks import (
+    Block,
+    Cell,
+    Figure,
+    Folded,
+    Heading,
+    Items,
+    Later,
+    Row,
+    Sentence,
+    Table,
+    bar_cell,
+)
 from foreknow.report.chart import HeatMap, Panel, Square
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
-from foreknow.report.page import Block, Cell, Grid, Laid, Page, Row, Sentence, bar_cell
+from foreknow.report.page import Page
 from foreknow.report.scope import TOLD_OF_PEOPLE, sight
 from foreknow.report.words import (
     group_text,
@@ -37,6 +51,7 @@ class SkylinePage(Page[SkylineReport]):
     """The skylines of some values."""
 
     serves = SkylineReport
+    wide = True
     kept = "it says how little knowledge finds people out, and in which groups"
 
     def as_they_are(self) -> Iterator[str]:
@@ -64,97 +79,137 @@ class SkylinePage(Page[SkylineReport]):
             "any kind, an adversary could be, in the worst case."
         )
 
-    def html(self) -> str:
-        """Write the page: heat maps, and every point of the skyline in tables."""
-        report = self.result
-        counts, left_out = report.counts, len(report.values) - _MOST_VALUES
-        sections = [
-            {"anchor": f"value-{place}", **_section(report, value)}
-            for place, value in enumerate(report.values[:_MOST_VALUES], 1)
-        ]
-        return self.document(
-            "skyline.html.j2",
-            scope=f"{some(counts.n_people, 'person', 'people')} in "
-            f"{some(counts.n_groups, 'group', 'groups')}. {' '.join(sight(report.scope))}",
-            explanation=self.explanation,
-            terms=terms_of(report),
-            limit=limit_text(report.confidence),
-            sections=sections,
-            left_out=some(left_out, "other value", "other values") if left_out > 0 else "",
-        )
+    @property
+    def eyebrow(self) -> str:  # type: ignore[override]
+        """One skyline, or several."""
+        return f"Knowledge skyline{'s' if len(self.result.values) > 1 else ''} of"
 
-    def brief(self) -> Iterator[Block]:
-        """The points of the only value, or what is withstood of each of several."""
-        report, terms = self.result, terms_of(self.result)
-        if len(report.values) == 1:
-            yield from _points(report, report.values[0])
-        else:
-            limit = limit_text(report.confidence)
-            yield Sentence(f"The most of one kind of knowledge alone that stays below {limit}")
-            most = {value: _most_alone(report, value) for value in report.values}
-            left_out = len(most) - _MOST_LISTED
-            shown = most if left_out <= 0 else _least(most)
-            rows: list[tuple[str | Cell, ...]] = [
-                (
-                    visible(value),
-                    *_texts(most[value]),
-                    Cell(number(many := len(report.points(value))), "" if many else "unsafe"),
-                )
-                for value in shown
-            ]
-            yield Grid(("value", *terms.axes, "points of the skyline"), rows)
-            if left_out > 0:
-                yield Sentence(
-                    f"These withstand least, all three together; {number(left_out)} more values "
-                    "are left out. Name those you ask about, or keep all as JSON."
-                )
-            if not all(most.values()):
-                yield Sentence(
-                    "Where there is no point, not even knowing nothing else is withstood."
-                )
-        yield Sentence(self.explanation, "aside")
+    @property
+    def promise(self) -> str:  # type: ignore[override]
+        """What a verdict means."""
+        limit = limit_text(self.result.confidence)
+        return f"Withstood means strictly below {limit}, settled exactly."
+
+    @property
+    def scope(self) -> str:
+        """Say how large the release is, and what is taken to be known of everybody."""
+        counts = self.result.counts
+        people = some(counts.n_people, "person", "people")
+        groups = some(counts.n_groups, "group", "groups")
+        return f"{people} in {groups}. {' '.join(sight(self.result.scope))}".strip()
+
+    def blocks(self) -> Iterator[Block]:
+        """What a skyline is, what is withstood of each value, then each of them."""
+        report = self.result
+        several = len(report.values) > 1
+        yield Sentence(self.explanation, "lead")
+        legend = "; ".join(f"{word} {meaning}" for word, meaning in terms_of(report).legend)
+        yield Sentence(f"A {legend}.", "note", whole=True)
+        if several:
+            yield from _overview(report)
+        for place, value in enumerate(report.values[:_MOST_VALUES], 1):
+            own = partial(value_blocks, report, value, f"value-{place}")
+            yield from [Later(own)] if several else own()
 
 
 PAGE = SkylinePage
 
 
-# ---- one value, as the command line prints it -----------------------------------------------
+def _overview(report: SkylineReport) -> Iterator[Block]:
+    """What is withstood of each value, of one kind of knowledge alone."""
+    limit, terms = limit_text(report.confidence), terms_of(report)
+    title = f"The most of one kind of knowledge alone that stays below {limit}"
+    yield Heading(title, "values", whole=False)
+    most = {value: _most_alone(report, value) for value in report.values}
+    left_out = len(most) - _MOST_LISTED
+    shown = most if left_out <= 0 else _least(most)
+    drawn = {value: f"value-{place}" for place, value in enumerate(report.values[:_MOST_VALUES], 1)}
+    rows: list[Row] = [
+        (
+            Cell(visible(value), link=drawn.get(value, "")),
+            number(report.occurrences(value)),
+            *_texts(most[value]),
+            Cell(number(many := len(report.points(value))), "" if many else "unsafe"),
+        )
+        for value in shown
+    ]
+    head = ("value", terms.holders.lower(), *terms.axes, "points of the skyline")
+    yield Table(head, rows, roomy=(1,))
+    if left_out > 0:
+        yield Sentence(
+            f"These withstand least, all three together; {number(left_out)} more values are left "
+            "out. Name those you ask about, or keep all as JSON."
+        )
+    elif len(most) > _MOST_VALUES:
+        others = some(len(most) - _MOST_VALUES, "other value has", "other values have")
+        yield Sentence(f"{others} no part of this page: ask for them by name.", whole=True)
+    if not all(most.values()):
+        yield Sentence("Where there is no point, not even knowing nothing else is withstood.")
 
 
-def value_table(report: SkylineReport, value: Label) -> Laid:
-    """Lay out the points of one value, or the most notable of many, each with a sentence."""
-    return Laid(map(SkylinePage(report)._block, _points(report, value)))
+# ---- one value, as the command line and the explorer show it, too --------------------------------
 
 
-def worst_case(report: SkylineReport, value: Label, point: Point) -> Laid:
+def value_blocks(report: SkylineReport, value: Label, anchor: str = "value") -> Iterator[Block]:
+    """What is too much already, a heat map, and the points, or the most notable of many."""
+    corners = report.corners(value)
+    notable = notable_points(corners)
+    many = some(len(corners), "point", "points")
+    few = len(notable) == len(corners)
+    title = f"{visible(value)} at {limit_text(report.confidence)}: {many}"
+    title += "" if few else f", of which {len(notable)} are shown"
+    yield Heading(title, anchor, whole=False)
+    yield Sentence(least_sentence(report, value), "lead" if corners else "unsafe")
+    if not corners:
+        return
+    yield Later(lambda: [heat_figure(report, value, f"{anchor}-heat")])
+    yield _points(report, value, notable)
+    if not few:
+        yield Later(lambda: [_every(report, value, corners)])
+
+
+def _every(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> Folded:
+    most, many = min(len(corners), _MOST_ROWS), number(len(corners))
+    title = f"All {many} points" if most == len(corners) else f"The first {most} of {many} points"
+    table = replace(
+        _points(report, value, corners[:most]),
+        omitted=len(corners) - most,
+        where=", which are in the JSON of the report",
+    )
+    return Folded(title, [table])
+
+
+def heat_figure(report: SkylineReport, value: Label, anchor: str) -> Figure:
+    """The heat map of a value."""
+    title, heat = "How sure somebody can be who knows so much", skyline_heat(report, value)
+    return Figure(anchor, title, heat, heat_caption(report, value), level=3)
+
+
+def _points(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> Table:
+    terms, limit = terms_of(report, value), report.confidence
+    rows: list[Row] = [
+        (
+            *(Cell(number(amount), "strong") for amount in corner.point),
+            adversary(terms, corner.point),
+            beyond_sentence(terms, corner, limit),
+            bar_cell(
+                percent(corner.found, limit, 1, "up"), corner.found.probability, "safe", limit
+            ),
+        )
+        for corner in corners
+    ]
+    head = (*"lkm", "withstands", "beyond", "at most this sure")
+    title = "Points of the skyline, and how sure somebody could be who knows so much"
+    return Table(head, rows, left=(3, 4), style="points", roomy=(4,), title=title)
+
+
+def worst_case(report: SkylineReport, value: Label, point: Point) -> Iterator[Block]:
     """Say whether some amounts are withstood, and the worst case by groups and numbers."""
     safe, (l, k, m) = report.withstands(value, point), point
     said = f"l={l}, k={k}, m={m} is {'withstood' if safe else 'not withstood'}"
-    first = Sentence(f"{said}: {probability_text(report, value, point)}.", "" if safe else "unsafe")
-    details = [f"{who}: {what}" for who, what in _worst(report, value, point).details]
-    said_of = [worst_sentence(report, value, point), *details, ""]
-    return Laid(map(SkylinePage(report)._block, [first, *map(Sentence, said_of)]))
-
-
-def _points(report: SkylineReport, value: Label) -> Iterator[Block]:
-    terms, corners = terms_of(report, value), report.corners(value)
-    shown = notable_points(corners)
-    many = some(len(corners), "point", "points")
-    head = f"{visible(value)} at {limit_text(report.confidence)}: {many}"
-    if len(shown) < len(corners):
-        head += f", of which {len(shown)} are shown"
-    yield Sentence(head, "strong")
-    if corners:
-        rows: list[Row] = [
-            (
-                *(Cell(number(amount), "strong") for amount in corner.point),
-                adversary(terms, corner.point),
-                percent(corner.found, report.confidence, 1, "up"),
-            )
-            for corner in shown
-        ]
-        yield Grid((*"lkm", "withstands", "at most"), rows, left=(3,))
-    yield Sentence(least_sentence(report, value))
+    yield Sentence(f"{said}: {probability_text(report, value, point)}.", "" if safe else "unsafe")
+    yield Sentence(worst_sentence(report, value, point))
+    yield Items([f"{who}: {what}" for who, what in _worst(report, value, point).details])
 
 
 # ---- words ----------------------------------------------------------------------------------
@@ -272,39 +327,6 @@ def notable_points(corners: Sequence[Corner], most: int = _NOTABLE) -> list[Corn
     evenly = np.linspace(0, len(corners) - 1, most - len(chosen))
     chosen |= set(evenly.round().astype(int).tolist())
     return [corners[i] for i in sorted(chosen)]
-
-
-# ---- what the templates show --------------------------------------------------------------
-
-
-def _section(report: SkylineReport, value: Label) -> dict[str, Any]:
-    """A value as the page shows it."""
-    corners = report.corners(value)
-    notable, left = notable_points(corners), len(corners) - _MOST_ROWS
-    few = len(notable) == len(corners)
-    return {
-        "value": visible(value),
-        "holders": number(report.occurrences(value)),
-        "points": some(len(corners), "point", "points"),
-        "alone": _texts(_most_alone(report, value)),
-        "least": least_sentence(report, value),
-        "rows": [_row(report, value, corner) for corner in notable],
-        "all_rows": [] if few else [_row(report, value, each) for each in corners[:_MOST_ROWS]],
-        "more_rows": some(left, "other", "others") if left > 0 else "",
-        "heat": skyline_heat(report, value) if corners else None,
-        "caption": heat_caption(report, value),
-    }
-
-
-def _row(report: SkylineReport, value: Label, corner: Corner) -> dict[str, Any]:
-    """A point of a skyline as a table shows it."""
-    terms, limit, found = terms_of(report, value), report.confidence, corner.found
-    return {
-        "point": [number(amount) for amount in corner.point],
-        "sentence": adversary(terms, corner.point),
-        "beyond": beyond_sentence(terms, corner, limit),
-        "worst": bar_cell(percent(found, limit, 1, "up"), found.probability, "safe", limit),
-    }
 
 
 # ---- the figure -----------------------------------------------------------------------------

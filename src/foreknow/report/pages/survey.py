@@ -10,8 +10,9 @@ import numpy as np
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.auditing.survey import LatticeSurvey, SurveyedNode
 from foreknow.methods.fulldomain.lattice import Node
+from foreknow.report.blocks import Block, Figure, Folded, Heading, Later, Pairs, Sentence, Table
 from foreknow.report.chart import STYLES, Axis, Chart, Series, round_numbers, shares
-from foreknow.report.page import Block, Grid, Page, Sentence
+from foreknow.report.page import Page
 from foreknow.report.words import noun_of, number, percent, plural, some, visible
 
 _ALL = Fraction(1)
@@ -22,6 +23,9 @@ class SurveyPage(Page[LatticeSurvey]):
     """The nodes of a lattice, those with the most even groups first."""
 
     serves = LatticeSurvey
+    eyebrow = "Survey of"
+    wide = True
+    promise = "Every disclosure is attained: some such knowledge discloses just so much."
     kept = "it is about the raw table, and about generalizations of it that are not published"
 
     @property
@@ -30,36 +34,27 @@ class SurveyPage(Page[LatticeSurvey]):
         nodes = some(self.result.n_nodes, "generalization", "generalizations")
         return f"{nodes[0].upper()}{nodes[1:]}: entropy and worst disclosure"
 
-    def html(self) -> str:
-        """Write the page: a figure, what the levels are, and the nodes."""
+    def blocks(self) -> Iterator[Block]:
+        """A figure, what the levels are, and the nodes."""
         survey, drawn = self.result, drawn_nodes(self.result)
-        plain = [node for node in survey.nodes if node.entropy == 0]
-        return self.document(
-            "survey.html.j2",
-            scope=self._scope(),
-            plain=plain_sentence(survey, "drawn"),
-            explanation=_explanation(survey),
-            figure=survey_figure(survey) if drawn else None,
-            caption=_caption(survey, len(drawn)),
-            kind=survey.kind,
-            levels=_level_lines(survey),
-            even=_nodes(survey, _by_entropy(survey)),
-            flat=_nodes(survey, plain),
-        )
+        yield Sentence(plain_sentence(survey), "lead")
+        yield Sentence(_explanation(survey), "note", whole=True)
+        if drawn:
+            title, caption = "Least entropy beside worst disclosure", _caption(survey, len(drawn))
+            yield Later(lambda: [Figure("survey", title, survey_figure(survey), caption, 3)])
+        yield Heading("The levels", "levels")
+        yield Pairs("The levels of each column", _level_lines(survey), whole=True)
+        if even := _by_entropy(survey):
+            yield Heading("The generalizations, the most even first", "nodes")
+            known = f"so many {survey.kind} (k)"
+            yield Sentence(f"The level of each column, and the worst disclosure by {known}:")
+            yield _nodes(survey, even)
+        if plain := [node for node in survey.nodes if node.entropy == 0]:
+            yield Heading("With a group of one value", "plain")
+            yield Folded("Show them", [_nodes(survey, plain)])
 
-    def brief(self) -> Iterator[Block]:
-        """The nodes with the most even groups, by their levels in few characters."""
-        survey, even = self.result, _by_entropy(self.result)
-        yield Sentence(self._scope())
-        if even:
-            first = f"The worst disclosure by so many {survey.kind}, the most even groups first:"
-            yield Sentence(first)
-            head = ("levels", "groups", "bits", *(f"k={number(k)}" for k in survey.knowledge))
-            rows = [(_levels(node.levels, survey.tops), *_cells(node)) for node in even[:_BRIEF]]
-            yield Grid(head, rows, note=_more(len(even), _BRIEF))
-        yield Sentence(plain_sentence(survey))
-
-    def _scope(self) -> str:
+    @property
+    def scope(self) -> str:
         """Say how large the table is, and which columns coarsen."""
         columns = ", ".join(visible(name) for name in self.result.attributes)
         return f"{some(self.result.people, 'person', 'people')}; generalized: {columns}"
@@ -74,32 +69,34 @@ def _by_entropy(survey: LatticeSurvey) -> list[SurveyedNode]:
     return sorted(found, key=lambda node: (-node.entropy, node.disclosures, node.levels))
 
 
-def _nodes(survey: LatticeSurvey, nodes: Sequence[SurveyedNode]) -> Grid:
-    """Nodes as the page shows them: their levels, groups, entropy, and disclosures."""
-    columns = range(len(survey.attributes))
-    ks = (number(k) for k in survey.knowledge)
-    head = (*map(visible, survey.attributes), "groups", "least entropy", *ks)
+def _nodes(survey: LatticeSurvey, nodes: Sequence[SurveyedNode]) -> Table:
+    """Nodes: their levels, groups, entropy, and disclosures."""
+    pieces = (f"k={number(k)}" for k in survey.knowledge)
+    head = (*map(visible, survey.attributes), "groups", "bits", *pieces)
     rows = [
-        (*(_level(node.levels[at], survey.tops[at]) for at in columns), *_cells(node))
-        for node in nodes[:_MOST_ROWS]
+        (
+            *map(_level, node.levels, survey.tops),
+            number(node.groups),
+            f"{node.entropy:.3f}",
+            *map(_chance, node.disclosures),
+        )
+        for node in nodes
     ]
-    return Grid(head, rows, columns, _more(len(nodes), _MOST_ROWS))
-
-
-def _cells(node: SurveyedNode) -> list[str]:
-    return [number(node.groups), f"{node.entropy:.3f}", *map(_chance, node.disclosures)]
-
-
-def _more(found: int, most: int) -> str:
-    if found <= most:
-        return ""
-    return f"And {some(found - most, 'other', 'others')}, which are in the JSON of the survey."
+    return Table(
+        head,
+        rows,
+        range(len(survey.attributes)),
+        style="names",
+        joined="levels",
+        brief=_BRIEF,
+        where=", which are in the JSON of the survey",
+    ).cut(_MOST_ROWS)
 
 
 # ---- words ----------------------------------------------------------------------------------
 
 
-def plain_sentence(survey: LatticeSurvey, left_out: str = "shown") -> str:
+def plain_sentence(survey: LatticeSurvey) -> str:
     """Say how many nodes disclose everything about someone to everybody, and are left out."""
     noun, plain = noun_of(survey.sensitive), survey.n_plain
     whose = f"a group whose members all have the same {noun}"
@@ -110,7 +107,7 @@ def plain_sentence(survey: LatticeSurvey, left_out: str = "shown") -> str:
     verb, they = ("has", "it is") if plain == 1 else ("have", "they are")
     return (
         f"{number(plain)} of the {number(survey.n_nodes)} {verb} {whose}, which discloses it "
-        f"without any knowledge; {they} not {left_out}."
+        f"without any knowledge; {they} not drawn."
     )
 
 
@@ -152,17 +149,7 @@ def node_text(attributes: Sequence[str], tops: Node, levels: Node) -> str:
     return ", ".join(parts)
 
 
-def _levels(levels: Node, tops: Node) -> str:
-    """Write the levels of a node in few characters.
-
-    >>> _levels((0, 3, 2), (5, 5, 2))
-    '0 3 *'
-    """
-    pairs = zip(levels, tops, strict=True)
-    return " ".join("*" if level == top else str(level) for level, top in pairs)
-
-
-def _level_lines(survey: LatticeSurvey) -> list[tuple[str, list[str]]]:
+def _level_lines(survey: LatticeSurvey) -> list[tuple[str, str]]:
     """Say for each quasi-identifier what its levels look like."""
     lines = []
     for name, (exact, *levels) in zip(survey.attributes, survey.levels, strict=True):
@@ -170,7 +157,7 @@ def _level_lines(survey: LatticeSurvey) -> list[tuple[str, list[str]]]:
         for place, level in enumerate(levels[:-1], 1):
             many = some(level.values, "value", "values")
             said.append(f"level {place}: {many} such as “{visible(level.example)}”")
-        lines.append((visible(name), [*said, "*: suppressed"] if levels else said))
+        lines.append((visible(name), " · ".join([*said, *(["*: suppressed"] if levels else [])])))
     return lines
 
 

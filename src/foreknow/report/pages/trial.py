@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from foreknow.attacks.trial import Trial
 from foreknow.numbers import percentage
-from foreknow.report.page import Block, Grid, Page, Sentence, bar_cell
+from foreknow.report.blocks import Block, Heading, Sentence, Table, bar_cell
+from foreknow.report.page import Page
 from foreknow.report.trial import claim_sentence, trial_sentences, what_it_is
 from foreknow.report.words import group_words, listing, visible
 
@@ -17,6 +18,7 @@ class TrialPage(Page[Trial]):
     """What an attack found."""
 
     serves = Trial
+    eyebrow = "A trial of"
     kept = "it says whom the release tells most about"
 
     def as_they_are(self) -> Iterator[str]:
@@ -34,25 +36,17 @@ class TrialPage(Page[Trial]):
         ends = "at least this" if self.result.measured else "what an attacker would claim"
         return f"What can be learned from the release by {columns}: {ends}"
 
-    def html(self) -> str:
-        """Write the page."""
-        return self.document(
-            "plain.html.j2",
-            eyebrow="A trial of",
-            sentences=self._sentences(),
-            sections=[("What was tried", [self._how()], self._tried())],
-        )
-
-    def brief(self) -> Iterator[Block]:
-        """The same."""
-        yield from [Sentence(said) for said in self._sentences()]
+    def blocks(self) -> Iterator[Block]:
+        """What was found, of whom, and by whom."""
+        found = self.result
+        yield from map(Sentence, trial_sentences(found))
+        yield Sentence(claim_sentence(found))
+        yield Sentence(what_it_is(found))
+        yield Heading("What was tried", "tried")
         yield self._tried()
-        yield Sentence(self._how(), "aside")
+        yield Sentence(self._how(), "note")
 
-    def _sentences(self) -> list[str]:
-        return [*trial_sentences(self.result), claim_sentence(self.result), what_it_is(self.result)]
-
-    def _tried(self) -> Grid:
+    def _tried(self) -> Table:
         """The attackers that came farthest."""
         tried = sorted(self.result.tried, key=lambda one: (-one.right, -one.surest))
         rows = [
@@ -62,12 +56,11 @@ class TrialPage(Page[Trial]):
                 bar_cell(percentage(one.right, 1), one.right),
                 percentage(one.surest, 1, "down"),
             )
-            for one in tried[:_MOST]
+            for one in tried
         ]
         guessed = "guessed right" if self.result.measured else "claims to guess right"
-        more = len(tried) - len(rows)
-        note = f"And {more:,} more, in the JSON." if more > 0 else ""
-        return Grid(("attacker", "by", guessed, "sure of somebody"), rows, left=(0, 1), note=note)
+        head, where = ("attacker", "by", guessed, "sure of somebody"), ", in the JSON"
+        return Table(head, rows, left=(0, 1), where=where).cut(_MOST)
 
     def _how(self) -> str:
         found = self.result

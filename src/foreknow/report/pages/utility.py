@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from foreknow.numbers import percentage
-from foreknow.report.page import Block, Grid, Page, Row, Sentence, bar_cell
+from foreknow.report.blocks import Block, Heading, Row, Sentence, Table, bar_cell
+from foreknow.report.page import Page
 from foreknow.report.words import average_text, number, some, visible
 from foreknow.utility.report import UtilityReport
 from foreknow.utility.utility import Utility, optimal_discernibility
@@ -16,6 +17,7 @@ class UtilityPage(Page[UtilityReport]):
     """Measures of the groups and labels, and how far counts are off."""
 
     serves = UtilityReport
+    eyebrow = "Utility of"
     kept = "how far answers are off says more of the raw table than the release does"
 
     @property
@@ -23,22 +25,13 @@ class UtilityPage(Page[UtilityReport]):
         """Say what is measured."""
         return f"What the {self.result.form} release is still worth"
 
-    def html(self) -> str:
-        """Write the page: two tables."""
-        return self.document(
-            "plain.html.j2",
-            eyebrow="Utility of",
-            sentences=[said] if (said := self.key) else [],
-            sections=[
-                ("Measures of groups and labels", [], self.measures),
-                ("Answers to count queries", [self.asked], self.queries),
-            ],
-        )
-
-    def brief(self) -> Iterator[Block]:
-        """The same tables."""
+    def blocks(self, level: int = 2) -> Iterator[Block]:
+        """How far counts are off, the measures, and the answers to queries."""
+        if said := self.key:
+            yield Sentence(said, "lead")
+        yield Heading("Measures of groups and labels", "measures", level)
         yield self.measures
-        yield from [Sentence(said)] if (said := self.key) else []
+        yield Heading("Answers to count queries", "answers", level)
         yield Sentence(self.asked)
         yield self.queries
 
@@ -55,14 +48,14 @@ class UtilityPage(Page[UtilityReport]):
         )
 
     @property
-    def measures(self) -> Grid:
+    def measures(self) -> Table:
         """Each measure; where quasi-identifiers are exact, that they are."""
         exact = [("NCP", measure_text(0), "quasi-identifiers are exact")]
         found = measures(self.result.utility)
         return found if self.result.utility.ncp else replace(found, rows=[*found.rows, *exact])
 
     @property
-    def queries(self) -> Grid:
+    def queries(self) -> Table:
         """Each workload: how many columns it asks about, its errors, and those of a baseline."""
         rows = []
         for error in self.result.errors:
@@ -76,7 +69,7 @@ class UtilityPage(Page[UtilityReport]):
             "overall counts: median",
             "overall counts: average",
         )
-        return Grid(head[: len(rows[0])], rows, note=_BASELINE if len(rows[0]) > 3 else "")
+        return Table(head[: len(rows[0])], rows, note=_BASELINE if len(rows[0]) > 3 else "")
 
     @property
     def asked(self) -> str:
@@ -97,7 +90,7 @@ _BASELINE = (
 )
 
 
-def measures(found: Utility) -> Grid:
+def measures(found: Utility) -> Table:
     """Each measure: its name, its value, and what to compare it with."""
     least = number(found.smallest_group)
     optimum = optimal_discernibility(found.people, found.smallest_group)
@@ -116,7 +109,7 @@ def measures(found: Utility) -> Grid:
         rows.append(("NCP", measure_text(found.average_ncp), "0% is exact, 100% is suppressed"))
         for name, loss in found.ncp.items():
             rows.append((f"NCP of {visible(name)}", bar_cell(measure_text(loss), loss), ""))
-    return Grid(("measure", "value", ""), rows, left=(0, 2))
+    return Table(("measure", "value", ""), rows, left=(0, 2))
 
 
 def measure_text(share: float) -> str:

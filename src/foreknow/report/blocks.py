@@ -1,0 +1,199 @@
+"""Blocks: what a page is made of, whoever shows it: a terminal, a notebook, HTML, the explorer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from foreknow.text import some
+
+if TYPE_CHECKING:
+    from foreknow.report.chart import Chart, HeatMap
+
+# A verdict, a warning, what matters most, an aside, or what the reader has to fill in.
+Mood: TypeAlias = Literal["", "safe", "unsafe", "warning", "strong", "lead", "note", "fill"]
+SIGNS = {"safe": "✓", "unsafe": "✗"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of a page; one that is `whole` is for the whole page only, not for a glance at it."""
+
+    whole: bool = field(default=False, kw_only=True)
+
+    @property
+    def kind(self) -> str:
+        """Its kind in lower case."""
+        return type(self).__name__.lower()
+
+
+@dataclass(frozen=True)
+class Heading(Block):
+    """The title of a section, or of a part of one (level 3), and in a word what came of it."""
+
+    text: str
+    id: str = ""
+    level: int = 2
+    word: Cell | None = None
+    whole: bool = field(default=True, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Sentence(Block):
+    """A paragraph."""
+
+    text: str
+    mood: Mood = ""
+
+    def __str__(self) -> str:
+        sign = SIGNS.get(self.mood)
+        return f"{sign} {self.text}" if sign else self.text
+
+
+@dataclass(frozen=True)
+class Items(Block):
+    """Sentences as a list."""
+
+    texts: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Pairs(Block):
+    """Names, and what is said of each, in one text or several; or as tiles, few and large."""
+
+    title: str
+    rows: Sequence[tuple[str, str | Sequence[str]]]
+    tiles: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text of a table; `width` and `mark` of its bar are percents.
+
+    `sign` is whether its mood has one; `above` and `below` are lines that only a page has.
+    """
+
+    text: str
+    mood: Mood = ""
+    width: str = ""
+    mark: str = ""
+    sign: bool = False
+    above: str = ""
+    below: str = ""
+    link: str = ""
+
+    def __str__(self) -> str:
+        return f"{SIGNS.get(self.mood, '–')} {self.text}" if self.sign else self.text
+
+
+Row: TypeAlias = Sequence[str | Cell]
+
+
+def bar_cell(
+    text: str, share: float | Fraction, mood: Mood = "", limit: Fraction | None = None
+) -> Cell:
+    """A share and its bar, perhaps with a mark at a limit."""
+    mark = "" if limit is None else f"{100 * float(limit):.2f}"
+    return Cell(text, mood, f"{100 * float(share):.2f}", mark)
+
+
+def word_of(safe: bool, idle: bool = False) -> Cell:
+    """Whether something holds, in a word with a sign."""
+    if idle:
+        return Cell("asks nothing", sign=True)
+    return Cell("safe", "safe", sign=True) if safe else Cell("FAILS", "unsafe", sign=True)
+
+
+@dataclass(frozen=True)
+class Table(Block):
+    """A table; `left` are the columns of words, the others are of numbers.
+
+    A glance shows `brief` of its rows, without the columns of which only a page has room, with
+    bars if it is about them, and with its columns of words `joined` to one of that title.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Row]
+    left: Sequence[int] = (0,)
+    note: str = ""
+    title: str = ""
+    style: str = "ranks"
+    joined: str = ""
+    brief: int | None = None
+    roomy: Sequence[int] = ()
+    bars: bool = False
+    omitted: int = 0
+    others: tuple[str, str] = ("other", "others")
+    where: str = ""
+
+    def cut(self, most: int | None) -> Table:
+        """The first rows, and how many others there are."""
+        left = 0 if most is None else max(0, len(self.rows) - most)
+        return replace(self, rows=self.rows[:most], omitted=self.omitted + left)
+
+    @property
+    def cards(self) -> bool:
+        """Whether its rows are cards where there is little room."""
+        return len(self.head) > 3 and not self.joined
+
+    @property
+    def remark(self) -> str:
+        """What is said below it."""
+        more = f"And {some(self.omitted, *self.others)}{self.where}." if self.omitted else ""
+        return f"{self.note} {more}".strip()
+
+
+@dataclass(frozen=True)
+class Figure(Block):
+    """A chart or a heat map, with what is to be read from it."""
+
+    id: str
+    title: str
+    drawn: Chart | HeatMap
+    caption: str
+    level: int = 2
+    whole: bool = field(default=True, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Folded(Block):
+    """Blocks that are shown when somebody asks for them."""
+
+    title: str
+    blocks: Sequence[Block]
+    whole: bool = field(default=True, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Later(Block):
+    """Blocks of the whole page that take a while: they are made when it is."""
+
+    make: Callable[[], Iterable[Block]]
+    whole: bool = field(default=True, kw_only=True)
+
+
+def at_a_glance(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Those that a terminal and a notebook show, shorter."""
+    for block in blocks:
+        if not block.whole:
+            yield block.cut(block.brief) if isinstance(block, Table) else block
+
+
+def all_made(blocks: Iterable[Block]) -> Iterator[Block]:
+    """All of them, also those that take a while."""
+    for block in blocks:
+        yield from all_made(block.make()) if isinstance(block, Later) else [block]
+
+
+def reworded(given: Any, word: Callable[[str], str]) -> Any:
+    """The same with every text in other words."""
+    if isinstance(given, str):
+        return word(given)
+    if isinstance(given, (tuple, list)):
+        return [reworded(each, word) for each in given]
+    if is_dataclass(given) and not isinstance(given, type):
+        own = {each.name: reworded(getattr(given, each.name), word) for each in fields(given)}
+        return replace(given, **own)
+    return given

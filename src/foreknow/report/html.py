@@ -1,0 +1,74 @@
+"""HTML: blocks as a page that needs no script, or as a fragment; what they say is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from foreknow._version import __version__
+from foreknow.report.blocks import Block, Heading
+from foreknow.report.page import Page
+from foreknow.text import visible
+
+
+def document(page: Page[Any]) -> str:
+    """Write one HTML page.
+
+    No script is admitted: nothing in a label could run even if it got past the escaping.
+    """
+    heading, name = page.said(page.headline), visible(page.name)
+    return _template("page.html.j2").render(
+        page=page,
+        version=__version__,
+        style=Markup(resource("style.css")),
+        kept=page.kept and page.said(page.kept),
+        title=f"{heading} – {name}" if name else heading,
+        heading=heading,
+        name=name,
+        scope=page.said(page.scope),
+        notes=page.said(list(page.notes)),
+        sections=_sections(page.shown()),
+    )
+
+
+def _sections(blocks: Iterable[Block]) -> list[list[Block]]:
+    """Blocks from heading to heading."""
+    found: list[list[Block]] = [[]]
+    for block in blocks:
+        if isinstance(block, Heading) and block.level == 2:
+            found.append([])
+        found[-1].append(block)
+    return [section for section in found if section]
+
+
+def fragment(heading: str, name: str = "", blocks: Iterable[Block] = (), mood: str = "") -> str:
+    """Write a small HTML fragment: a heading, then sentences and tables."""
+    macros: Any = _template("blocks.html.j2").module
+    return str(macros.fragment(heading, visible(name), list(blocks), mood))
+
+
+def _template(name: str) -> Template:
+    return templates("foreknow.report").get_template(name)
+
+
+@cache
+def templates(package: str) -> Environment:
+    """The templates of the report, or of the explorer; what they show is escaped."""
+    return Environment(
+        loader=PackageLoader(package, "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def resource(name: str) -> str:
+    """A text of the templates."""
+    text = files("foreknow.report").joinpath("templates", name).read_text(encoding="utf-8")
+    return text.replace("\r\n", "\n")

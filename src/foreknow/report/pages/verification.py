@@ -1,0 +1,164 @@
+"""Verification: what was judged afresh of written files, against whom, and what was not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from foreknow.data.windows import Range, Width
+from foreknow.numbers import exact_text
+from foreknow.publishing.verification import Verification
+from foreknow.report.blocks import Block, Heading, Items, Mood, Sentence
+from foreknow.report.knowledge import NOUN
+from foreknow.report.page import Page
+from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, noted, sentences
+from foreknow.report.words import listing, named, nouns_of, setting_text, some
+from foreknow.text import one_line, visible
+from foreknow.verdict import Verdict
+
+
+class VerificationPage(Page[Verification]):
+    """What holds of which columns, against whom, with which limit; and what was not looked at."""
+
+    serves = Verification
+    eyebrow = "Verification"
+    kept = "others need not trust it, since they can verify the files themselves"
+    heading = HEADING
+
+    @property
+    def headline(self) -> str:
+        """Say what was verified, and what holds."""
+        found = self.result
+        people = some(found.people, "person", "people")
+        groups = some(found.n_groups, "group", "groups")
+        by = ", ".join(map(visible, found.groups))
+        whose = "of your policy " if found.own_policy else ""
+        columns = _all(found.sensitives)
+        what = (
+            f"nothing is asked of this table: nobody has a value that a requirement {whose}on "
+            f"{columns} is about"
+            if found.idle
+            else f"every requirement {whose}on {columns} holds"
+        )
+        return f"Verified: {people} in {groups} by {by}; {what}"
+
+    @property
+    def mood(self) -> Mood:
+        """Safe, but where nothing is asked: what is not safe is an error, and no verification."""
+        return "" if self.result.idle else "safe"
+
+    @property
+    def notes(self) -> list[str]:
+        """What the verdicts do not cover, and what the publisher says beside it."""
+        found = self.result
+        noun = nouns_of(found.sensitives) if len(found.sensitives) == 1 else NOUN
+        claimed = sentences(found.claimed_scope, noun, found.semantics, claimed=True)
+        claimed += [f"{one_line(note)}." for note in found.claimed]
+        return [*sentences(found.scope, noun, found.semantics), *map(noted, claimed)]
+
+    def blocks(self) -> Iterator[Block]:
+        """What was found of each requirement, in which files, and which others there are."""
+        found = self.result
+        yield Heading("What was found", "found")
+        yield Items([one_line(_finding(each)) for each in found.findings])
+        yield Heading("Which files", "files")
+        yield Sentence(f"Judged: {', '.join(map(visible, _whole(found.files)))}.")
+        rest = [name for name in found.not_judged if name not in found.to_keep]
+        if found.unchanged:
+            yield Sentence(
+                f"{_listed(found.unchanged)} is what was certified, by its digest; what it says "
+                "was not judged again."
+            )
+        if rest:
+            yield Sentence(f"In the same folder, and not judged: {_listed(rest)}.")
+        if found.to_keep:
+            yield Sentence(
+                f"Keep {_listed(found.to_keep)} to yourself: not to be published. Do not send the "
+                "folder whole; move what is for you elsewhere, as to its name with .owner after "
+                "it.",
+                "warning",
+            )
+
+    def as_they_are(self) -> Iterable[str]:
+        """Columns, values and groups that findings name, and what is said of people."""
+        found = self.result
+        yield from (*found.sensitives, *found.groups, *TOLD_OF_PEOPLE)
+        texts = [text for each in found.findings for text in (each.group, each.value)]
+        yield from (x for x in (*texts, *found.scope.unprotected, *found.scope.apart) if x)
+        for required in found.requirements:
+            for key in ("values", "except", "any_of"):
+                given = required.get(key) or ()
+                yield from map(str, given)
+                if isinstance(given, Mapping):
+                    yield from (str(label) for own in given.values() for label in own)
+
+
+PAGE = VerificationPage
+
+
+def _finding(finding: Verdict) -> str:
+    """What was found of a requirement at one of its points."""
+    of = f"{finding.requirement['sensitive']}: " if "sensitive" in finding.requirement else ""
+    ((key, setting),) = finding.judged.items()
+    if finding.of_groups:
+        within = f" in groups divided by {_all(finding.known)}" if finding.known else ""
+        alike = f"who has the same {_all(finding.alike)}, which are published exactly"
+        counted = alike if finding.alike else "groups"
+        return (
+            f"{of}{key} = {setting_text(setting)}{within}: attained is {finding.reached}; this is "
+            f"about {counted}, and not about what anyone can infer of a person"
+        )
+    required = finding.required
+    limit = f"{'not above' if required.inclusive else 'below'} {finding.limit}"
+    limit += f" = {required.amount} times the prior" if required.relative else ""
+    more = f" and the {_all(finding.known)} of everybody" if finding.known else ""
+    whose = "nobody has a value" if finding.value is None else named(finding.value)
+    return (
+        f"{of}against {key} {_amounts(setting)}{more}{_about(finding.requirement)}: at most "
+        f"{exact_text(finding.found.exact)} ({whose}), {limit}"
+    )
+
+
+def _amounts(amounts: Mapping[str, Any]) -> str:
+    """An adversary's amounts; of priors, by which columns they are."""
+    if "tables" in amounts:
+        sets = "; ".join(", ".join(table["attributes"]) for table in amounts["tables"])
+        return f"by {sets} ({amounts.get('semantics', 'joint')})"
+    return ", ".join(f"{name} = {amount}" for name, amount in amounts.items())
+
+
+def _about(required: Mapping[str, Any]) -> str:
+    """Which values a requirement is about, where it is not about all."""
+    sets = required.get("any_of")
+    if isinstance(sets, Mapping):
+        each = [
+            f"{name} ({Range.of(own)})"
+            if isinstance(own, Mapping)
+            else f"any of {name} ({_listed(own, most=20, joined='or')})"
+            for name, own in sets.items()
+        ]
+        return f", about {'; '.join(map(visible, each))}"
+    keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
+    for key, words in keys.items():
+        if key in required:
+            return f", {words} {_listed(required[key], most=20)}"
+    if "within" in required:
+        return f", to within {Width(required['within']).words()}"
+    return ""
+
+
+def _listed(labels: Iterable[Any], most: int = 6, joined: str = "and") -> str:
+    return listing([named(label) for label in labels], joined, most=most)
+
+
+def _all(names: Iterable[str]) -> str:
+    shown = [visible(name) for name in names]
+    return listing(shown, most=len(shown))
+
+
+def _whole(files: Iterable[str]) -> Iterator[str]:
+    """Files by their names, parts of a table by how many they are."""
+    many = Counter(name.partition("/")[0] for name in files)
+    for name, parts in many.items():
+        yield name if name in files else f"{name} ({some(parts, 'part', 'parts')})"

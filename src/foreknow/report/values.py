@@ -1,0 +1,88 @@
+"""Values: blocks as plain values, of which the explorer builds its page.
+
+It makes elements of them and sets their texts, so nothing in them can be read as HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from foreknow.report.blocks import Block, Cell, Figure, Folded, Table
+from foreknow.report.chart import Chart, HeatMap
+
+
+def block_values(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+    """Each block by its kind and its fields."""
+    return [{"kind": block.kind, **_fields(block)} for block in blocks]
+
+
+def _fields(block: Block) -> dict[str, Any]:
+    match block:
+        case Table():
+            return table_values(block)
+        case Figure(drawn=Chart() as chart):
+            return {**_texts(block), "chart": _chart(chart)}
+        case Figure(drawn=HeatMap() as heat):
+            return {**_texts(block), "heat": _heat(heat)}
+        case Folded():
+            return {"title": block.title, "blocks": block_values(block.blocks)}
+    return asdict(block)
+
+
+def _texts(figure: Figure) -> dict[str, str]:
+    return {"id": figure.id, "title": figure.title, "caption": figure.caption}
+
+
+def table_values(table: Table) -> dict[str, Any]:
+    """A table."""
+    return {
+        "title": table.title,
+        "style": table.style,
+        "head": list(table.head),
+        "rows": [[_cell(cell) for cell in row] for row in table.rows],
+        "left": list(table.left),
+        "note": table.remark,
+    }
+
+
+def _cell(cell: str | Cell) -> Any:
+    if not isinstance(cell, Cell):
+        return cell
+    return {
+        "text": str(cell),
+        "mood": cell.mood,
+        "width": cell.width,
+        "mark": cell.mark,
+        "below": cell.below,
+    }
+
+
+def _chart(chart: Chart) -> dict[str, Any]:
+    """A chart of bars: places in percents of the plot."""
+    return {
+        "x": {"title": chart.x.title, "ticks": [(chart.left(at), t) for at, t in chart.x.ticks]},
+        "y": {"title": chart.y.title, "ticks": [(chart.top(at), t) for at, t in chart.y.ticks]},
+        "bars": [
+            {
+                "left": chart.x.at(bar.start),
+                "width": chart.x.at(bar.end) - chart.x.at(bar.start),
+                "height": chart.y.at(bar.height),
+                "text": bar.text,
+            }
+            for bar in chart.bars
+        ],
+        "height": chart.height,
+        "margin": chart.margin,
+    }
+
+
+def _heat(heat: HeatMap) -> dict[str, Any]:
+    """A heat map: its squares in rows from the bottom, and the line around those within."""
+    panels = [
+        {**asdict(panel), "edge": heat.outline(panel) if any(panel.edge) else ""}
+        for panel in heat.panels
+    ]
+    sizes = {"wide": heat.wide, "high": heat.high, "beside": heat.beside, "size": heat.size}
+    return {**asdict(heat), **sizes, "panels": panels}
