@@ -236,6 +236,12 @@ def evidenced():
     return replace(found, digest="1" * 64, certificate=replace(found.certificate, source=source))
 
 
+def evil_verification():
+    """A verification of which every label is an attack."""
+    one, two, _, four, _, six = EVIL
+    return fk.Verification((six,), 44, 2, (one, two), four, (six,), (), (), sensitives=(four,))
+
+
 def evil_evidence():
     """Evidence of which every label is an attack."""
     one, two, three, four, five, six = EVIL
@@ -257,7 +263,7 @@ def evil_evidence():
         grids={one: two},
         versions={two: three},
     )
-    verification = fk.Verification((six,), 44, 2, (one, two), four, (six,), (), ())
+    verification = evil_verification()
     worth = utility(evil_raw(), EVIL[2])
     return fk.EvidenceReport(one, certificate, two, True, verification, found, found, worth, True)
 
@@ -300,6 +306,7 @@ RESULTS = {
     "Comparison": (lambda: compared(raw()), lambda: compared(evil_raw(), LOOSE)),
     "DisclosureCurves": (curves, evil_curves),
     "EvidenceReport": (evidenced, evil_evidence),
+    "Verification": (lambda: evidenced().verification, evil_verification),
     "Trial": (
         learned,
         lambda: learned(EVIL[0], EVIL[1], EVIL[2:5], EVIL[2]),

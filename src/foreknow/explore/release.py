@@ -96,7 +96,7 @@ def _dial(looked: Looked, dial: Dial) -> dict[str, Any]:
         "start": {"l": facts.l, "k": facts.k, "m": facts.m, "limit": shown(start.below)},
         "tops": dict(zip("lkm", tops, strict=True)),
         "axes": terms.axes,
-        "legend": [f"{word} {meaning}" for word, meaning in terms.legend],
+        "legend": terms.explained,
     }
 
 

@@ -54,6 +54,7 @@ from foreknow.publishing.certificate_file import (
 )
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.signature import check_signature
+from foreknow.result import Result
 from foreknow.text import people_text, some
 from foreknow.verdict import Verdict
 from foreknow.verifier.verify import (
@@ -80,7 +81,7 @@ _NAMES = frozenset(("release", "people", "sensitive"))
 
 
 @dataclass(frozen=True, repr=False)
-class Verification:
+class Verification(Result):
     """What was judged, and what was found; nothing here is copied from the certificate's claims.
 
     Attributes
@@ -117,6 +118,8 @@ class Verification:
         What the publisher says beyond that: who was left out, and what is proved of the method.
     """
 
+    format = "foreknow verification"
+
     files: tuple[str, ...]
     people: int
     n_groups: int
@@ -134,6 +137,11 @@ class Verification:
     claimed_scope: Scope = field(default_factory=Scope)
     semantics: Any = "single"
     sensitives: tuple[str, ...] = ()
+
+    @property
+    def in_cases(self) -> bool:
+        """Whether a row is a case, of which a person may have several."""
+        return self.scope.cases
 
     @property
     def idle(self) -> bool:

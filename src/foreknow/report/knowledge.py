@@ -136,6 +136,12 @@ class Terms:
             ("without it", "are people who are known not to have the value in question"),
         )
 
+    @property
+    def explained(self) -> str:
+        """The same as sentences."""
+        first, *others = (f"{word} {meaning}." for word, meaning in self.legend)
+        return " ".join([f"A {first}", *(other[0].upper() + other[1:] for other in others)])
+
     # ---- parts ----------------------------------------------------------------------------
 
     def _values(self, l: int) -> str:

@@ -38,7 +38,7 @@ function choose(place) {
     byId(name + "-label").textContent = dial.axes[i];
     byId(name).max = dial.tops[name];
   });
-  byId("legend").textContent = dial.legend.length ? "A " + dial.legend.join("; ") + "." : "";
+  byId("legend").textContent = dial.legend;
 }
 
 function place(given) {

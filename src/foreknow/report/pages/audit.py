@@ -359,8 +359,7 @@ def _legend(audit: Audit) -> str:
     """The short words for facts, explained."""
     if not any(are_facts(verdict.judged) for verdict in audit.verdicts):
         return ""
-    terms = Terms(sensitive_noun(audit.policy), audit.counts.semantics)
-    return f" A {'; '.join(f'{word} {meaning}' for word, meaning in terms.legend)}."
+    return f" {Terms(sensitive_noun(audit.policy), audit.counts.semantics).explained}"
 
 
 def _is_idle(verdict: Verdict) -> bool:

@@ -103,8 +103,7 @@ class SkylinePage(Page[SkylineReport]):
         report = self.result
         several = len(report.values) > 1
         yield Sentence(self.explanation, "lead")
-        legend = "; ".join(f"{word} {meaning}" for word, meaning in terms_of(report).legend)
-        yield Sentence(f"A {legend}.", "note", whole=True)
+        yield Sentence(terms_of(report).explained, "note", whole=True)
         if several:
             yield from _overview(report)
         for place, value in enumerate(report.values[:_MOST_VALUES], 1):
