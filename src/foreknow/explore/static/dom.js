@@ -35,14 +35,14 @@ function bar(cell) {
 
 function content(cell) {
   if (typeof cell === "string") return [cell];
-  const below = cell.below ? [el("span", { class: "more" }, cell.below)] : [];
-  return [cell.text, ...below, ...(cell.width ? [bar(cell)] : [])];
+  const text = cell.below ? el("span", {}, cell.text, el("br"), el("span", { class: "more" }, cell.below)) : cell.text;
+  return cell.width ? [text, bar(cell)] : [text];
 }
 
 // A table as the report has it; `kind` is its class.
 export function table(values, kind, caption) {
   const left = new Set(values.left);
-  const heads = values.head.map((title) => title.slice(0, 1).toUpperCase() + title.slice(1));
+  const heads = values.head.map((title) => (/^\w[a-z]/.test(title) ? title.slice(0, 1).toUpperCase() + title.slice(1) : title));
   const head = heads.map((title, i) =>
     el("th", { scope: "col", class: left.has(i) ? null : "num" }, title)
   );

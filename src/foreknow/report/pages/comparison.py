@@ -46,10 +46,10 @@ class ComparisonPage(Page[Comparison]):
             yield Figure("frontier", "Risk against utility", figure, _CAPTION, level=3)
         yield Heading("Method by method", "methods")
         yield self.table()
+        yield Sentence(_explanation(found), "note")
         if reasons := self.reasons():
             yield Heading("Why there is no release", "reasons")
             yield reasons
-        yield Sentence(_explanation(found), "note")
 
     def table(self) -> Table:
         """A row for each run, the best marked."""
