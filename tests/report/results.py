@@ -110,6 +110,28 @@ def verdict_of(
     return Verdict(0, requirement, facts, own, found, found.keeps(own))
 
 
+# ---- several values of a person -----------------------------------------------------------------
+
+WARD = [
+    *[{"Flu"}] * 6,
+    *[{"AIDS", "Flu"}] * 2,
+    *[{"Gout"}] * 3,
+    *[set()] * 2,
+]
+CLINIC = [*[{"Flu", "Gout"}] * 5, {"AIDS"}, *[{"Cold"}] * 9]
+
+
+def register(semantics="set", schema=True):
+    """An audit of two groups, of whose two requirements the first fails."""
+    counts = GroupCounts.from_people([WARD, CLINIC], semantics=semantics, groups=["w", "c"])
+    roles = Schema(
+        quasi_identifiers=["age"], sensitive="diagnosis", semantics=semantics, person="p"
+    )
+    strict = Requirement(Facts(1, 3, 1), below="0.3", values=["AIDS"])
+    loose = Requirement(Facts(0, 1, 0), below=1)
+    return audit(counts, Policy([strict, loose], roles if schema else None), name="register.csv")
+
+
 # ---- skylines -----------------------------------------------------------------------------------
 
 # Of such groups the worst points in section 7.3 of "Privacy Skyline" come.
@@ -231,9 +253,11 @@ def evidenced():
         fk.publish(sample.table_path(), sample.policy_path(), seed=1).write(f"{place}/out")
         rules = sample.policy_path()
         found = fk.evidence_report(f"{place}/out", sample.table_path(), rules, queries=20)
-    # The key of the source's digest is another each time.
+    # The key of the source's digest is another each time, and so may versions be.
     source = {**found.certificate.source, "digest": "0" * 64}
-    return replace(found, digest="1" * 64, certificate=replace(found.certificate, source=source))
+    report = found.certificate.report and "2" * 64
+    known = replace(found.certificate, source=source, versions={"foreknow": "1"}, report=report)
+    return replace(found, digest="1" * 64, certificate=known)
 
 
 def evil_verification():

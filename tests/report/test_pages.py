@@ -13,13 +13,21 @@ from types import ModuleType
 import pytest
 from rich.console import Console
 from tests.report.reading import Reader, printed, words
-from tests.report.results import EVIL, RESULTS
+from tests.report.results import (
+    EVIL,
+    RESULTS,
+    case_study,
+    of_sets,
+    small,
+)
+from tests.report.snapshots import assert_as_before, page_lines
 
 import foreknow as fk
 from foreknow.errors import InputError, InternalError
 from foreknow.output import as_json
 from foreknow.report import pages, render
-from foreknow.report.page import Page, document, fragment
+from foreknow.report.blocks import Sentence
+from foreknow.report.page import Page
 from foreknow.result import Result
 from foreknow.text import visible
 
@@ -45,6 +53,21 @@ def page(kind, hostile=False):
     if key not in _made:
         _made[key] = render(result(kind, hostile)).html()
     return _made[key]
+
+
+# Beside the ordinary result of each kind.
+OTHERS = {
+    "audit-published": lambda: render(small(safe=False), published=True),
+    "audit-safe": lambda: render(small()),
+    "skyline-of-one": lambda: render(case_study()),
+    "skyline-of-sets": lambda: render(of_sets()),
+}
+
+
+@pytest.mark.parametrize("name", [*(n for n, _ in pages.PAGES), *OTHERS])
+def test_a_page_says_what_it_said(name):
+    shown = OTHERS[name]() if name in OTHERS else render(result(name))
+    assert_as_before(name, page_lines(shown))
 
 
 def test_every_kind_of_result_has_a_page_that_is_listed_once():
@@ -231,15 +254,9 @@ class ToyPage(Page[Toy]):
     def headline(self):
         return f"A toy called {visible(self.result.label)}"
 
-    def html(self):
-        shown = {"eyebrow": "Toy", "sections": []}
-        return document("plain.html.j2", kept=self.kept, heading=self.headline, **shown)
-
-    def summary(self):
-        return fragment(self.headline)
-
-    def terminal(self, text):
-        yield text(self.headline, "bold")
+    def blocks(self):
+        yield Sentence("It is soft.")
+        yield Sentence("And old.", whole=True)
 
 
 @pytest.fixture
@@ -257,7 +274,8 @@ def test_a_toy_page_is_served_everywhere(toy, tmp_path):
     reader = Reader((tmp_path / "toy.html").read_text("utf-8"))
     assert "For the owner only: it is a toy." in reader.text.replace(" :", ":")
     assert "A toy called <b>Teddy</b>" in reader.text
-    assert words(toy) == "A toy called <b>Teddy</b>"
+    assert reader.text.count("It is soft.") == reader.text.count("And old.") == 1
+    assert words(toy) == "A toy called <b>Teddy</b> It is soft."
     assert "A toy called &lt;b&gt;Teddy&lt;/b&gt;" in toy._repr_html_()
     assert toy.to_dict() == {
         "format": "foreknow toy",
@@ -274,7 +292,7 @@ def test_a_page_serves_its_own_type_and_what_inherits_from_it(toy):
     class Bear(Toy):
         pass
 
-    assert words(Bear("Bo")) == "A toy called Bo"
+    assert words(Bear("Bo")) == "A toy called Bo It is soft."
     impostor = type("Toy", (), {})()
     for stranger in (impostor, object()):
         with pytest.raises(InternalError, match="no page"):

@@ -184,7 +184,10 @@ def at_a_glance(blocks: Iterable[Block]) -> Iterator[Block]:
 def all_made(blocks: Iterable[Block]) -> Iterator[Block]:
     """All of them, also those that take a while."""
     for block in blocks:
-        yield from all_made(block.make()) if isinstance(block, Later) else [block]
+        if isinstance(block, Later):
+            yield from (replace(each, whole=True) for each in all_made(block.make()))
+        else:
+            yield block
 
 
 def reworded(given: Any, word: Callable[[str], str]) -> Any:

@@ -140,8 +140,8 @@ def _overview(report: SkylineReport) -> Iterator[Block]:
             "out. Name those you ask about, or keep all as JSON."
         )
     elif len(most) > _MOST_VALUES:
-        others = some(len(most) - _MOST_VALUES, "other value has", "other values have")
-        yield Sentence(f"{others} no part of this page: ask for them by name.", whole=True)
+        others = some(len(most) - _MOST_VALUES, "other value", "other values")
+        yield Sentence(f"And {others} without a part here; ask for them by name.", whole=True)
     if not all(most.values()):
         yield Sentence("Where there is no point, not even knowing nothing else is withstood.")
 
