@@ -88,7 +88,7 @@ def test_people_are_named_only_on_request_and_only_in_the_terminal(ward):
     assert "Cary" not in before
     assert (
         "Someone who knows that Bob has Cold and that Ann Lee has Flu can be certain that Cary has "
-        'AIDS. Bob = Cold "Ann Lee" = Flu'
+        'AIDS. – Bob = Cold – "Ann Lee" = Flu'
     ) in after
     for name in ("page.html", "points.json"):
         assert b"Cary" not in (ward.folder / name).read_bytes()
@@ -188,9 +188,9 @@ RAW = ["curves", "table.csv", "--policy", "lattice.toml"]
 
 def test_both_kinds_have_a_row_for_each_number_of_pieces(ward):
     out = ward.says(*CURVES, "--upto", "2")
-    assert "any disease ward.csv 7 people in 2 groups" in out
-    assert "0 50.0% 50.0%" in out
-    assert "2 100% 100%" in out
+    assert "any disease – ward.csv 7 people in 2 groups" in out
+    assert "0 50.0% ======== 50.0% ========" in out
+    assert "2 100% =============== 100%" in out
     assert "It takes" in out
     assert "Not judged: who." in out
 
@@ -275,7 +275,7 @@ SURVEY = ["survey", "table.csv", "--policy", "lattice.toml"]
 
 def test_every_generalization_has_a_row(ward):
     out = ward.says(*SURVEY, "--knowledge", "0,1")
-    assert "6 generalizations: entropy and worst disclosure table.csv" in out
+    assert "6 generalizations: entropy and worst disclosure – table.csv" in out
     assert "8 people; generalized: age, sex" in out
     assert "* * 1 1.000 50.0% 100%" in out
     assert "by so many implications" in out
@@ -375,7 +375,7 @@ def shown(share):
 
 def test_every_measure_has_a_row(measure, desk):
     said, found = measure("--delta", "0.2"), measured(desk, desk.folder / "out")
-    assert "What the generalized release is still worth release.csv" in said
+    assert "What the generalized release is still worth – release.csv" in said
     assert f"groups {found.utility.groups} of " in said
     assert f"discernibility {found.utility.discernibility} " in said
     assert f"NCP {shown(found.utility.average_ncp)}" in said
@@ -407,7 +407,7 @@ def test_queries_can_be_chosen_and_come_from_the_seed(measure, desk):
 def test_a_table_with_groups_is_a_release_too(measure, desk):
     desk.put("grouped.csv", GROUPED)
     out = measure("--group", "g", release="grouped.csv")
-    assert "What the bucketized release is still worth grouped.csv" in out
+    assert "What the bucketized release is still worth – grouped.csv" in out
     assert "groups 4 of 2 to 2 people" in out
     assert "discernibility 16 1.00 times the least for groups of 2 or more" in out
     assert "NCP 0% quasi-identifiers are exact" in out

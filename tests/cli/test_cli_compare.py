@@ -19,9 +19,9 @@ def test_it_prints_and_writes_the_table_and_nothing_else(desk):
         *CALL, "--methods", "mondrian,art", "--limits", "0.8,9/10", "--processes", "1",
         "--html", "page.html", "--json", "found.json",
     )  # fmt: skip
-    assert "2 safe releases of 4 tried table.csv" in said.lower()
+    assert "2 safe releases of 4 tried – table.csv" in said.lower()
     assert "mondrian 90% safe *" in said
-    assert 'No release by art (80% and 90%): method "art" serves' in said
+    assert 'art 80% and 90% method "art" serves' in said
     assert {path.name for path in desk.folder.iterdir()} - before == {"page.html", "found.json"}
     found = desk.json("found.json")
     assert (found["format"], found["complete"], found["limit"]) == (

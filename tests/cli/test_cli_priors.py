@@ -3,7 +3,7 @@
 import pytest
 from tests.cli.desk import LABELS
 
-from foreknow.cli.publish import _amounts
+from foreknow.report.pages.verification import _amounts
 
 SEX = "sex,value,probability\nf,flu,0.3\nf,cold,0.7\nm,flu,0.1\nm,cold,0.9\n"
 SCHEMA = """[schema]

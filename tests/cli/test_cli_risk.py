@@ -13,7 +13,7 @@ REGISTER = TABLE + "Ida,20,f,flu\nJon,21,m,cold\nKim,99,m,cold\n"
 
 def test_the_prosecutors_risk_is_printed_without_a_policy(desk):
     said = desk.says("risk", "table.csv", *QIS)
-    assert "All 8 people are unique (100%) table.csv" in said
+    assert "All 8 people are unique (100%) – table.csv" in said
     assert "8 people, 8 classes by age and sex." in said
     assert "prosecutor 100% 100% 8 100% exact" in said
     assert "journalist's risk and uniqueness in the population are not measured" in said

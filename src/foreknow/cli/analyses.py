@@ -27,7 +27,6 @@ from foreknow.cli.inputs import (
     refuse_published,
     require_published,
     say_index,
-    say_scope,
     tally_of,
     value_named,
 )
@@ -217,7 +216,7 @@ def skyline(
     if not output.quiet:
         if by_itself:
             _print_each(report, opened, point, name_people)
-        say_scope(opened)
+        say_index(opened)
 
 
 def _print_each(
@@ -230,7 +229,6 @@ def _print_each(
     from foreknow.result import page_of
 
     page = page_of(report)
-
     for value in report.values:
         judged = point or report.least_beyond(value)
         named = None
@@ -240,6 +238,7 @@ def _print_each(
         console().print(Laid(page.said(shown)))
         if named is not None:
             console().print(named)
+    console().print(Laid(page.beside()))
 
 
 def _refuse_nameless(release: Release) -> None:
@@ -324,7 +323,7 @@ def curves(
             found = replace(found, scope=Scope.of(opened))
     output.show(found)
     if opened is not None and not output.quiet:
-        say_scope(opened)
+        say_index(opened)
 
 
 def _levels(text: str) -> dict[str, int | str]:

@@ -284,19 +284,6 @@ def is_published(path: Path) -> bool:
     return path.is_dir() and (path / CERTIFICATE).is_file()
 
 
-def say_scope(release: Release) -> None:
-    """Say what nothing that is printed of a release looked at."""
-    from foreknow.auditing.scope import Scope
-    from foreknow.report.scope import TOLD_OF_PEOPLE, sentences
-    from foreknow.report.words import noun_of
-    from foreknow.text import in_cases, visible
-
-    labels = (*TOLD_OF_PEOPLE, *map(visible, release.counts.values))
-    for line in sentences(Scope.of(release), noun_of(release.sensitive), release.semantics):
-        print_plain(in_cases(line, labels) if release.cases else line)
-    say_index(release)
-
-
 def say_index(release: Release) -> None:
     """Say that a column of the release looks like row numbers, which number people."""
     from foreknow.report.words import visible

@@ -92,6 +92,10 @@ class Page(ABC, Generic[R]):
         """What a terminal of 80 columns and a notebook show below the headline."""
         yield from [Sentence(self.said(self.scope))] if self.scope else []
         yield from self.glance()
+        yield from self.beside()
+
+    def beside(self) -> Iterator[Block]:
+        """The notes as blocks."""
         if self.notes:
             yield from (Sentence(self.heading, "strong"), Items(self.said(list(self.notes))))
 

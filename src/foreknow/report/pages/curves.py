@@ -31,7 +31,7 @@ from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
 from foreknow.report.figures import last_below, limit_holds, steps, with_limit
 from foreknow.report.knowledge import NOUN, implications_text, values_text
 from foreknow.report.page import Page
-from foreknow.report.scope import TOLD_OF_PEOPLE, sight
+from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, sentences
 from foreknow.report.words import (
     group_text,
     group_words,
@@ -55,6 +55,7 @@ class CurvesPage(Page[DisclosureCurves]):
 
     serves = DisclosureCurves
     eyebrow = "Disclosure curves of"
+    heading = HEADING
     wide = True
     promise = "Every point is attained: some such knowledge discloses just so much."
     kept = "it says who is found out first, and by which knowledge"
@@ -73,11 +74,16 @@ class CurvesPage(Page[DisclosureCurves]):
 
     @property
     def scope(self) -> str:
-        """Say how large the release is, and what is taken to be known of everybody."""
+        """Say how large the release is."""
         counts = self.result.counts
         people = some(counts.n_people, "person", "people")
-        size = f"{people} in {some(counts.n_groups, 'group', 'groups')}"
-        return " ".join([f"{size}.", *sight(self.result.scope)])
+        return f"{people} in {some(counts.n_groups, 'group', 'groups')}."
+
+    @property
+    def notes(self) -> list[str]:
+        """What was not looked at."""
+        found = self.result
+        return sentences(found.scope, _noun(found), found.counts.semantics)
 
     def blocks(self) -> Iterator[Block]:
         """The figure, and every point of it in tables."""

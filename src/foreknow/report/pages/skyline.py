@@ -29,7 +29,7 @@ from foreknow.report.blocks import (
 from foreknow.report.chart import HeatMap, Panel, Square
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
 from foreknow.report.page import Page
-from foreknow.report.scope import TOLD_OF_PEOPLE, sight
+from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, sentences
 from foreknow.report.words import (
     group_text,
     is_certain,
@@ -51,6 +51,7 @@ class SkylinePage(Page[SkylineReport]):
     """The skylines of some values."""
 
     serves = SkylineReport
+    heading = HEADING
     wide = True
     kept = "it says how little knowledge finds people out, and in which groups"
 
@@ -92,11 +93,17 @@ class SkylinePage(Page[SkylineReport]):
 
     @property
     def scope(self) -> str:
-        """Say how large the release is, and what is taken to be known of everybody."""
+        """Say how large the release is."""
         counts = self.result.counts
         people = some(counts.n_people, "person", "people")
         groups = some(counts.n_groups, "group", "groups")
-        return f"{people} in {groups}. {' '.join(sight(self.result.scope))}".strip()
+        return f"{people} in {groups}."
+
+    @property
+    def notes(self) -> list[str]:
+        """What was not looked at."""
+        counts = self.result.counts
+        return sentences(self.result.scope, terms_of(self.result).noun, counts.semantics)
 
     def blocks(self) -> Iterator[Block]:
         """What a skyline is, what is withstood of each value, then each of them."""
