@@ -58,7 +58,7 @@ class Laid:
             case Heading(title):
                 yield self._text(title, "bold")
             case Items(texts):
-                yield from (Padding(self._text(f"– {said}"), (0, 0, 0, 2)) for said in texts)
+                yield from (self._text(f"– {said}") for said in texts)
             case Pairs():
                 yield self._pairs(block)
             case Table() if block.rows:
