@@ -15,7 +15,6 @@ from foreknow.report.pages.skyline import (
     beyond_sentence,
     least_sentence,
     notable_points,
-    point_sentence,
     probability_text,
     skyline_heat,
     terms_of,
@@ -57,10 +56,6 @@ def test_who_is_withstood(terms, point, said):
 def test_what_a_point_means_and_what_one_fact_more_would_do():
     report = case_study()
     first, _, third, *_ = report.corners("Boss")
-    assert point_sentence(JOBS, first, report.confidence) == (
-        "Withstands an adversary who knows 4 other people's jobs: they can be at most 66.7% sure "
-        "of Boss."
-    )
     assert beyond_sentence(JOBS, first, report.confidence) == "One fact more of any kind: certain."
     assert beyond_sentence(JOBS, third, report.confidence) == (
         "One more value ruled out: 95.2%; one more person known: certain; one more link: certain."

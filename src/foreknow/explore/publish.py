@@ -26,7 +26,7 @@ from foreknow.output import name_both, write_whole
 from foreknow.policy.policy import Policy
 from foreknow.publishing import owners_folder
 from foreknow.publishing.publish import publish
-from foreknow.report.blocks import Cell, Mood, Table
+from foreknow.report.blocks import Cell, Table, mood_of
 from foreknow.report.exposed import exposed_table
 from foreknow.report.pages.audit import sizes_block, titled_exposed
 from foreknow.report.values import block_values, table_values
@@ -122,8 +122,7 @@ def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
     for _, about, knows, worst, limit, _ in () if table is None else table.rows:
         yield f"{about}, from who knows {knows}; limit {limit}", worst
     for each in audit.criteria:
-        mood: Mood = "safe" if each.safe else "unsafe"
-        yield str(each.judged), Cell(visible(each.found), mood)
+        yield str(each.judged), Cell(visible(each.found), mood_of(each.safe))
     for title, people, *_ in exposed_table(titled_exposed(audit)).rows:
         yield f"People over the limit of {title}", people
     known = audit.scope.method or "not judged"

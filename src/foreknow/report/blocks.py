@@ -99,11 +99,16 @@ def bar_cell(
     return Cell(text, mood, f"{100 * float(share):.2f}", mark)
 
 
-def word_of(safe: bool, idle: bool = False) -> Cell:
+def mood_of(holds: bool) -> Mood:
+    """Safe or unsafe."""
+    return "safe" if holds else "unsafe"
+
+
+def word_of(holds: bool, idle: bool = False) -> Cell:
     """Whether something holds, in a word with a sign."""
     if idle:
         return Cell("asks nothing", sign=True)
-    return Cell("safe", "safe", sign=True) if safe else Cell("FAILS", "unsafe", sign=True)
+    return Cell("safe" if holds else "FAILS", mood_of(holds), sign=True)
 
 
 @dataclass(frozen=True)

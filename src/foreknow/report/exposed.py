@@ -11,7 +11,7 @@ from io import StringIO
 
 from foreknow.auditing.exposed import Exposed, ExposedGroup, Tally
 from foreknow.data.engines.write import disarm_name
-from foreknow.report.blocks import Block, Cell, Figure, Heading, Mood, Sentence, Table
+from foreknow.report.blocks import Block, Cell, Figure, Heading, Sentence, Table, mood_of
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, Rule, amounts, bar_table
 from foreknow.report.words import (
     group_text,
@@ -60,9 +60,8 @@ def _cells(found: Exposed) -> list[str | Cell]:
     over, certain = found.over, found.certain
     if over is None:
         return ["not counted", "–", "–", "–"]
-    mood: Mood = "unsafe" if over.people else "safe"
     return [
-        Cell(tally_text(over), mood),
+        Cell(tally_text(over), mood_of(not over.people)),
         number(over.groups),
         "–" if certain is None else number(over.suspected),
         "–" if certain is None else Cell(tally_text(certain), "unsafe" if certain.people else ""),

@@ -16,7 +16,7 @@ from foreknow.adversaries.facts.profiles import profiles
 from foreknow.adversaries.facts.skyline import front
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
-from foreknow.report.blocks import Cell, Table, bar_cell
+from foreknow.report.blocks import Cell, Table, bar_cell, mood_of
 from foreknow.report.chart import (
     LIMIT,
     STYLES,
@@ -118,7 +118,7 @@ def worst_cell(found: Disclosure, required: Limit) -> Cell:
     """A probability beside its limit."""
     limit, safe = required.at(found.prior), found.keeps(required)
     said = percent(found, limit, 1, "up" if safe or found.bounded else "nearest")
-    return bar_cell(said, found.probability, "safe" if safe else "unsafe", limit)
+    return bar_cell(said, found.probability, mood_of(safe), limit)
 
 
 # ---- the figures ---------------------------------------------------------------------------

@@ -6,7 +6,7 @@ It makes elements of them and sets their texts, so nothing in them can be read a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from foreknow.report.blocks import Block, Cell, Figure, Folded, Table
@@ -60,22 +60,8 @@ def _cell(cell: str | Cell) -> Any:
 
 
 def _chart(chart: Chart) -> dict[str, Any]:
-    """A chart of bars: places in percents of the plot."""
-    return {
-        "x": {"title": chart.x.title, "ticks": [(chart.left(at), t) for at, t in chart.x.ticks]},
-        "y": {"title": chart.y.title, "ticks": [(chart.top(at), t) for at, t in chart.y.ticks]},
-        "bars": [
-            {
-                "left": chart.x.at(bar.start),
-                "width": chart.x.at(bar.end) - chart.x.at(bar.start),
-                "height": chart.y.at(bar.height),
-                "text": bar.text,
-            }
-            for bar in chart.bars
-        ],
-        "height": chart.height,
-        "margin": chart.margin,
-    }
+    """A chart: its axes and bars."""
+    return {**asdict(replace(chart, series=(), table=None)), "margin": chart.margin}
 
 
 def _heat(heat: HeatMap) -> dict[str, Any]:

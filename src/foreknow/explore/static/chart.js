@@ -8,8 +8,14 @@ function svg(tag, props, text) {
   return made;
 }
 
-function bar(each) {
-  const made = svg("rect", { x: each.left + "%", width: each.width + "%", y: 100 - each.height + "%", height: each.height + "%", fill: "#2f7ed8" });
+// A place along an axis, in percents.
+function along(axis, value) {
+  return (100 * (value - axis.low)) / (axis.high - axis.low);
+}
+
+function bar({ x, y }, each) {
+  const [start, height] = [along(x, each.start), along(y, each.height)];
+  const made = svg("rect", { x: start + "%", width: along(x, each.end) - start + "%", y: 100 - height + "%", height: height + "%", fill: each.color });
   made.append(svg("title", {}, each.text));
   return made;
 }
@@ -17,13 +23,14 @@ function bar(each) {
 export function chart(place, values) {
   const plot = svg("svg", {});
   for (const [at, text] of values.y.ticks) {
-    plot.append(svg("line", { class: "grid", x2: "100%", y1: at + "%", y2: at + "%" }));
-    plot.append(svg("text", { class: "tick", x: "-8", y: at + "%", dy: ".35em", "text-anchor": "end" }, text));
+    const top = 100 - along(values.y, at) + "%";
+    plot.append(svg("line", { class: "grid", x2: "100%", y1: top, y2: top }));
+    plot.append(svg("text", { class: "tick", x: "-8", y: top, dy: ".35em", "text-anchor": "end" }, text));
   }
   for (const [at, text] of values.x.ticks) {
-    plot.append(svg("text", { class: "tick", x: at + "%", y: "100%", dy: "1.4em", "text-anchor": "middle" }, text));
+    plot.append(svg("text", { class: "tick", x: along(values.x, at) + "%", y: "100%", dy: "1.4em", "text-anchor": "middle" }, text));
   }
-  plot.append(...values.bars.map(bar));
+  plot.append(...values.bars.map((each) => bar(values, each)));
   plot.append(svg("line", { class: "axis", x2: "100%", y1: "100%", y2: "100%" }));
   place.classList.add("chart");
   place.style.setProperty("--beside", values.margin + "ch");

@@ -33,6 +33,7 @@ from foreknow.report.blocks import (
     Sentence,
     Table,
     bar_cell,
+    mood_of,
     word_of,
 )
 from foreknow.report.drawn import beside
@@ -111,7 +112,7 @@ class AuditPage(Page[Audit]):
         """How it ends."""
         if self._idle.count(False) == 0:
             return ""
-        return "safe" if self.result.safe else "unsafe"
+        return mood_of(self.result.safe)
 
     @property
     def headline(self) -> str:
@@ -182,7 +183,7 @@ class AuditPage(Page[Audit]):
             yield Table(_HEAD, rows, (0, 1, 2, 5), title="Verdicts", style="verdicts")
         for place, verdict in enumerate(audit.verdicts):
             if verdict.of_groups:
-                yield Sentence(self._sentence(place), "safe" if verdict.safe else "unsafe")
+                yield Sentence(self._sentence(place), mood_of(verdict.safe))
         yield Sentence(f"{_WORST}{_legend(audit)}", "note", whole=True)
         if not self.published:
             yield Later(lambda: exposed_blocks(titled_exposed(audit)))
@@ -209,7 +210,7 @@ class AuditPage(Page[Audit]):
             above=title if numbered else "",
             link=anchor,
         )
-        where, worst = Cell("–"), Cell("kept with the owner", "safe" if verdict.safe else "unsafe")
+        where, worst = Cell("–"), Cell("kept with the owner", mood_of(verdict.safe))
         limit = required_text(verdict.required)
         if not self._withheld(verdict):
             found = verdict.found
@@ -223,7 +224,7 @@ class AuditPage(Page[Audit]):
         """What a verdict says, and what shows that it is so."""
         verdict = self.result.verdicts[place]
         idle = _is_idle(verdict)
-        mood: Mood = "lead" if idle else "safe" if verdict.safe else "unsafe"
+        mood = "lead" if idle else mood_of(verdict.safe)
         word = word_of(verdict.safe, idle)
         yield Heading(f"{title}: {self._about(verdict)}", anchor, word=word)
         yield Sentence(self._sentence(place), mood, whole=verdict.safe)

@@ -23,6 +23,7 @@ from foreknow.report.blocks import (
     Row,
     Sentence,
     Table,
+    mood_of,
 )
 from foreknow.report.exposed import exposed_blocks, exposed_figure, tally_text
 from foreknow.report.html import resource
@@ -576,4 +577,4 @@ def _for_the_page(blocks: Iterable[Block]) -> Iterator[Block]:
 def _worst(verdict: Verdict) -> Cell:
     safe = verdict.safe
     text = percent(verdict.found, verdict.limit, 1, "up" if safe else "nearest")
-    return Cell(text, "safe" if safe else "unsafe")
+    return Cell(text, mood_of(safe))

@@ -236,15 +236,6 @@ def adversary(terms: Terms, point: Point) -> str:
     return f"an adversary who knows {terms.known(*point) or 'nothing but the release'}"
 
 
-def point_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
-    """Say what a point of a skyline means, and how sure such an adversary can be."""
-    sure = percent(corner.found, limit, 1, "up")
-    return (
-        f"Withstands {adversary(terms, corner.point)}: they can be at most {sure} sure "
-        f"of {terms.value}."
-    )
-
-
 def beyond_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
     """Say what one fact more of each kind would do."""
     reached = [
