@@ -9,6 +9,7 @@ import pytest
 from tests.adversaries.releases_priors import priors_table
 from tests.report.reading import words
 from tests.report.results import EVIL
+from tests.report.snapshots import assert_as_before, page_lines
 
 import foreknow as fk
 from foreknow.adversaries.priors import disclosure as priors_judged
@@ -34,74 +35,34 @@ def verdict(requirement, judged=None):
 # ---- sentences -----------------------------------------------------------------------------
 
 
-def test_a_broken_limit_names_the_person_and_what_was_known():
-    found = verdict(fk.Requirement(fk.Priors(SEX), "1/2", values=["Flu"]))
-    assert verdict_sentence(found, "disease") == (
-        "Someone who knows that people with sex m have it with probability 10% can be 97% sure "
-        "that a member of group x has Flu; your limit is 50%."
-    )
-    assert group_of(found) == "x"
-    assert describe(found.judged, found.disclosure.witness).details == (
-        ("The target", "in group x, with sex m; one person there is alike"),
-        ("Before the release", "10% sure of Flu"),
-        ("By the group alone", "50%: 1 of 2 have it"),
-    )
-
-
-def test_people_who_are_alike_are_counted():
-    found = verdict(fk.Requirement(fk.Priors(SEX), "1/4"), release(sexes="mmmm"))
-    details = dict(describe(found.judged, found.disclosure.witness).details)
-    assert details["The target"] == "in group x, with sex m; 2 people there are alike"
-
-
-def test_a_limit_that_may_be_reached_and_is():
-    judged = release(sexes="mmmm")
-    kept = verdict(fk.Requirement(fk.Priors(SEX), at_most="1/2"), judged)
-    said = verdict_sentence(kept, "disease")
-    assert kept.safe
-    assert said.startswith("Even someone who knows that people with sex m")
-    assert said.endswith("; your limit is 50%.")
-    assert "must not be reached" not in said
-    assert "only 50% sure" in said
-    broken = verdict(fk.Requirement(fk.Priors(SEX), "1/2"), judged)
-    assert not broken.safe
-    assert "exactly 50% sure" in verdict_sentence(broken)
-    assert verdict_sentence(broken).endswith("your limit is 50%, which must not be reached.")
-
-
-def test_certainty_and_a_value_that_nobody_has():
-    judged = release(groups="xyzz", sexes="mmmm")
-    found = verdict(fk.Requirement(fk.Priors(SEX), "1/2"), judged)
-    assert "can be certain that a member of group " in verdict_sentence(found)
-
-
-def test_without_a_witness_it_says_which_statistics():
-    assert describe(fk.Priors(SEX), None, "disease").knows == (
-        "knows how likely diseases are by sex, and these of everybody"
-    )
-    assert describe(fk.Priors([SEX, AGE], "binary"), None, "disease").knows == (
-        "knows how likely diseases are by sex or by age and race, each by itself, and these of "
-        "everybody (each value by itself)"
-    )
-
-
-def test_a_missing_attribute_is_called_missing():
-    judged = release(
+def test_sentences_of_priors_are_as_before(monkeypatch):
+    alike = release(sexes="mmmm")
+    alone = release(groups="xyzz", sexes="mmmm")
+    missing = release(
         groups="xx", sexes="mm", values=("Flu", "HIV"), age=[30, 30], race=pa.nulls(2, pa.string())
     )
-    found = verdict(fk.Requirement(fk.Priors(AGE), at_most="1/2"), judged)
-    assert "people with age 30 and race missing have it" in verdict_sentence(found)
-
-
-def test_an_upper_bound_is_called_one(monkeypatch):
-    judge = partial(priors_judged.posteriors, reach=1)
-    monkeypatch.setattr(priors_judged, "posteriors", judge)
-    found = verdict(fk.Requirement(fk.Priors(SEX), "1/2", values=["Flu"]))
-    assert found.disclosure.bounded
-    said = verdict_sentence(found)
-    assert said.endswith(
-        "that is an upper bound, since the group is out of reach of an exact answer."
-    )
+    found = [
+        verdict(fk.Requirement(fk.Priors(SEX), "1/2", values=["Flu"])),
+        verdict(fk.Requirement(fk.Priors(SEX), "1/4"), alike),
+        verdict(fk.Requirement(fk.Priors(SEX), at_most="1/2"), alike),
+        verdict(fk.Requirement(fk.Priors(SEX), "1/2"), alike),
+        verdict(fk.Requirement(fk.Priors(SEX), "1/2"), alone),
+        verdict(fk.Requirement(fk.Priors(AGE), at_most="1/2"), missing),
+    ]
+    assert [each.safe for each in found] == [False, False, True, False, False, True]
+    monkeypatch.setattr(
+        priors_judged, "posteriors", partial(priors_judged.posteriors, reach=1)
+    )  # then a group is out of reach of an exact answer
+    found.append(verdict(fk.Requirement(fk.Priors(SEX), "1/2", values=["Flu"])))
+    assert found[-1].disclosure.bounded
+    lines = []
+    for each in found:
+        used = describe(each.judged, each.disclosure.witness)
+        lines += [f"{group_of(each)}: {verdict_sentence(each, 'disease')}"]
+        lines += [f"  {who}: {what}" for who, what in used.details]
+    for priors in (fk.Priors(SEX), fk.Priors([SEX, AGE], "binary")):
+        lines.append(describe(priors, None, "disease").knows)
+    assert_as_before("priors", lines)
 
 
 @pytest.mark.parametrize(
@@ -134,15 +95,10 @@ def audit_of_both():
     return fk.audit(release(), fk.Policy(rules))
 
 
-def test_the_terminal_the_page_and_the_notebook_show_them_beside_others(tmp_path):
+def test_the_terminal_the_page_and_the_notebook_show_them_beside_others():
     audit = audit_of_both()
-    audit.to_html(tmp_path / "report.html")
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    shown = words(audit, 200)
-    assert render(audit).headline in shown
-    assert "By the group alone" in page
-    assert "be at most 99.9%" in page
-    for said in (shown, page):
+    assert_as_before("audit-priors", page_lines(render(audit)))
+    for said in (words(audit, 200), render(audit).html()):
         assert "people with sex m have it with probability 10%" in said
         assert "Priors(" not in said
         assert "PriorTable" not in said

@@ -369,10 +369,10 @@ def _is_idle(verdict: Verdict) -> bool:
 
 def _in_group(verdict: Verdict) -> str:
     """The group of a worst case as a narrow cell has it; the sentence has all of it."""
-    if verdict.group is None:
+    label = verdict.group
+    if label is None:
         return ""
-    text = group_text(verdict.group)
-    words = group_words(verdict.group) if text.isdigit() else text
+    words = group_text(label) if isinstance(label, tuple) else group_words(label)
     return f"in {words if len(words) <= _LONG else words[:_LONG].rstrip() + ' …'}"
 
 
@@ -546,12 +546,14 @@ def _either(members: Sequence[Any], most: int) -> str:
 
 def utility_line(utility: Utility) -> str:
     """Say in one line what the release is worth."""
-    said = (
-        f"{some(utility.people, 'person', 'people')} in "
-        f"{some(utility.groups, 'group', 'groups')} of "
-        f"{average_text(utility.average_group_size)} on average "
-        f"({number(utility.smallest_group)} to {number(utility.largest_group)})"
-    )
+    people, groups = some(utility.people, "person", "people"), utility.groups
+    said = f"{people} in {some(groups, 'group', 'groups')}"
+    least, largest = number(utility.smallest_group), number(utility.largest_group)
+    if least != largest:
+        average = average_text(utility.average_group_size)
+        said += f" of {average} on average ({least} to {largest})"
+    elif groups > 1:
+        said += f" of {least} each"
     if utility.average_ncp is None:
         return f"{said}."
     loss = percentage(utility.average_ncp)
