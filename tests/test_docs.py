@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-import typer
 from benchmarks.figures.diagrams import DRAWINGS
 
 import foreknow
@@ -30,7 +29,7 @@ def section(page, heading):
     return re.split(rf"^{level} ", below, flags=re.MULTILINE)[0]
 
 
-COMMANDS = typer.main.get_command(app)
+COMMANDS = app
 
 
 @pytest.mark.parametrize("name", ["", *sorted(COMMANDS.commands)])

@@ -12,10 +12,10 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from cryptography.hazmat.primitives import serialization as pem
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from tests.report.reading import Reader
-from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow import sample

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app

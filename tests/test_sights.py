@@ -10,12 +10,12 @@ from itertools import product
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import NIGHTLY, examples
 from tests.oracle.sights import joint_worlds, worst_over_worlds
 from tests.oracle.worlds import worlds
-from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app

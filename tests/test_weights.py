@@ -7,11 +7,11 @@ from fractions import Fraction
 import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.methods.test_fulldomain import OBJECTIVES, SEEDS, Table
-from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app

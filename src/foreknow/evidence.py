@@ -140,8 +140,11 @@ def evidence_report(
         The population that groups were compared with, as for `verify`.
     key : path, optional
         The public key of who must have signed the certificate, as for `verify`.
-    queries, seed
-        How many count queries are asked of the release and the table; see `utility_report`.
+    queries : int
+        How many random count queries are asked of the release and the table for each number of
+        predicates; see `utility_report`.
+    seed : int
+        Random seed for the queries.
 
     Returns
     -------

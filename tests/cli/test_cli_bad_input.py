@@ -266,7 +266,7 @@ def test_a_folder_whose_files_are_not_those_certified_is_refused(desk, form, fil
         (("skyline", "-c", "0.9", "-v", "flu", "--above", f"1,1,{'9' * 5000}"), "--above takes"),
         (("curves", "--levels", f"age={'9' * 5000}"), "--levels takes"),
         (("survey", "-k", "9" * 5000), "--knowledge takes whole numbers"),
-        (("attack", "--seeds", "9" * 5000), "--seeds: "),
+        (("attack", "--seeds", "9" * 5000), "--seeds takes whole numbers"),
     ],
 )
 def test_a_number_that_python_does_not_read_is_refused(desk, arguments, said):

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.desk import POLICY, TABLE
 
 import foreknow as fk
+from foreknow.cli.entry import COMMANDS
 
 PAPERS = {"certificate.json", "report.html"}
 STEERING, SHOWN = "job\x1b[31m\u202e", r"job\x1b[31m\u202e"
@@ -65,11 +66,51 @@ def test_an_audit_of_a_file_imports_no_library_of_frames(tmp_path):
     assert process(tmp_path, "-c", code) == (0, "", "")
 
 
-def test_the_package_runs_as_a_module_and_help_costs_no_engine(tmp_path):
+LIBRARIES = {"numpy", "duckdb", "pyarrow", "narwhals", "pydantic", "rich", "jinja2"}
+LOADED = f"""
+import atexit, sys
+atexit.register(lambda: print(*{LIBRARIES} & set(sys.modules), file=sys.stderr))
+from foreknow.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ([], "The main job:"),
+        (["--version"], fk.__version__),
+        (["--help"], "Exit codes:"),
+        (["publish", "--help"], "mondrian:"),
+        (["attack", "--help"], "--symmetric"),
+        ("foreknow comp", "compare"),
+        ("foreknow attack t.csv --wor", "--worlds"),
+        ("foreknow publish t.csv --method ", "streamliner"),
+    ],
+)
+def test_help_and_completion_cost_no_library(tmp_path, monkeypatch, asked, said):
+    """They are read from sources: 0.2 seconds and 26 MB, where NumPy and DuckDB took 71 MB."""
+    if isinstance(asked, str):
+        monkeypatch.setenv("_FOREKNOW_COMPLETE", "bash_complete")
+        monkeypatch.setenv("COMP_WORDS", asked)
+        monkeypatch.setenv("COMP_CWORD", str(asked.count(" ")))
+        asked = []
+    code, out, err = process(tmp_path, "-c", LOADED, *asked)
+    assert (code, err) == (0, "\n")
+    assert said in out
+
+
+@pytest.mark.parametrize("command", sum(COMMANDS.values(), ()), ids=lambda command: command.name)
+def test_help_says_what_each_argument_and_option_is(command):
+    assert (command.help or "").endswith(".")
+    for each in command.params:
+        said = each.text if hasattr(each, "text") else each.help
+        assert said.endswith((".", ")")), f"{command.name} {each.name}: {said}"
+
+
+def test_the_package_runs_as_a_module(tmp_path):
     version = (0, f"foreknow {fk.__version__}\n", "")
     assert process(tmp_path, "-m", "foreknow", "--version") == version
-    code = "import sys, foreknow.cli; sys.exit(bool({'duckdb', 'pyarrow'} & set(sys.modules)))"
-    assert process(tmp_path, "-c", code)[0] == 0
 
 
 # ---- publish, audit and verify -----------------------------------------------------------------

@@ -3,25 +3,26 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from foreknow.methods.registry import METHODS
 
 KEYS = [key for key, _ in METHODS]
+STARTS = (".bashrc", ".zshrc", "config.fish", "Microsoft.PowerShell_profile.ps1")
 
 
 def completed(line, shell="bash"):
     """The words that a shell offers for the last one of a line."""
     words = line.split(" ")
-    asked = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    if shell == "fish":
-        asked = {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    own = {**os.environ, "_FOREKNOW_COMPLETE": f"complete_{shell}", **asked}
+    word = {"bash": str(len(words) - 1)}.get(shell, words[-1])
+    asked = {"_FOREKNOW_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": word}
     code = "import sys; sys.argv = ['foreknow']; from foreknow.cli import main; main()"
+    own = {**os.environ, **asked}
     done = subprocess.run([sys.executable, "-c", code], env=own, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.splitlines()
+    return [word.removeprefix("plain,") for word in done.stdout.splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -40,8 +41,12 @@ def test_a_shell_completes_commands_options_and_what_they_take(line, offered):
     assert completed(line) == offered
 
 
-def test_a_shell_whose_completions_are_lines_gets_one_for_each():
-    assert completed("foreknow publish t.csv --method ", "fish") == KEYS
+@pytest.mark.parametrize("shell", ["fish", "pwsh"])
+def test_other_shells_get_the_same(shell):
+    assert completed("foreknow publish t.csv --method ", shell) == KEYS
+    assert completed("foreknow publish t.csv --method f", shell) == ["fulldomain"]
+    if shell == "fish":  # whose words are told whole or begun
+        assert completed("foreknow pub", shell)[0].startswith("publish")
 
 
 @pytest.mark.parametrize("command", ["publish", "attack"])
@@ -52,10 +57,24 @@ def test_help_lists_every_method_with_what_it_does(desk, command):
     assert "naive: Not safe" in said
 
 
-def test_completion_can_be_shown(desk, monkeypatch):
-    # Which shell this runs in cannot be told where there is none.
-    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
-    assert "=complete_bash $1" in desk.says("--show-completion", "bash")
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "pwsh"])
+def test_completion_is_shown_or_installed_once(desk, monkeypatch, shell):
+    monkeypatch.setattr(Path, "home", lambda: desk.folder)
+    # Click asks bash how old it is.
+    assert f"{shell}_complete" in (said := desk.run("--show-completion", shell)[1])
+    for _ in range(2):
+        assert f"completion.{shell}" in desk.run("--install-completion", shell)[1]
+    made = desk.folder / ".config" / "foreknow" / f"completion.{shell}"
+    assert made.read_text() == said.removesuffix("\n")
+    (starts,) = [path for path in desk.folder.rglob("*") if path.name in STARTS]
+    assert starts.read_text().count(str(made)) == 1
+
+
+def test_the_shell_is_the_one_that_is_used_or_named(desk, monkeypatch):
+    monkeypatch.setenv("SHELL", "/bin/zsh")
+    assert "zsh_complete" in desk.says("--show-completion")
+    monkeypatch.setenv("SHELL", "/bin/csh")
+    assert "say which shell it is for: bash, zsh" in desk.refused("--show-completion")
 
 
 def test_a_method_may_be_written_in_any_case(desk):

@@ -1,7 +1,6 @@
 """Options that say how a file is read, standard input, and what is said of columns."""
 
 import gzip
-import inspect
 import io
 import json
 import os
@@ -43,14 +42,14 @@ def german(desk):
 
 
 @pytest.mark.parametrize(
-    "command", sum(entry._COMMANDS.values(), ()), ids=lambda command: command.__name__
+    "command", sum(entry.COMMANDS.values(), ()), ids=lambda command: command.name
 )
 def test_every_command_that_opens_a_table_has_the_options(desk, command):
-    named = set(inspect.signature(command).parameters)
+    named = {each.name for each in command.params}
     wanted = {option.strip("-").replace("-", "_") for option in OPTIONS}
-    assert named & wanted == (set() if command.__name__ in NO_TABLE else wanted)
-    said = desk.says(command.__name__, "--help")
-    assert all((option in said) == (command.__name__ not in NO_TABLE) for option in OPTIONS)
+    assert named & wanted == (set() if command.name in NO_TABLE else wanted)
+    said = desk.says(command.name, "--help")
+    assert all((option in said) == (command.name not in NO_TABLE) for option in OPTIONS)
 
 
 def test_a_table_of_another_country_is_published_step_by_step(german):

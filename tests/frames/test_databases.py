@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from tests.frames import postgres
 from tests.frames.backends import bags
-from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli import main as run_process

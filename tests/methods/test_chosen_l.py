@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
+from click.testing import CliRunner
 from tests.cli.desk import Desk
-from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app

@@ -8,13 +8,13 @@ from itertools import permutations, product
 import numpy as np
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import NIGHTLY, examples
 from tests.methods.decoy_chances import chance_of
 from tests.oracle.algorithm_worlds import worlds
 from tests.oracle.decoy_worlds import one_trial, worst_posterior
-from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app

@@ -11,11 +11,11 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from tests.examples import NIGHTLY
 from tests.methods.reference import breach, safe
 from tests.methods.tables import KINDS, Crowd, microdata
 from tests.oracle import many_worlds, worlds
-from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app

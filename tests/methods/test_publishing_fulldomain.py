@@ -242,7 +242,7 @@ def test_what_is_said_of_suppressed_people_is_true_of_the_form(tmp_path):
 
 
 def test_the_command_line_publishes_by_it(tmp_path):
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     from foreknow.cli.entry import app
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from tests.methods.tables import microdata
-from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app

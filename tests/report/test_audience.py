@@ -7,7 +7,7 @@ import stat
 
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app

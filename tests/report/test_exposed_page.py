@@ -7,10 +7,10 @@ import stat
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from tests.report.reading import Reader
 from tests.report.results import evil, small
 from tests.report.snapshots import assert_as_before
-from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app

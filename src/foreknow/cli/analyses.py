@@ -9,21 +9,13 @@ from itertools import count as counted_up
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
 from foreknow.cli.inputs import (
-    ANY,
     Columns,
+    Judging,
     is_published,
-    listed,
-    load_policy,
     named_set,
-    open_by,
-    open_own,
-    open_raw,
-    open_release,
-    open_tally,
-    open_whole,
     refuse_published,
     require_published,
     say_index,
@@ -31,28 +23,22 @@ from foreknow.cli.inputs import (
     value_named,
 )
 from foreknow.cli.options import (
-    TERMINAL,
     UNSAFE,
     AnyOf,
-    Group,
-    Members,
+    Given,
     Memory,
+    More,
     Only,
     Output,
-    People,
-    PolicyPath,
-    Queries,
-    QuerySeed,
+    Published,
     Raw,
-    SomePolicy,
-    Verbose,
+    Results,
     among,
+    command,
     console,
     is_whole,
     say_readings,
-    with_options,
 )
-from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import InputError, SchemaError
 from foreknow.text import visible
 
@@ -60,126 +46,103 @@ if TYPE_CHECKING:
     from foreknow.auditing.skyline import Point, SkylineReport
     from foreknow.data.release import Release
 
-_Release = Annotated[
-    Path, typer.Argument(help="A folder of foreknow publish, CSV, Parquet, .xlsx, ...; - is stdin.")
-]
 
-
-@with_options
+@command("foreknow.auditing.audit:audit")
 def audit(
-    release: _Release,
-    policy: PolicyPath,
-    group: Group = None,
-    counts: Annotated[
-        bool,
-        typer.Option("--counts", help="RELEASE is a tally, such as foreknow sql counts."),
-    ] = False,
-    sensitive: Annotated[
-        str | None,
-        typer.Option("--sensitive", "-s", help="Of a tally, if the policy has no [schema]."),
-    ] = None,
-    count: Annotated[
-        str | None,
-        typer.Option("--count", "-n", help="Of a tally: the column of counts (default: count)."),
-    ] = None,
-    people: People = None,
-    learned: Annotated[
-        bool, typer.Option(help="Try what can be learned from the release itself.")
-    ] = True,
-    exposed: Annotated[
-        Path | None,
-        typer.Option("--exposed", help="Write the groups with people over a limit, as CSV."),
-    ] = None,
-    output: Output = TERMINAL,
+    release: Published,
+    *,
+    columns: Annotated[Judging, Only(("group", "sensitive"))],
+    counts: bool = False,
+    count: str | None = None,
+    people: Path | None = None,
+    output: Output,
     memory: Memory = None,
-    verbose: Verbose = False,
-    reading: Reading = NOTHING,
-) -> None:
+    verbose: bool = False,
+    given: Given,
+) -> int:
     """Judge a release by what adversaries who already know something could find out.
 
     RELEASE is a table with a group column (--group, or group = "..." in the policy's schema), a
     table whose rows with equal quasi-identifiers form a group, or a folder that "foreknow publish"
     wrote. With --counts, it says how many people share each combination of values.
+
+    Parameters
+    ----------
+    counts
+        RELEASE is a tally, such as foreknow sql counts.
+    sensitive
+        Of a tally, if the policy has no [schema].
+    count
+        Of a tally: the column of counts (default: count).
+    verbose
+        Print what each column was taken for.
     """
     from foreknow.auditing import audit as auditing
     from foreknow.data.microdata import Microdata
     from foreknow.engine import limit_memory
 
     limit_memory(memory)
-    rules = load_policy(policy, reading)
-    output.refuse(release, policy, people, csv=exposed)
-    if not counts and (sensitive is not None or count is not None):
-        option = "--count" if sensitive is None else "--sensitive"
+    if not counts and (columns.sensitive is not None or count is not None):
+        option = "--count" if columns.sensitive is None else "--sensitive"
         raise InputError(f"{option} is for a tally, which --counts says; the policy has the rest")
+    rules = columns.rules
     with output.progress("Counting the release"):
-        if counts:
-            columns = Columns(group, sensitive=sensitive)
-            judged = open_tally(release, rules, columns, count, reading)
-        else:
-            judged = open_release(release, rules, group)
+        judged = columns.tally(release, rules, count) if counts else columns.whole(release)
         known = None if people is None else Microdata(people, rules.needed_schema)
-        found = auditing.audit(judged, rules, people=known, learned=learned)
-    if exposed is not None:
+        found = auditing.audit(judged, rules, people=known, **given)
+    if output.exposed is not None:
         with output.progress("Listing the groups over a limit"):
-            found.exposed_to_csv(exposed)
+            found.exposed_to_csv(output.exposed)
     output.show(found)
     if not output.quiet:
         say_index(judged)
         say_readings(judged, verbose)
-    raise typer.Exit(0 if found.safe else UNSAFE)
+    return 0 if found.safe else UNSAFE
 
 
 # ---- skyline --------------------------------------------------------------------------------
 
 
-@with_options
+@command("foreknow.auditing.skyline:skyline_report")
 def skyline(
-    release: _Release,
-    confidence: Annotated[
-        str,
-        typer.Option("--confidence", "-c", help="How sure nobody may become, such as 0.95 or 2/3."),
-    ],
-    value: Annotated[
-        list[str] | None,
-        typer.Option("--value", "-v", help="A sensitive value; repeatable. All when left out."),
-    ] = None,
+    release: Published,
+    *,
+    value: list[str] | None = None,
     any_of: AnyOf = None,
-    within: Annotated[
-        str | None,
-        typer.Option("--within", help='For numbers and dates: any so near, as 5000 or "10%".'),
-    ] = None,
-    above: Annotated[
-        str | None,
-        typer.Option("--above", help='Amounts to judge, such as "1,2,3" for l=1, k=2, m=3.'),
-    ] = None,
-    name_people: Annotated[
-        bool, typer.Option("--name-people", help="Print who the worst case is about, by name.")
-    ] = False,
-    table: Annotated[
-        Path | None,
-        typer.Option(
-            "--table", help="The raw table, to name the people of a folder you published."
-        ),
-    ] = None,
-    members: Members = None,
-    policy: SomePolicy = None,
-    columns: Columns = ANY,
-    output: Output = TERMINAL,
-    reading: Reading = NOTHING,
+    within: str | None = None,
+    above: str | None = None,
+    name_people: bool = False,
+    table: Path | None = None,
+    members: Path | None = None,
+    columns: Columns,
+    output: Results,
+    given: Annotated[Given, Only(("confidence",))],
 ) -> None:
     """Show how much adversaries may know before they can become too sure.
 
     RELEASE is what "foreknow audit" takes. Its columns are those of the policy, or of the options
     --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
+
+    Parameters
+    ----------
+    value
+        A sensitive value; repeatable. All when left out.
+    above
+        Amounts to judge, such as "1,2,3" for l=1, k=2, m=3.
+    name_people
+        Print who the worst case is about, by name.
+    table
+        The raw table, to name the people of a folder you published.
+    members
+        The owner's members.parquet (default: of FOLDER.owner).
     """
     from foreknow.auditing.skyline import skyline_report
-    from foreknow.policy.policy import Policy
 
     if sum(map(bool, (value, any_of, within))) > 1:
         raise InputError("give one of --value, --any-of and --within: each is a secret of its own")
-    if (name_people and not value) or (above is not None and not (value or any_of or within)):
+    secret = value or any_of or within
+    if (name_people and not value) or (above is not None and not secret):
         raise InputError("--above and --name-people are about values; add --value")
-    output.refuse(release, policy, table, members)
     own = name_people and is_published(release)
     if own and table is None:
         raise InputError(
@@ -190,27 +153,19 @@ def skyline(
         raise InputError("--table and --members are for --name-people of a published folder")
     point = None if above is None else _amounts(above)
     with output.progress("Counting the release"):
-        if own:
-            opened = open_own(release, policy, columns, members, reading, table)
-        else:
-            opened = open_by(release, policy, columns, reading)
+        opened = columns.own(release, members, table) if own else columns.release(release)
         if name_people:
             _refuse_nameless(opened)
-        texts = list(dict.fromkeys(value or ()))
-        wanted = [value_named(opened.counts, text) for text in texts] or None
-        one = None if not any_of else named_set(opened.counts, any_of, policy)
-        rules = None if policy is None else Policy.load(policy)
         report = skyline_report(
             opened,
-            wanted,
-            confidence=confidence,
-            any_of=one,
-            policy=rules,
+            [value_named(opened.counts, text) for text in dict.fromkeys(value or ())] or None,
+            any_of=named_set(opened.counts, any_of, columns.given) if any_of else None,
+            policy=columns.given,
             within=within,
             knowing=[],  # nor any but those with which it was opened
+            **given,
         )
-        wanted = wanted or (None if one is None else list(report.values))
-    by_itself = bool(wanted) or point is not None
+    by_itself = bool(value or any_of) or point is not None
     shown = replace(output, quiet=True) if by_itself else output
     shown.show(report)
     if not output.quiet:
@@ -265,60 +220,52 @@ def _amounts(text: str) -> Point:
 # ---- curves and survey ----------------------------------------------------------------------
 
 
-@with_options
+@command("foreknow.auditing.curves:disclosure_curves")
 def curves(
-    release: _Release,
-    levels: Annotated[
-        str | None,
-        typer.Option(
-            "--levels",
-            help='Generalize a raw table first, such as "age=3, sex=0"; columns that are left out '
-            "are suppressed.",
-        ),
-    ] = None,
-    upto: Annotated[int, typer.Option("--upto", help="The most pieces of knowledge.")] = 12,
-    value: Annotated[
-        str | None, typer.Option("--value", "-v", help="A sensitive value; default: any.")
-    ] = None,
+    release: Published,
+    *,
+    levels: str | None = None,
     any_of: AnyOf = None,
-    policy: SomePolicy = None,
-    columns: Annotated[Columns, Only(("group", "quasi_identifiers", "sensitive", "knowing"))] = ANY,
-    output: Output = TERMINAL,
-    reading: Reading = NOTHING,
+    columns: Annotated[Columns, Only(("group", "quasi_identifiers", "sensitive", "knowing"))],
+    output: Results,
+    given: Given,
 ) -> None:
     """Show how sure an adversary can become who knows so many implications, or negations.
 
     RELEASE is what "foreknow audit" takes; with --levels, it is a raw table, of which each column
     is written at that level of its hierarchy. Its columns are those of the policy, or of the
     options --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
+
+    Parameters
+    ----------
+    levels
+        Generalize a raw table first, such as "age=3, sex=0"; columns that are left out are
+        suppressed.
     """
     from foreknow.auditing.curves import disclosure_curves
     from foreknow.auditing.scope import Scope
     from foreknow.auditing.skyline import counted_as_one
     from foreknow.methods.fulldomain.rollup import counts_at
-    from foreknow.policy.policy import Policy
 
-    output.refuse(release, policy)
     wanted = None if levels is None else _levels(levels)
     if wanted is not None and columns.group is not None:
         raise SchemaError("--levels makes the groups of a raw table; leave out --group")
-    opened = None
+    value, opened = given.pop("value"), None
     with output.progress("Counting the release"):
         if wanted is None:
-            opened = open_by(release, policy, columns, reading)
+            opened = columns.release(release)
             counts, name, column = opened.counts, opened.name, opened.sensitive
         else:
-            raw = open_raw(release, policy, columns, reading)
+            raw = columns.raw(release)
             counts = counts_at(raw, wanted)
             name, column = f"{raw.name} at {levels}", raw.schema.sensitive
         if any_of and value is not None:
             raise InputError("--any-of is one secret; give it or --value, not both")
         about = None if value is None else value_named(counts, value)
         if any_of:
-            rules = None if policy is None else Policy.load(policy)
-            known = named_set(counts, any_of, policy)
-            counts, about = counted_as_one(counts, known, rules)
-        found = disclosure_curves(counts, upto, about, name=name, sensitive=column)
+            known = named_set(counts, any_of, columns.given)
+            counts, about = counted_as_one(counts, known, columns.given)
+        found = disclosure_curves(counts, value=about, name=name, sensitive=column, **given)
         if opened is not None:
             found = replace(found, scope=Scope.of(opened))
     output.show(found)
@@ -342,33 +289,31 @@ def _levels(text: str) -> dict[str, int | str]:
     return levels
 
 
-@with_options
+@command("foreknow.auditing.survey:survey")
 def survey(
     table: Raw,
-    knowledge: Annotated[
-        str, typer.Option("--knowledge", "-k", help="Pieces of knowledge, with commas between.")
-    ] = "1,3,5,7,9,11",
-    negations: Annotated[bool, typer.Option("--negations", help="Use negations.")] = False,
-    policy: SomePolicy = None,
-    columns: Annotated[Columns, Only(("quasi_identifiers", "sensitive"))] = ANY,
-    output: Output = TERMINAL,
-    reading: Reading = NOTHING,
+    *,
+    negations: bool = False,
+    columns: Annotated[Columns, Only(("quasi_identifiers", "sensitive"))],
+    output: Results,
+    given: Given,
 ) -> None:
     """Judge every generalization of a raw table: how even its groups are, what it discloses.
 
     Every choice of one level for each quasi-identifier is counted. The hierarchies are those of
     the policy.
+
+    Parameters
+    ----------
+    negations
+        Use negations.
     """
     from foreknow.auditing import survey as surveying
 
-    output.refuse(table, policy)
-    parts = listed(knowledge)
-    if not parts or not all(is_whole(part) for part in parts):
-        raise InputError(f"--knowledge takes whole numbers such as 1,3,5, not {knowledge!r}")
     with output.progress("Judging every generalization"):
-        raw = open_raw(table, policy, columns, reading)
+        raw = columns.raw(table)
         kind: surveying.Kind = "negations" if negations else "implications"
-        found = surveying.survey(raw, map(int, parts), kind=kind)
+        found = surveying.survey(raw, kind=kind, **given)
     output.show(found)
     if not output.quiet:
         say_readings(raw)
@@ -377,32 +322,14 @@ def survey(
 # ---- risk -----------------------------------------------------------------------------------
 
 
-@with_options
+@command("foreknow.auditing.risk:risk_report")
 def risk(
-    table: _Release,
-    population: Annotated[
-        Path | None,
-        typer.Option("--population", help="A table of everybody that TABLE could be about."),
-    ] = None,
-    sampling_fraction: Annotated[
-        str | None,
-        typer.Option(
-            "--sampling-fraction", help="In its place: how much of a population is in TABLE."
-        ),
-    ] = None,
-    threshold: Annotated[
-        str, typer.Option("--threshold", "-t", help="Which risk is too high, such as 0.2 or 1/11.")
-    ] = "0.2",
-    subsets: Annotated[
-        int, typer.Option("--subsets", help="Measure sets of up to so many columns.")
-    ] = 2,
-    suda: Annotated[
-        int, typer.Option("--suda", help="Seek minimal uniques of up to so many columns; 0: none.")
-    ] = 3,
-    policy: SomePolicy = None,
-    columns: Annotated[Columns, Only(("group", "quasi_identifiers"))] = ANY,
-    output: Output = TERMINAL,
-    reading: Reading = NOTHING,
+    table: Published,
+    *,
+    population: Path | None = None,
+    columns: Annotated[Columns, Only(("group", "quasi_identifiers"))],
+    output: Results,
+    given: Given,
 ) -> None:
     """Measure how easily people are found again, and which columns make them unique.
 
@@ -411,28 +338,20 @@ def risk(
     """
     from foreknow.auditing.risk import risk_report
 
-    output.refuse(table, policy, population)
-    opened: Release | None = None
-    names: list[str] | None = None
-    if policy is None and not is_published(table):
-        if columns.quasi_identifiers is None or columns.group is not None:
-            raise SchemaError(
-                "say which columns others may know: --quasi-identifiers COLUMN,COLUMN; or "
-                "--policy FILE, beside which --group COLUMN may name groups"
-            )
-        names = listed(columns.quasi_identifiers) or [""]
+    opened = None
+    by_name = columns.policy is None and not is_published(table)
+    if by_name and (columns.quasi_identifiers is None or columns.group is not None):
+        raise SchemaError(
+            "say which columns others may know: --quasi-identifiers COLUMN,COLUMN; or "
+            "--policy FILE, beside which --group COLUMN may name groups"
+        )
     with output.progress("Counting the table"):
-        if names is None:
-            opened = open_whole(table, policy, columns, reading)
+        if by_name:
+            given["quasi_identifiers"] = columns.names
+        else:
+            opened = columns.whole(table)
         found = risk_report(
-            table if opened is None else opened,
-            population,
-            quasi_identifiers=names,
-            sampling_fraction=sampling_fraction,
-            threshold=threshold,
-            subsets=subsets,
-            suda=suda,
-            reading=reading,
+            table if opened is None else opened, population, reading=columns.reading, **given
         )
     output.show(found)
     if opened is not None and not output.quiet:
@@ -442,29 +361,14 @@ def risk(
 # ---- utility --------------------------------------------------------------------------------
 
 
-@with_options
+@command("foreknow.utility.report:utility_report")
 def utility(
-    release: Annotated[
-        Path, typer.Argument(help="What foreknow publish wrote, or a CSV or Parquet file.")
-    ],
-    table: Annotated[Path, typer.Argument(help="The raw table that it was made of.")],
-    policy: PolicyPath,
-    queries: Queries = 1000,
-    predicates: Annotated[
-        int | None,
-        typer.Option(
-            "--predicates",
-            help="Quasi-identifiers that each query asks about; when left out 1, 2, ... to all.",
-        ),
-    ] = None,
-    delta: Annotated[
-        float,
-        typer.Option("--delta", help="Errors of small counts are relative to this share of all."),
-    ] = 0.005,
-    seed: QuerySeed = 0,
-    group: Group = None,
-    output: Output = TERMINAL,
-    reading: Reading = NOTHING,
+    release: Published,
+    table: Raw,
+    *,
+    columns: Annotated[Judging, Only(("group",))],
+    output: Results,
+    given: Annotated[Given, Only(("queries", "predicates", "delta", "seed"))],
 ) -> None:
     """Measure what a release is still worth: its groups, its labels, and answers to queries.
 
@@ -476,11 +380,10 @@ def utility(
     from foreknow.publishing.verification import open_published
     from foreknow.utility.report import utility_report
 
-    output.refuse(release, table, policy)
-    rules = load_policy(policy, reading)
-    schema, written = rules.needed_schema, is_published(release)
+    rules, written = columns.rules, is_published(release)
+    schema = rules.needed_schema
     refuse_published(table)
-    if written and group is not None:
+    if written and columns.group is not None:
         raise SchemaError(
             f"the columns of {str(release)!r} are in its certificate; leave out --group"
         )
@@ -488,41 +391,25 @@ def utility(
         found = utility_report(
             open_published(release, schema)
             if written
-            else Release.from_schema(release, schema, group, rules.options.unlinked),
+            else Release.from_schema(release, schema, columns.group, rules.options.unlinked),
             Microdata(table, schema),
-            queries=queries,
-            predicates=predicates,
-            delta=delta,
             labels=None if written else rules.options.labels,
-            seed=seed,
+            **given,
         )
     output.show(found)
 
 
-@with_options
+@command("foreknow.attacks.measured:learned_report")
 def learned(
-    release: Annotated[
-        Path, typer.Argument(help="A folder of foreknow publish, CSV, Parquet, .xlsx, ...")
-    ],
+    release: Published,
     table: Annotated[
-        Path | None,
-        typer.Argument(help="The raw table it was made of: then right guesses are counted."),
+        Path | None, "The raw table it was made of: then right guesses are counted."
     ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by", help="Columns known of people, with commas between (default: several tries)."
-        ),
-    ] = None,
-    limit: Annotated[
-        str, typer.Option("--limit", help="Surer than this counts as sure, such as 0.9.")
-    ] = "0.9",
-    people: People = None,
-    members: Members = None,
-    policy: SomePolicy = None,
-    roles: Annotated[Columns, Only(("group", "quasi_identifiers", "sensitive"))] = ANY,
-    output: Output = TERMINAL,
-    reading: Reading = NOTHING,
+    *,
+    people: Path | None = None,
+    columns: Annotated[Columns, Only(("group", "quasi_identifiers", "sensitive"))],
+    output: Results,
+    given: Given,
 ) -> None:
     """Attack a release by learning from it: what somebody finds out who knows nothing beforehand.
 
@@ -530,53 +417,53 @@ def learned(
     the members of each group may have. It is a trial, and no verdict: at least this can be done.
     With TABLE, and the owner's folder beside a folder that "foreknow publish" wrote, it is counted
     how many are guessed right.
+
+    Parameters
+    ----------
+    people
+        The exact quasi-identifiers of everybody, if they are generalized.
     """
     from foreknow.attacks.measured import learned_report
     from foreknow.data.microdata import Microdata
 
-    output.refuse(release, table, policy, people, members)
-    columns = None if by is None else listed(by)
-    rules = None if policy is None else load_policy(policy, reading)
     with output.progress("Learning from the release"):
         if table is not None:
             require_published(release)
             refuse_published(table)
-            found = learned_report(
-                release, columns, people=table, policy=rules, members=members, limit=limit
-            )
+            found = learned_report(release, people=table, policy=columns.given, **given)
         else:
-            opened = open_by(release, policy, roles, reading)
+            opened, rules = columns.release(release), columns.given
             known: Path | Microdata | None = people
             if people is not None and rules is not None:
                 known = Microdata(people, rules.needed_schema)
-            found = learned_report(opened, columns, people=known, limit=limit)
+            found = learned_report(opened, people=known, **{**given, "members": None})
     output.show(found)
 
 
 # ---- a release in a database ------------------------------------------------------------------
 
 
+@command()
 def schema() -> None:
     """Print the JSON Schema of a policy file, for editors and for programs that write one."""
     from json import dumps
 
     from foreknow.policy.file import policy_schema
 
-    typer.echo(dumps(policy_schema(), indent=2))
+    click.echo(dumps(policy_schema(), indent=2))
 
 
+@command()
 def sql(
-    policy: PolicyPath,
+    *,
+    policy: Annotated[Path, "The policy file (TOML)."],
     table: Annotated[
-        str, typer.Option("--table", "-t", help="The release, as the database calls it.")
+        str, More(flags="--table -t"), "The release, as the database calls it."
     ] = "release",
     dialect: Annotated[
         str,
-        typer.Option(
-            "--dialect",
-            help="How names are quoted: standard, or spark (also Databricks and BigQuery).",
-            autocompletion=among("standard", "spark"),
-        ),
+        among("standard", "spark"),
+        "How names are quoted: standard, or spark (also Databricks and BigQuery).",
     ] = "standard",
 ) -> None:
     """Print the SQL that counts a release where it is, for "foreknow audit --counts".
@@ -596,4 +483,4 @@ def sql(
     query = counting_query(columns, amount, table, dialect)
     rest = "" if amount == COUNT else f" --count {amount}"
     called = visible(shlex.quote(str(policy)))
-    typer.echo(f"-- Then: foreknow audit --counts tally.csv --policy {called}{rest}\n{query};")
+    click.echo(f"-- Then: foreknow audit --counts tally.csv --policy {called}{rest}\n{query};")

@@ -6,20 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from foreknow.cli.inputs import ANY, Columns, is_published, load_policy, open_own
-from foreknow.cli.options import (
-    TERMINAL,
-    AnyOf,
-    Members,
-    Only,
-    Output,
-    SomePolicy,
-    console,
-    with_options,
-)
-from foreknow.data.reading import NOTHING, Reading
+from foreknow.cli.inputs import Columns
+from foreknow.cli.options import Answers, AnyOf, command, console
 from foreknow.errors import DataError, HierarchyError, InputError, StatementError
 
 if TYPE_CHECKING:
@@ -35,41 +23,20 @@ FORMAT, FORMAT_VERSION = "foreknow answers", 1
 _MOST_BYTES = 16 << 20
 
 
-@with_options
+@command()
 def ask(
-    release: Annotated[
-        Path, typer.Argument(help="CSV or Parquet with the names of people; or what you published.")
-    ],
-    statement: Annotated[
-        list[str] | None, typer.Argument(help='What is known, such as "Tom != Cancer".')
-    ] = None,
-    about: Annotated[
-        list[str] | None, typer.Option("--about", "-a", help="A person; may be repeated.")
-    ] = None,
-    value: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--value", "-v", help="A value; may be repeated. Default: every value in the group."
-        ),
-    ] = None,
+    release: Annotated[Path, "CSV or Parquet with the names of people; or what you published."],
+    statement: Annotated[list[str] | None, 'What is known, such as "Tom != Cancer".'] = None,
+    *,
+    about: list[str] | None = None,
+    value: list[str] | None = None,
     any_of: AnyOf = None,
-    statements: Annotated[
-        Path | None, typer.Option("--statements", help="A file with one statement in each line.")
-    ] = None,
-    prior: Annotated[
-        Path | None, typer.Option("--prior", help="A CSV file: person,value,weight.")
-    ] = None,
-    members: Members = None,
-    policy: SomePolicy = None,
-    columns: Columns = ANY,
-    budget: Annotated[
-        int | None,
-        typer.Option(
-            "--budget", help="Steps of exact inference per answer; beyond this, it is refused."
-        ),
-    ] = None,
-    output: Annotated[Output, Only(("json", "quiet"))] = TERMINAL,
-    reading: Reading = NOTHING,
+    statements: Path | None = None,
+    prior: Path | None = None,
+    members: Path | None = None,
+    columns: Columns,
+    budget: int | None = None,
+    output: Answers,
 ) -> None:
     """Say how likely people have values, before and after some statements are known.
 
@@ -78,6 +45,21 @@ def ask(
     In place of a value stands a label in the policy's hierarchy, too: any of the values below it.
     RELEASE names its people, or is a folder that "foreknow publish" wrote: their names are then in
     the owner's folder beside it.
+
+    Parameters
+    ----------
+    about
+        A person; may be repeated.
+    value
+        A value; may be repeated. Default: every value in the group.
+    statements
+        A file with one statement in each line.
+    prior
+        A CSV file: person,value,weight.
+    members
+        The owner's members.parquet (default: of FOLDER.owner).
+    budget
+        Steps of exact inference per answer; beyond this, it is refused.
     """
     from foreknow.adversaries.statements import BUDGET, Statements
     from foreknow.adversaries.statements.formulas import spelled_out
@@ -85,7 +67,6 @@ def ask(
 
     if not about:
         raise InputError("say whom to ask about, such as --about Tom")
-    output.refuse(release, statements, prior, policy, members)
     said = [*([] if statements is None else _read_statements(statements)), *(statement or [])]
     make = partial(
         Statements,
@@ -94,8 +75,8 @@ def ask(
     )
     known = make(*said)
     with output.progress("Working out the answers"):
-        opened = columns.seen(_open(release, policy, columns, members, reading))
-        sets = _sets(opened, policy, reading)
+        opened = columns.named(release, members)
+        sets = _sets(opened, columns)
         each = zip(said, known.statements, strict=True)
         spelled = [(text, was, spelled_out(was, sets)) for text, was in each] if sets else []
         if any(own != was for _, was, own in spelled):
@@ -118,32 +99,13 @@ def ask(
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def _open(
-    path: Path, policy: Path | None, columns: Columns, members: Path | None, reading: Reading
-) -> Release:
-    """Open a release whose people have names: by the policy's person or only identifier."""
-    from foreknow.data.release import Release
-
-    if is_published(path):
-        return open_own(path, policy, columns, members, reading)
-    if members is not None:
-        raise InputError(f"--members is for a folder that publish wrote; {str(path)!r} is none")
-    if policy is None:
-        return columns.open(path, reading, named=True)
-    columns.refuse_beside_policy()
-    rules = load_policy(policy, reading)
-    schema = rules.needed_schema.naming(columns.person)
-    return Release.from_schema(path, schema, columns.group, rules.options.unlinked)
-
-
-def _sets(release: Release, policy: Path | None, reading: Reading) -> Mapping[str, Sequence[str]]:
+def _sets(release: Release, columns: Columns) -> Mapping[str, Sequence[str]]:
     """What labels of the policy's hierarchy of the sensitive column stand for."""
     from foreknow.policy.sets import labelled
 
-    if policy is None:
+    if columns.given is None:
         return {}
-    schema = load_policy(policy, reading).needed_schema
-    known: Any = schema.hierarchies.get(release.sensitive)
+    known: Any = columns.given.needed_schema.hierarchies.get(release.sensitive)
     try:
         return {} if known is None else labelled(known, release.counts.values)
     except HierarchyError:  # it does not list all that the release has

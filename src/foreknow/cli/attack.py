@@ -9,27 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from foreknow.cli.inputs import load_policy
+from foreknow.cli.inputs import Rules
 from foreknow.cli.options import (
-    TERMINAL,
     UNDECIDED,
     UNSAFE,
-    Members,
-    Output,
-    Person,
-    PolicyPath,
+    Choice,
+    Given,
+    MethodName,
+    Only,
     Raw,
-    ReleaseForm,
-    Settings,
-    chosen,
-    is_whole,
-    known_methods,
-    with_options,
+    Results,
+    command,
 )
-from foreknow.data.reading import NOTHING, Reading
-from foreknow.engine import admit_pandas
 from foreknow.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -37,112 +28,75 @@ if TYPE_CHECKING:
     from foreknow.policy.policy import Policy
     from foreknow.publishing.members import OwnRelease
 
-_MOST_SEEDS = 10_000
 
-
-@with_options
+@command("foreknow.attacks.algorithm.algorithm:attack")
 def attack(
     table: Raw,
-    policy: PolicyPath,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            "--method",
-            help="How people are grouped, see below, or FILE.py:NAME of your own; FILE.py is then "
-            "run. The policy's when left out.",
-            autocompletion=known_methods,
-        ),
-    ] = None,
-    settings: Settings = None,
-    form: ReleaseForm = None,
-    worlds: Annotated[
-        int,
-        typer.Option(
-            "--worlds", help="Runs of the method, or worlds of a part; beyond this, estimate."
-        ),
-    ] = 10_000,
-    seconds: Annotated[float, typer.Option("--seconds", help="Time budget.")] = 60.0,
-    seed: Annotated[int | None, typer.Option("--seed", help="Random seed for estimates.")] = None,
-    seeds: Annotated[
-        str | None,
-        typer.Option(
-            "--seeds",
-            help="Seeds that the method may draw, such as 0-19; one seed is assumed public.",
-        ),
-    ] = None,
-    symmetric: Annotated[
-        bool,
-        typer.Option("--symmetric", help="The method treats rows alike, whatever their order."),
-    ] = False,
-    groups: Annotated[
-        str | None, typer.Option("--groups", help="The column with the groups that were published.")
-    ] = None,
-    nothing: Annotated[
-        bool, typer.Option("--nothing", help="Analyse a refusal to publish TABLE.")
-    ] = False,
-    release: Annotated[
-        Path | None,
-        typer.Option("--release", help="The folder that publish wrote of TABLE: attack just that."),
-    ] = None,
-    members: Members = None,
-    name_people: Annotated[
-        bool, typer.Option("--name-people", help="Print people by name, not by row.")
-    ] = False,
-    person: Person = None,
-    output: Output = TERMINAL,
-    reading: Reading = NOTHING,
-) -> None:
+    *,
+    rules: Rules,
+    method: MethodName = None,
+    choice: Annotated[Choice, Only(("settings", "form"))],
+    groups: str | None = None,
+    release: Path | None = None,
+    members: Path | None = None,
+    name_people: bool = False,
+    person: str | None = None,
+    output: Results,
+    given: Given,
+) -> int:
     """Attack your own release as an adversary who knows the method, its settings and policy.
 
     TABLE is the raw table. The method is run on it, and on all tables that look the same to a
     reader; those that it would have published otherwise are struck out. With --release, its very
     groups are attacked. What is written names rows of the table: it is for the owner.
+
+    Parameters
+    ----------
+    method
+        How people are grouped, see below, or FILE.py:NAME of your own; FILE.py is then run. The
+        policy's when left out.
+    groups
+        The column with the groups that were published.
+    release
+        The folder that publish wrote of TABLE: attack just that.
+    members
+        The owner's members.parquet (default: of FOLDER.owner).
+    name_people
+        Print people by name, not by row.
+    person
+        The column that names people.
     """
     from foreknow.attacks.algorithm import attack as run
     from foreknow.data.microdata import Microdata
     from foreknow.methods.registry import method_of
     from foreknow.publishing.members import OwnRelease
+    from foreknow.report.pages.attack import AttackPage
 
     start = time.monotonic()
-    output.refuse(table, policy, release, members)
     own = _method_from(method) if method is not None and _names_file(method) else None
-    if own is not None and settings:
+    if own is not None and choice.settings:
         raise InputError("--set is for methods by name; set those of your own in their file")
-    named = None if own is not None else method
-    rules, published = load_policy(policy, reading), None
+    policy, published = rules.rules, None
     if release is not None:
-        if groups is not None or nothing or form is not None:
+        if groups is not None or given["nothing"] or choice.form is not None:
             raise InputError("--release says it all: leave out --groups, --nothing and --form")
-        published = OwnRelease.open(release, members, rules.needed_schema)
-        rules = _as_published(published, rules, said=bool(method or settings))
+        published = OwnRelease.open(release, members, policy.needed_schema)
+        policy = _as_published(published, policy, said=bool(method or choice.settings))
     elif members is not None:
         raise InputError("--members goes with --release FOLDER")
-    rules = chosen(rules, settings, method=named, form=form)
-    schema = rules.needed_schema
-    used = method_of(rules.options.method, rules) if own is None else own
+    policy = replace(choice, method=None if own is not None else method).over(policy)
+    used = method_of(policy.options.method, policy) if own is None else own
     if published is not None and own is None:
         _refuse_other_method(published, used)
     with output.progress("Attacking"):
-        microdata = Microdata(table, schema)
+        microdata = Microdata(table, policy.needed_schema)
         names = _names(microdata, person) if name_people else None
-        found = run(
-            microdata,
-            used,
-            rules,
-            groups=_groups(microdata, groups, published),
-            nothing=nothing,
-            worlds=worlds,
-            # What reading took is part of the budget.
-            seconds=max(seconds - time.monotonic() + start, 0.01) if seconds > 0 else seconds,
-            seed=seed,
-            seeds=None if seeds is None else _seeds(seeds),
-            symmetric=symmetric or None,
-        )
+        if given["seconds"] > 0:  # what reading took is part of the budget
+            given["seconds"] = max(given["seconds"] - time.monotonic() + start, 0.01)
+        found = run(microdata, used, policy, groups=_groups(microdata, groups, published), **given)
         code = UNSAFE if found.found else UNDECIDED if found.undecided else 0  # works it all out
-    from foreknow.report.pages.attack import AttackPage
-
     output.show(found, AttackPage(found, names))
-    raise typer.Exit(code)
+    return code
 
 
 def _as_published(own: OwnRelease, rules: Policy, said: bool) -> Policy:
@@ -177,21 +131,6 @@ def _groups(microdata: Microdata, column: str | None, own: OwnRelease | None) ->
     if column is None:
         return None
     return groups_from(fetch(microdata.source, [column]).column(column), f"column {column!r}")
-
-
-def _seeds(given: str) -> list[int]:
-    """Read seeds such as 7, 0-19 or 1,5,8-10."""
-    found: list[int] = []
-    for part in given.split(","):
-        first, dash, last = part.strip().partition("-")
-        ends = [first, last] if dash else [first, first]
-        if not all(is_whole(end) for end in ends):
-            raise InputError(f"--seeds: {part.strip()!r} is no seed; write 7, 0-19 or 1,5,8-10")
-        low, high = map(int, ends)
-        if not low <= high < low + _MOST_SEEDS:
-            raise InputError(f"--seeds: {part.strip()!r} is not from 1 to {_MOST_SEEDS:,} seeds")
-        found += range(low, high + 1)
-    return found
 
 
 def _names(microdata: Microdata, person: str | None) -> list[object]:
@@ -252,6 +191,8 @@ def _run(path: Path) -> Any:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
+    from foreknow.engine import admit_pandas
+
     admit_pandas()
     written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from dataclasses import dataclass
-from typing import Annotated
 
-import typer
+import click
+from click.shell_completion import shell_complete
 
 from foreknow._version import __version__
 from foreknow.cli.analyses import (
@@ -24,8 +23,9 @@ from foreknow.cli.analyses import (
 )
 from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
+from foreknow.cli.completion import COMPLETE, SHELL, install, script
 from foreknow.cli.explore import explore
-from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
+from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE
 from foreknow.cli.prepare import compare, init, priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
 from foreknow.cli.publish import demo, evidence, publish, verify
@@ -47,26 +47,25 @@ _SETTLED = ("init", "audit", "attack", "publish", "verify", "evidence", "demo", 
 # Set free where memory has run out, so that this can be said.
 _SPARE = 4 << 20
 
-app = typer.Typer(
-    name="foreknow",
-    help="Audit and publish tables about people against adversaries who already know something.",
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    epilog="Exit codes: 0 safe or written, 1 unsafe or no safe release exists, 2 bad input, "
-    "3 a bug in Foreknow, 4 undecided, 130 interrupted, 143 terminated. They stand when "
-    "the output is closed or full.",
-)
-
-_COMMANDS = {
+COMMANDS = {
     "The main job": (init, publish, audit, verify, evidence, demo),
     "What adversaries can find out": (skyline, curves, ask, risk, attack, learned),
     "What to choose": (compare, utility, survey, explore),
     "Inputs": (priors, schema, sql),
 }
-for panel, commands in _COMMANDS.items():
-    for command in commands:
-        with_methods = WithMethods if command in (attack, compare, publish) else None
-        app.command(cls=with_methods, rich_help_panel=panel)(command)
+
+
+class _Foreknow(click.Group):
+    """All commands; help lists them by what they are for."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for purpose, commands in COMMANDS.items():
+            with formatter.section(purpose):
+                formatter.write_dl([(str(each.name), _first_line(each)) for each in commands])
+
+
+def _first_line(command: click.Command) -> str:
+    return (command.help or "").partition("\n")[0]
 
 
 @dataclass
@@ -76,18 +75,44 @@ class _Call:
     command: str | None = None
 
 
-@app.callback(invoke_without_command=True)
-def root(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+@click.group(
+    cls=_Foreknow,
+    name="foreknow",
+    invoke_without_command=True,
+    epilog="Exit codes: 0 safe or written, 1 unsafe or no safe release exists, 2 bad input, "
+    "3 a bug in Foreknow, 4 undecided, 130 interrupted, 143 terminated. They stand when "
+    "the output is closed or full.",
+)
+@click.option("--version", is_flag=True, help="Print the version.")
+@click.option(
+    "--install-completion",
+    **SHELL,
+    help="Install completion for a shell, or the one that is used.",
+)
+@click.option("--show-completion", **SHELL, help="Print what that would install.")
+@click.pass_context
+def app(
+    context: click.Context,
+    version: bool,
+    install_completion: str | None,
+    show_completion: str | None,
 ) -> None:
     """Audit and publish tables about people against adversaries who already know something."""
     if isinstance(context.obj, _Call):
         context.obj.command = context.invoked_subcommand
     if version:
-        console().print(f"foreknow {__version__}", highlight=False)
+        click.echo(f"foreknow {__version__}")
+    elif install_completion is not None:
+        click.echo(install(app, install_completion))
+    elif show_completion is not None:
+        click.echo(script(app, show_completion))
     elif context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        click.echo(context.get_help())
+
+
+for _commands in COMMANDS.values():
+    for _command in _commands:
+        app.add_command(_command)
 
 
 def run(interrupts: Interrupts) -> int:
@@ -103,22 +128,33 @@ def run(interrupts: Interrupts) -> int:
     return code
 
 
+def _called(call: _Call) -> int | None:
+    """Do what is asked; Click's own way to do so has words of its own for an interrupt."""
+    asked = os.environ.get(COMPLETE)
+    if asked:
+        return shell_complete(app, {}, app.name or "", COMPLETE, asked)
+    try:
+        with app.make_context(app.name, sys.argv[1:], obj=call) as context:
+            app.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    return None
+
+
 def _outcome(call: _Call, interrupts: Interrupts) -> int:
     spare = [bytes(_SPARE)]
     try:
         prepare_memory()
-        code = app(standalone_mode=False, obj=call)
+        code = _called(call)
     except BaseException as error:
         spare.clear()
-        if interrupts.came or isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        if interrupts.came or isinstance(error, KeyboardInterrupt):
             return interrupts.farewell()
-        if isinstance(error, SystemExit) and call.command is None:
-            return int(error.code or 0)  # a shell asked how words go on
         try:
             return _report(error)
         except MemoryError:
             return _report(NotEnoughMemory("the rest"))
-    if code == INTERRUPTED:  # Typer's way to say so
+    if code == INTERRUPTED:
         return interrupts.farewell()
     return int(code or 0)
 
@@ -131,11 +167,12 @@ def _report(error: BaseException) -> int:
         code = BAD_INPUT
     elif isinstance(error, ForeknowError):
         code = BUG
-    elif hasattr(error, "show"):
-        usage = io.StringIO()
-        error.show(file=usage)  # of the command line's own grammar, such as an unknown option
-        said = hidden(usage.getvalue(), sys.argv)
-        print(one_line(said, kept="\n"), end="", file=sys.stderr, flush=True)
+    elif isinstance(error, click.UsageError):  # such as an unknown option
+        said = f"Error: {error.format_message()}"
+        if error.ctx is not None:
+            hint = f"Try '{error.ctx.command_path} --help' for help."
+            said = f"{error.ctx.get_usage()}\n{hint}\n\n{said}"
+        print(one_line(hidden(said, sys.argv), kept="\n"), file=sys.stderr, flush=True)
         return BAD_INPUT
     elif short_of_memory(error):
         error, code = NotEnoughMemory("this table"), BAD_INPUT

@@ -6,30 +6,27 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
-from foreknow.cli.options import SomePolicy, print_plain, with_options
+from foreknow.cli.options import More, command, print_plain
 from foreknow.data.address import spoken
 from foreknow.data.reading import is_address, named_part
 from foreknow.errors import InputError, OutputError, UnsupportedError
 
 
-@with_options
+@command()
 def explore(
     table: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="TABLE | RELEASE | FOLDER",
-            help="A table, what was published, or a folder with such (default: this one).",
-        ),
+        More(metavar="TABLE | RELEASE | FOLDER"),
+        "A table, what was published, or a folder with such (default: this one).",
     ] = None,
-    policy: SomePolicy = None,
+    *,
+    policy: Annotated[Path | None, "A policy, to say what the columns are."] = None,
     port: Annotated[
-        int | None, typer.Option("--port", min=1, max=65535, help="Default: any that is free.")
+        int | None, More(type=click.IntRange(1, 65535)), "Default: any that is free."
     ] = None,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Only print the address.")
-    ] = False,
+    no_browser: Annotated[bool, "Only print the address."] = False,
 ) -> None:
     """Open a local web page that shows a table or a release: what is found out, and what if.
 

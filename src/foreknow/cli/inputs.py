@@ -5,19 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from foreknow.cli.options import (
-    Group,
-    Knowing,
-    Person,
-    QuasiIdentifiers,
-    SemanticsOption,
-    Sensitive,
-    print_plain,
-)
+from foreknow.cli.options import Files, Only, among, listed, print_plain
 from foreknow.errors import InputError, SchemaError, UnsupportedError, did_you_mean
 
 if TYPE_CHECKING:
@@ -35,24 +28,174 @@ _ROW_NUMBERS = re.compile(r"Unnamed: \d+|__index_level_\d+__|column0+")
 
 
 @dataclass(frozen=True)
-class Columns:
-    """What the options of a command say of the columns of a release."""
+class Columns(Files):
+    """What a policy, or options in its place, say of the columns of a table.
 
-    group: Group = None
-    quasi_identifiers: QuasiIdentifiers = None
-    sensitive: Sensitive = None
-    knowing: Knowing = None
-    person: Person = None
-    semantics: SemanticsOption = None
+    Parameters
+    ----------
+    policy
+        A policy, to say what the columns are.
+    group
+        The column with the group of each row.
+    quasi_identifiers
+        Columns that make a group, with commas between.
+    sensitive
+        The column of sensitive values.
+    knowing
+        Columns known of everybody, with commas between; all beside when left out.
+    person
+        The column that names people.
+    semantics
+        How many sensitive values a person has: single, set or multiset (default: single).
+    """
 
-    def seen(self, release: Release) -> Release:
-        """The release as an adversary sees it who asks for `sensitive` and knows `knowing`."""
+    policy: Path | None = None
+    group: str | None = None
+    quasi_identifiers: str | None = None
+    sensitive: str | None = None
+    knowing: str | None = None
+    person: str | None = None
+    semantics: Annotated[str | None, among("single", "set", "multiset")] = None
+
+    @cached_property
+    def given(self) -> Policy | None:
+        """The policy, if there is one, which reads files as the options say."""
+        from foreknow.policy.policy import Policy
+
+        if self.policy is None:
+            return None
+        rules = Policy.load(self.policy)
+        if rules.schema is None:
+            return rules
+        reading = self.reading.over(cast("Reading", rules.schema.reading))
+        return replace(rules, schema=replace(rules.schema, reading=reading))
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The quasi-identifiers that the options name."""
+        return listed(self.quasi_identifiers or "") or [""]
+
+    def release(self, path: Path) -> Release:
+        """Open a release as an adversary sees it who asks for `sensitive` and knows `knowing`."""
+        return self._seen(self.whole(path))
+
+    def whole(self, path: Path) -> Release:
+        """Open a release with all its sensitive columns, as if nobody knew the columns beside."""
+        from foreknow.data.release import Release
+        from foreknow.publishing.verification import open_published
+
+        rules = self.given
+        if rules is None and not is_published(path):
+            return self._table(path)
+        if rules is None:
+            self._refuse_beside_certificate(path)
+            return open_published(path).release
+        self._refuse_beside_policy()
+        if not is_published(path):
+            schema = rules.needed_schema
+            schema = schema if self.person is None else replace(schema, person=self.person)
+            return Release.from_schema(path, schema, self.group, rules.options.unlinked)
+        if self.person is not None:
+            raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
+        return open_published(path, rules.schema).release
+
+    def named(self, path: Path, members: Path | None) -> Release:
+        """Open a release whose people have names: by the policy's person or only identifier."""
+        from foreknow.data.release import Release
+
+        rules = self.given
+        if is_published(path):
+            return self.own(path, members)
+        if members is not None:
+            raise InputError(f"--members is for a folder that publish wrote; {str(path)!r} is none")
+        if rules is None:
+            return self._seen(self._table(path, named=True))
+        self._refuse_beside_policy()
+        schema = rules.needed_schema.naming(self.person)
+        opened = Release.from_schema(path, schema, self.group, rules.options.unlinked)
+        return self._seen(opened)
+
+    def own(self, path: Path, members: Path | None, table: Path | None = None) -> Release:
+        """Open what its owner published with the names of people; with TABLE, who has what."""
+        from foreknow.data.microdata import Microdata
+        from foreknow.publishing.members import OwnRelease
+
+        self._refuse_beside_certificate(path, but=("person",))
+        schema = None if self.given is None else self.given.needed_schema
+        own = OwnRelease.open(path, members, schema)
+        if table is None:
+            return self._seen(own.named(self.person))
+        if schema is None:
+            raise SchemaError("--table is read as a policy says; add --policy FILE")
+        return self._seen(own.named(self.person, Microdata(table, schema)))
+
+    def raw(self, path: Path) -> Microdata:
+        """Open a raw table, to be generalized."""
+        from foreknow.data.microdata import Microdata
+        from foreknow.data.schema import Schema
+
+        refuse_published(path)
+        if self.given is not None:
+            self._refuse_beside_policy()
+            return Microdata(path, self._of_one(self.given.needed_schema))
+        if self.sensitive is None or self.quasi_identifiers is None:
+            raise SchemaError(
+                "say what the columns are: --policy FILE, which may give them hierarchies; or "
+                "--sensitive COLUMN and --quasi-identifiers COLUMN,COLUMN"
+            )
+        schema = Schema(quasi_identifiers=self.names, sensitive=self.sensitive)
+        return Microdata(path, schema, self.reading)
+
+    def tally(self, path: Path, rules: Policy, count: str | None) -> Release:
+        """Open a table of counts as a policy with a schema says, or options beside one without."""
+        from foreknow.data.engines import open_table
+        from foreknow.data.release import COUNT, Release
+
+        if is_published(path):
+            raise SchemaError(
+                f"the columns of {str(path)!r} are in its certificate; leave out --counts"
+            )
+        schema, group = rules.schema, self.group
+        sensitive = None if self.sensitive is None else listed(self.sensitive)
+        told = self.reading if schema is None else cast("Reading", schema.reading)
+        table = open_table(path, told, sensitive if schema is None else schema.sensitives)
+        several = group is not None and group not in table.columns and "," in group
+        by = listed(group) if group is not None and several else group
+        if schema is None:
+            if sensitive is None or by is None:
+                raise SchemaError(
+                    "say what the columns are: --group COLUMN and --sensitive COLUMN, or [schema] "
+                    "in the policy"
+                )
+            return Release.from_tally(table, group=by, sensitive=sensitive, count=count or COUNT)
+        tally_of(rules)
+        if sensitive not in (None, [*schema.sensitives]):
+            raise SchemaError(
+                f"--sensitive {self.sensitive} contradicts the policy, which says "
+                f"{', '.join(schema.sensitives)}; leave it out"
+            )
+        lacking = [name for name in schema.other if name not in table.columns]
+        if lacking:
+            raise SchemaError(
+                f"{table.name} has no column {lacking[0]!r}, which the policy says is published "
+                "beside (other): count by it, too, as foreknow sql does, or take it out of other"
+            )
+        return Release.from_tally(
+            table,
+            group=by or schema.group or list(schema.quasi_identifiers),
+            sensitive=list(schema.sensitives),
+            count=count or COUNT,
+            other=schema.other,
+            missing=cast("Missing", schema.missing),
+        )
+
+    def _seen(self, release: Release) -> Release:
         if self.sensitive is None and len(release.sensitives) > 1:
             raise SchemaError(_which_column(release.sensitives))
         known = None if self.knowing is None else listed(self.knowing)
         return release.seen(self.sensitive, known)
 
-    def of_one(self, schema: Schema) -> Schema:
+    def _of_one(self, schema: Schema) -> Schema:
         """A schema with the one of its sensitive columns that is asked about."""
         known = schema.sensitives
         if self.sensitive is None and len(known) > 1:
@@ -62,23 +205,21 @@ class Columns:
             raise SchemaError(f"{self.sensitive!r} is no sensitive column of the policy{hint}")
         return replace(schema, sensitive=self.sensitive or schema.sensitive, sensitives=())
 
-    def refuse_beside_policy(self) -> None:
-        """Raise `SchemaError` for an option that says what a policy says already."""
+    def _refuse_beside_policy(self) -> None:
         for name in ("quasi_identifiers", "semantics"):
             if getattr(self, name):
                 option = f"--{name.replace('_', '-')}"
                 raise SchemaError(f"{option} contradicts --policy, which says it; give one of them")
 
-    def refuse_beside_certificate(self, path: Path) -> None:
-        """Raise `SchemaError` for an option that says what a certificate says already."""
-        for name, column in vars(self).items():
-            if column and name not in ("sensitive", "knowing"):
+    def _refuse_beside_certificate(self, path: Path, but: Sequence[str] = ()) -> None:
+        for name in ("group", "quasi_identifiers", "person", "semantics"):
+            if getattr(self, name) and name not in but:
                 raise SchemaError(
                     f"the columns of {str(path)!r} are in its certificate; leave out "
                     f"--{name.replace('_', '-')}"
                 )
 
-    def open(self, path: Path, reading: Reading, *, named: bool = False) -> Release:
+    def _table(self, path: Path, *, named: bool = False) -> Release:
         """Open a table by its columns; with `named`, one of which names people."""
         from foreknow.data.engines import open_table
         from foreknow.data.engines.table import require
@@ -93,35 +234,37 @@ class Columns:
                 "either --group COLUMN or --quasi-identifiers COLUMN,COLUMN"
             )
         semantics = check_semantics(self.semantics or "single")
-        names = listed(self.quasi_identifiers or "") or [""] if self.group is None else []
+        names = self.names if self.group is None else []
         roles: dict[str, Any] = {"sensitive": self.sensitive, "person": self.person}
-        table = open_table(path, reading)
+        table = open_table(path, self.reading)
         require(table, [*names, *(column for column in roles.values() if column is not None)])
         roles |= {"quasi_identifiers": names, "group": self.group, "semantics": semantics}
         return Release.from_schema(table, Schema(**roles))
 
 
+@dataclass(frozen=True)
+class Judging(Columns):
+    """The same with a policy, which is then not only about columns.
+
+    Parameters
+    ----------
+    policy
+        The policy file (TOML).
+    """
+
+    policy: Path = field(kw_only=True)
+
+    @property
+    def rules(self) -> Policy:
+        """The policy."""
+        return cast("Policy", self.given)
+
+
+Rules = Annotated[Judging, Only()]
+
+
 def _which_column(known: Sequence[str]) -> str:
     return f"say which column it is about: --sensitive {' or '.join(map(shlex.quote, known))}"
-
-
-ANY = Columns()
-
-
-def load_policy(path: Path, reading: Reading) -> Policy:
-    """A policy, which reads files as the options say."""
-    from foreknow.policy.policy import Policy
-
-    rules = Policy.load(path)
-    if rules.schema is None:
-        return rules
-    known = cast("Reading", rules.schema.reading)
-    return replace(rules, schema=replace(rules.schema, reading=reading.over(known)))
-
-
-def listed(text: str) -> list[str]:
-    """What stands between commas."""
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def refuse_published(table: Path | None) -> None:
@@ -138,111 +281,6 @@ def require_published(folder: Path) -> None:
         )
 
 
-def open_by(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Release:
-    """Open a release as a policy, the options, or the certificate in its folder describe it."""
-    return columns.seen(open_whole(path, policy, columns, reading))
-
-
-def open_whole(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Release:
-    """The same with all its sensitive columns, as if nobody knew the columns beside."""
-    if policy is None and not is_published(path):
-        return columns.open(path, reading)
-    if policy is None:
-        from foreknow.publishing.verification import open_published
-
-        columns.refuse_beside_certificate(path)
-        return open_published(path).release
-    columns.refuse_beside_policy()
-    rules = load_policy(policy, reading)
-    return open_release(path, rules, columns.group, columns.person)
-
-
-def open_own(
-    path: Path,
-    policy: Path | None,
-    columns: Columns,
-    members: Path | None,
-    reading: Reading,
-    table: Path | None = None,
-) -> Release:
-    """Open what its owner published with the names of its people; with TABLE, who has what."""
-    from foreknow.data.microdata import Microdata
-    from foreknow.publishing.members import OwnRelease
-
-    replace(columns, person=None).refuse_beside_certificate(path)
-    schema = None if policy is None else load_policy(policy, reading).needed_schema
-    own = OwnRelease.open(path, members, schema)
-    if table is None:
-        return own.named(columns.person)
-    if schema is None:
-        raise SchemaError("--table is read as a policy says; add --policy FILE")
-    return own.named(columns.person, Microdata(table, schema))
-
-
-def open_release(
-    path: Path, rules: Policy, group: str | None, person: str | None = None
-) -> Release:
-    """Open a release as a policy, the options or its certificate describe it."""
-    from foreknow.data.release import Release
-    from foreknow.publishing.verification import open_published
-
-    if is_published(path):
-        if person is not None:
-            raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
-        return open_published(path, rules.schema).release
-
-    schema = rules.needed_schema
-    if person is not None:
-        schema = replace(schema, person=person)
-    return Release.from_schema(path, schema, group, rules.options.unlinked)
-
-
-def open_tally(
-    path: Path, rules: Policy, columns: Columns, count: str | None, reading: Reading
-) -> Release:
-    """Open a table of counts as a policy with a schema says, or options beside one without."""
-    from foreknow.data.engines import open_table
-    from foreknow.data.release import COUNT, Release
-
-    if is_published(path):
-        raise SchemaError(
-            f"the columns of {str(path)!r} are in its certificate; leave out --counts"
-        )
-    schema, group = rules.schema, columns.group
-    sensitive = None if columns.sensitive is None else listed(columns.sensitive)
-    told = reading if schema is None else cast("Reading", schema.reading)
-    table = open_table(path, told, sensitive if schema is None else schema.sensitives)
-    several = group is not None and group not in table.columns and "," in group
-    by = listed(group) if group is not None and several else group
-    if schema is None:
-        if sensitive is None or by is None:
-            raise SchemaError(
-                "say what the columns are: --group COLUMN and --sensitive COLUMN, or [schema] in "
-                "the policy"
-            )
-        return Release.from_tally(table, group=by, sensitive=sensitive, count=count or COUNT)
-    tally_of(rules)
-    if sensitive not in (None, [*schema.sensitives]):
-        raise SchemaError(
-            f"--sensitive {columns.sensitive} contradicts the policy, which says "
-            f"{', '.join(schema.sensitives)}; leave it out"
-        )
-    lacking = [name for name in schema.other if name not in table.columns]
-    if lacking:
-        raise SchemaError(
-            f"{table.name} has no column {lacking[0]!r}, which the policy says is published beside "
-            "(other): count by it, too, as foreknow sql does, or take it out of other"
-        )
-    return Release.from_tally(
-        table,
-        group=by or schema.group or list(schema.quasi_identifiers),
-        sensitive=list(schema.sensitives),
-        count=count or COUNT,
-        other=schema.other,
-        missing=cast("Missing", schema.missing),
-    )
-
-
 def tally_of(rules: Policy) -> list[str]:
     """The columns by which a release is to be counted, for a policy that needs no more."""
     schema = rules.needed_schema
@@ -255,26 +293,6 @@ def tally_of(rules: Policy) -> list[str]:
     by = [name for point in rules.points for name in getattr(point.adversary, "by", ())]
     every = [*groups, *schema.sensitives, *schema.other, *by, *sorted(rules.attributes)]
     return list(dict.fromkeys(every))
-
-
-def open_raw(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Microdata:
-    """Open a raw table as a policy or the options describe it, to be generalized."""
-    from foreknow.data.microdata import Microdata
-    from foreknow.data.schema import Schema
-    from foreknow.policy.policy import Policy
-
-    refuse_published(path)
-    if policy is not None:
-        columns.refuse_beside_policy()
-        return Microdata(path, columns.of_one(Policy.load(policy).needed_schema), reading)
-    if columns.sensitive is None or columns.quasi_identifiers is None:
-        raise SchemaError(
-            "say what the columns are: --policy FILE, which may give them hierarchies; or "
-            "--sensitive COLUMN and --quasi-identifiers COLUMN,COLUMN"
-        )
-    names = listed(columns.quasi_identifiers) or [""]
-    schema = Schema(quasi_identifiers=names, sensitive=columns.sensitive)
-    return Microdata(path, schema, reading)
 
 
 def is_published(path: Path) -> bool:
@@ -304,11 +322,11 @@ def value_named(counts: GroupCounts, text: str) -> Label:
     return same[0] if same else text
 
 
-def named_set(counts: GroupCounts, texts: Sequence[str], policy: Path | None) -> Any:
+def named_set(counts: GroupCounts, texts: Sequence[str], rules: Policy | None) -> Any:
     """Values of one secret; a single text that is no value is a label of the policy's hierarchy."""
     from foreknow.data.labels import matching
 
     known = set(map(str, counts.values))
-    if len(texts) == 1 and policy is not None and not matching(texts[0], known):
+    if len(texts) == 1 and rules is not None and not matching(texts[0], known):
         return texts[0]
     return list(dict.fromkeys(texts))

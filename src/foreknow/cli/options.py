@@ -1,265 +1,297 @@
-"""What the commands share: their options, their two channels, and what they refuse to do."""
+"""Options: what commands take, made of signatures and docstrings; and where results go."""
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
-import typer
-from rich.console import Console
-from typer.core import TyperCommand
+import click
 
 from foreknow.cli.process import address_space
+from foreknow.cli.sources import Source
 from foreknow.data.reading import Reading, named_part, with_part
 from foreknow.errors import InputError, OutputError
 from foreknow.numbers import MOST_DIGITS
 from foreknow.text import visible
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from foreknow.policy.policy import Policy
     from foreknow.result import Result
 
 
 UNSAFE, BAD_INPUT, BUG, UNDECIDED = 1, 2, 3, 4
 
+_MOST_NUMBERS = 10_000  # that a range such as 0-19 may stand for
+_LETTERS = {
+    "about": "-a",
+    "confidence": "-c",
+    "count": "-n",
+    "group": "-g",
+    "knowledge": "-k",
+    "out": "-o",
+    "policy": "-p",
+    "quiet": "-q",
+    "sensitive": "-s",
+    "threshold": "-t",
+    "value": "-v",
+}
+_PLAIN: dict[str, type] = {"bool": bool, "int": int, "float": float}
+_PLAIN |= dict.fromkeys(["str", "Number", "Label", "Sequence[str]", "Sequence[Number]"], str)
+_PLAIN |= dict.fromkeys(["Sequence[int]", "Iterable[int]"], str)
+_REQUIRED = inspect.Parameter.empty
 
-def known_methods(incomplete: str) -> list[str]:
-    """Complete a method; without what it does, which Typer would break into lines."""
-    from foreknow.methods.registry import METHODS
-
-    return [key for key, _ in METHODS if key.startswith(incomplete)]
-
-
-def among(*known: str) -> Callable[[str], list[str]]:
-    """Complete what is one of these."""
-
-    def begun(incomplete: str) -> list[str]:
-        return [each for each in known if each.startswith(incomplete)]
-
-    return begun
-
-
-class WithMethods(TyperCommand):
-    """A command whose help lists the methods; they are looked up when it is asked for."""
-
-    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
-        """Write the help."""
-        from foreknow.methods.registry import METHODS, kind_of
-
-        said = {key: (kind_of(key).__doc__ or "").partition("\n")[0] for key, _ in METHODS}
-        lines = [f"- **{key}**: {what}" for key, what in said.items()]
-        self.epilog = "\n".join(["Methods:\n", *lines])
-        super().format_help(ctx, formatter)
-
-
-PolicyPath = Annotated[Path, typer.Option("--policy", "-p", help="The policy file (TOML).")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Html = Annotated[
-    Path | None, typer.Option("--html", help="Write a report, one file that opens offline.")
-]
-Json = Annotated[Path | None, typer.Option("--json", help="Write what is found as JSON.")]
-SigningKey = Annotated[
-    Path | None,
-    typer.Option("--key", help="Sign with this private Ed25519 key (takes the extra sign)."),
-]
-Memory = Annotated[
-    str | None,
-    typer.Option("--memory", help="How much DuckDB may hold, such as 4GB; the rest is spilled."),
-]
-PublicKey = Annotated[
-    Path | None, typer.Option("--key", help="The public Ed25519 key of who must have signed it.")
-]
-Population = Annotated[
-    list[Path] | None,
-    typer.Option("--population", help="The table that k_map or delta_presence names."),
-]
-KeptPriorsPath = Annotated[
-    Path | None,
-    typer.Option("--priors", help="The owner's priors.json (default: of FOLDER.owner)."),
-]
-Raw = Annotated[
-    Path,
-    typer.Argument(
-        help="CSV, Parquet (a file or folder), .xlsx, .sqlite, .duckdb, .sav, postgresql://...; "
-        "- is stdin."
-    ),
-]
-People = Annotated[
-    Path | None,
-    typer.Option(
-        "--people", help="The exact quasi-identifiers of everybody, if they are generalized."
-    ),
-]
-Queries = Annotated[
-    int, typer.Option("--queries", help="Random queries for each number of predicates.")
-]
-QuerySeed = Annotated[int, typer.Option("--seed", help="Random seed for the queries.")]
-Group = Annotated[
-    str | None, typer.Option("--group", "-g", help="The column with the group of each row.")
-]
-QuasiIdentifiers = Annotated[
-    str | None,
-    typer.Option("--quasi-identifiers", help="Columns that make a group, with commas between."),
-]
-Sensitive = Annotated[
-    str | None, typer.Option("--sensitive", "-s", help="The column of sensitive values.")
-]
-Knowing = Annotated[
-    str | None,
-    typer.Option(
-        "--knowing",
-        help="Columns known of everybody, with commas between; all beside when left out.",
-    ),
-]
+_KINDS = (
+    "CSV, Parquet (a file or folder), .xlsx, .sqlite, .duckdb, .sav, postgresql://...; - is stdin."
+)
+Raw = Annotated[Path, _KINDS]
+Published = Annotated[Path, f"A folder of foreknow publish, or a table: {_KINDS}"]
 AnyOf = Annotated[
     list[str] | None,
-    typer.Option(
-        "--any-of",
-        help='One secret: any of these values, or of those that begin so, such as "B20*"; '
-        "repeatable. Or a label in the policy's hierarchy.",
-    ),
+    'One secret: any of these values, or of those that begin so, such as "B20*"; repeatable. Or a '
+    "label in the policy's hierarchy.",
 ]
-Person = Annotated[str | None, typer.Option("--person", help="The column that names people.")]
-Members = Annotated[
-    Path | None,
-    typer.Option("--members", help="The owner's members.parquet (default: of FOLDER.owner)."),
-]
-SemanticsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--semantics",
-        help="How many sensitive values a person has: single, set or multiset (default: single).",
-        autocompletion=among("single", "set", "multiset"),
-    ),
-]
-SomePolicy = Annotated[
-    Path | None, typer.Option("--policy", "-p", help="A policy, to say what the columns are.")
-]
+Quiet = Annotated[bool, "Print nothing but errors."]
+Memory = Annotated[str | None, "How much DuckDB may hold, such as 4GB; the rest is spilled."]
 
-Method = Annotated[
-    str | None,
-    typer.Option(
-        "--method",
-        help="How people are grouped, see below; the policy's when left out.",
-        autocompletion=known_methods,
-    ),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="A setting of the method, such as suppression=0.05, or what a quasi-identifier "
-        "counts, such as weights.zip=3; may be repeated.",
-    ),
-]
-ReleaseForm = Annotated[
-    str | None,
-    typer.Option(
-        "--form",
-        help="generalized: coarser quasi-identifiers, one table; bucketized: exact ones, and a "
-        "table of counts (default: the policy's).",
-        autocompletion=among("generalized", "bucketized"),
-    ),
-]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Print what each column was taken for.")]
-_PART = typer.Option("--table", help="The table of a database, or the sheet of a workbook.")
-_READING: dict[str, Any] = {
-    "encoding": typer.Option(
-        "--encoding", help="Of a CSV file that is not UTF-8: latin-1, cp1252, utf-16, ..."
-    ),
-    "delimiter": typer.Option(
-        "--delimiter", help='Between the fields of a CSV file: ";", tab, ...'
-    ),
-    "decimal": typer.Option("--decimal", help="Before decimals: a point or a comma."),
-    "date_format": typer.Option("--date-format", help="Of dates, such as dd.mm.yyyy."),
-}
+
+class More(dict[str, Any]):
+    """What Click is told of an option besides; its flags, if its name does not say them."""
 
 
 class Only(tuple[str, ...]):
-    """Which options of a bundle a command has."""
+    """Which options of a bundle a command has; a policy and how files are read always."""
 
 
-def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of each bundle among its parameters, in place of it.
+class Given(dict[str, Any]):
+    """What is said of parameters that a public function has, and the command itself has not."""
 
-    A bundle is a dataclass whose fields are options, such as `Output`; or a `Reading`, with which
-    comes the table of a source that is meant, unless there is an option of that name.
+
+class Command(click.Command):
+    """A command whose help says what its arguments are, and which methods there are."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what it takes."""
+        taken = [each for each in self.params if isinstance(each, Argument)]
+        if taken:
+            with formatter.section("Arguments"):
+                formatter.write_dl([(each.make_metavar(ctx), each.text) for each in taken])
+        super().format_options(ctx, formatter)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what each method does, after commands that take one."""
+        if not {"method", "methods"} & {each.name for each in self.params}:
+            return
+        from foreknow.methods.registry import METHODS
+
+        with formatter.section("Methods"):
+            formatter.write_dl([(f"{key}:", Source(place).summary) for key, place in METHODS])
+
+
+class Argument(click.Argument):
+    """An argument, and what it is."""
+
+    def __init__(self, name: str, text: str, **more: Any) -> None:
+        super().__init__([name], **more)
+        self.text = text
+
+
+def among(*known: str) -> More:
+    """Complete what is one of these."""
+    return _completed(lambda: known)
+
+
+def _completed(known: Callable[[], Iterable[str]]) -> More:
+    def begun(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+        return [each for each in known() if each.startswith(incomplete)]
+
+    return More(shell_complete=begun)
+
+
+def _methods() -> Iterable[str]:
+    from foreknow.methods.registry import METHODS
+
+    return (key for key, _ in METHODS)
+
+
+MethodName = Annotated[str | None, _completed(_methods)]
+
+
+# ---- commands from signatures ------------------------------------------------------------------
+
+
+def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
+    """Make a command of a function, which may return an exit code.
+
+    Parameters before the star are arguments, those after it options. A bundle, which is a
+    dataclass, has an option for each field, and `Given` one for each other parameter of a plain
+    type of the public function that this is a command `of`. What they mean is said by a text in
+    the annotation, or by the docstring of the command, of the bundle or of the public function.
+    Nothing that is read may be written over.
     """
-    signature, bundles = inspect.signature(command, eval_str=True), {}
-    options: dict[str, tuple[Any, Any]] = {}
-    for each in signature.parameters.values():
-        kind, *more = get_args(each.annotation) or (each.annotation,)
-        if not is_dataclass(kind):
-            options[each.name] = each.annotation, each.default
+
+    def of_function(body: Callable[..., int | None]) -> Command:
+        own = Source(f"{body.__module__}:{body.__name__}")
+        public = Source(of) if of else own
+        parameters = inspect.signature(body, eval_str=True).parameters
+        options: dict[str, click.Parameter] = {}
+        bundles: dict[str, tuple[type, list[str]]] = {}
+        for each in parameters.values():
+            kind, only = _bundle(each.annotation)
+            said = {**public.help, **_words_of(kind), **own.help}
+            if kind is None:
+                make = _option if each.kind is each.KEYWORD_ONLY else _argument
+                options[each.name] = make(each.name, each.annotation, each.default, said)
+                continue
+            fresh = _plain(public, only) if kind is Given else _fields(kind, only)
+            if isinstance(options.get("table"), click.Option):
+                fresh.pop("part", None)
+            names = [name for name in fresh if name not in options]
+            options |= {name: _option(name, *fresh[name], said) for name in names}
+            bundles[each.name] = kind, names
+
+        def called(**given: Any) -> None:
+            if address_space() is None:  # else imports may fail in any place
+                from foreknow.engine import spare_pandas
+
+                spare_pandas()
+            for name, said in given.items():
+                if isinstance(said, tuple):
+                    given[name] = list(said) or None
+            _choose_part(given, "table" if "table" in options else next(iter(options)))
+            written = ("out", *Output.__annotations__)
+            read = [x for name, x in given.items() if name not in written]
+            whole = {
+                bundle: kind(**{name: given.pop(name) for name in names})
+                for bundle, (kind, names) in bundles.items()
+            }
+            for name, said in whole.get("given", {}).items():
+                whole["given"][name] = _read(name, said, public.options[name][0])
+            output = whole.get("output")
+            if output is not None:
+                output.refuse(*(path for each in read for path in _paths(each)))
+            code = body(**given, **whole)
+            if code:
+                raise click.exceptions.Exit(code)
+
+        shown = sorted(options.values(), key=_place)
+        return Command(body.__name__, callback=called, params=shown, help=own.about or public.about)
+
+    return of_function
+
+
+def _place(each: click.Parameter) -> tuple[bool, bool]:
+    """Help begins with what is required, and ends with how files are read."""
+    return not each.required, each.name in Files.__annotations__
+
+
+def _bundle(annotation: Any) -> tuple[Any, Only | None]:
+    """The bundle that a parameter is, and which options of it a command has."""
+    kind, *more = get_args(annotation) or (annotation,)
+    only = next((each for each in more if isinstance(each, Only)), None)
+    return (kind if kind is Given or is_dataclass(kind) else None), only
+
+
+def _fields(bundle: type, only: Only | None) -> dict[str, tuple[Any, Any]]:
+    """Type and default of each option of a bundle."""
+    hints, always = get_type_hints(bundle, include_extras=True), ("policy", *Files.__annotations__)
+    return {
+        each.name: (hints[each.name], _REQUIRED if each.default is MISSING else each.default)
+        for each in fields(bundle)
+        if only is None or each.name in (*only, *always)
+    }
+
+
+def _words_of(bundle: type | None) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in () if bundle is None else reversed(bundle.__mro__):
+        if is_dataclass(each):
+            found |= Source(f"{each.__module__}:{each.__name__}").help
+    return found
+
+
+def _plain(public: Source, only: Only | None) -> dict[str, tuple[Any, Any]]:
+    """Type and default of each option for a parameter of plain type of a public function."""
+    found: dict[str, tuple[Any, Any]] = {}
+    for name, (annotation, default) in public.options.items():
+        kind: Any = _PLAIN.get(annotation.partition(" | ")[0])
+        if "Path" in annotation:
+            kind = list[Path] if "Sequence" in annotation else Path
+        if kind is None or name in ("name", "policy", "reading") or name not in (only or [name]):
             continue
-        own: dict[str, tuple[Any, Any]]
-        own = {name: (Annotated[str | None, x], None) for name, x in _READING.items()}
-        if kind is not Reading:
-            hints = get_type_hints(kind, include_extras=True)
-            own = {field.name: (hints[field.name], field.default) for field in fields(kind)}
-        named = next((only for only in more if isinstance(only, Only)), tuple(own))
-        options |= {name: own[name] for name in named}
-        bundles[each.name] = kind, named
-    opens = "reading" in bundles and not _has_table(
-        annotation for annotation, _ in options.values()
+        if isinstance(default, tuple):
+            default = ",".join(map(str, default))
+        elif kind is str and default not in (None, _REQUIRED):
+            default = str(default)
+        found[name] = kind if default is not None else kind | None, default
+    return found
+
+
+def _read(name: str, said: Any, annotation: str) -> Any:
+    """What an option says, as the public function takes it."""
+    if isinstance(said, str) and annotation.startswith(("Sequence[int]", "Iterable[int]")):
+        return _whole_numbers(name, said)
+    return listed(said) if isinstance(said, str) and annotation.startswith("Sequence") else said
+
+
+def _option(name: str, annotation: Any, default: Any, words: dict[str, str]) -> click.Option:
+    text, kind, many, more = _said(name, annotation, words)
+    flags = more.pop("flags", f"--{name.replace('_', '-')}")
+    if default is True:
+        flags = f"{flags}/--no{flags[1:]}"
+    elif kind is bool:
+        more["is_flag"] = True
+    return click.Option(
+        [name, *flags.split(), *([_LETTERS[name]] if name in _LETTERS else [])],
+        **{"type": kind, "help": text, "multiple": many, "show_default": True, **more},
+        **({"required": True} if default is _REQUIRED else {"default": default}),
     )
-    if opens:
-        options["part"] = Annotated[str | None, _PART], None
-    source = "table" if "table" in options else next(iter(options))
-
-    @functools.wraps(command)
-    def called(**given: Any) -> None:
-        if address_space() is None:  # else imports may fail in any place
-            from foreknow.engine import spare_pandas
-
-            spare_pandas()
-        part = given.pop("part", None)
-        if part is not None:
-            if given[source] is None:
-                raise InputError("--table says which table of a source is meant; name the source")
-            given[source] = with_part(given[source], part)
-        made = {
-            bundle: kind(**{name: given.pop(name) for name in named})
-            for bundle, (kind, named) in bundles.items()
-        }
-        command(**given, **made)
-
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    called.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[
-            inspect.Parameter(name, keyword, default=default, annotation=annotation)
-            for name, (annotation, default) in options.items()
-        ]
-    )
-    called.__annotations__ = {name: annotation for name, (annotation, _) in options.items()}
-    return called
 
 
-def _has_table(annotations: Iterable[Any]) -> bool:
-    said = [info for each in annotations for info in getattr(each, "__metadata__", ())]
-    # In an annotation the first name of an option is where its default would be.
-    return any("--table" in (info.default, *(info.param_decls or ())) for info in said)
+def _argument(name: str, annotation: Any, default: Any, words: dict[str, str]) -> Argument:
+    text, kind, many, more = _said(name, annotation, words)
+    given = {"required": True} if default is _REQUIRED else {"required": False, "default": default}
+    return Argument(name, text, type=kind, nargs=-1 if many else 1, **given, **more)
 
 
-def say_readings(opened: Any, verbose: bool = False) -> None:
-    """Print what columns look like besides; with `verbose`, what each was taken for."""
-    if verbose:
-        each = "; ".join(f"{visible(name)}: {said}" for name, said in opened.read_as().items())
-        print_plain(f"Read as: {each}.")
-    doubts = opened.doubts() if hasattr(opened, "doubts") else {}
-    for name, said in doubts.items():
-        print_plain(f"Note: {visible(name)} {said}.")
+def _said(
+    name: str, annotation: Any, words: dict[str, str]
+) -> tuple[str, Any, bool, dict[str, Any]]:
+    """What an annotation says: in words, the type, whether there may be several, and what else."""
+    kind, *rest = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    more = {key: x for each in rest if isinstance(each, More) for key, x in each.items()}
+    text = next((each for each in rest if isinstance(each, str)), words.get(name, ""))
+    if NoneType in get_args(kind):
+        kind = next(each for each in get_args(kind) if each is not NoneType)
+    many = get_origin(kind) is list
+    (kind,) = get_args(kind) if many else (kind,)
+    return text, click.Path(path_type=Path) if kind is Path else kind, many, more
 
 
-def console() -> Console:
-    """Where results go: stdout."""
-    return Console()
+def _choose_part(given: dict[str, Any], source: str) -> None:
+    """Have a source be the table of it that --table names."""
+    part = given.get("part")
+    if part is None:
+        return
+    if given[source] is None:
+        raise InputError("--table says which table of a source is meant; name the source")
+    given[source] = with_part(given[source], part)
+
+
+def _paths(given: Any) -> list[Path]:
+    each = given if isinstance(given, list) else [given]
+    return [path for path in each if isinstance(path, Path)]
+
+
+def listed(text: str) -> list[str]:
+    """What stands between commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def is_whole(text: str) -> bool:
@@ -267,36 +299,84 @@ def is_whole(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
-def progress(message: str, quiet: bool) -> AbstractContextManager[Any]:
-    """Show on stderr what takes long, unless asked to be quiet."""
-    if quiet:
-        return nullcontext()
-    from foreknow.report.console import progress as shown
+def _whole_numbers(name: str, text: str) -> list[int]:
+    """Read numbers such as 7, 0-19 or 1,5,8-10."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        ends = [first, last if dash else first]
+        low, high = map(int, ends) if all(map(is_whole, ends)) else (0, -1)
+        if not low <= high < low + _MOST_NUMBERS:
+            raise InputError(
+                f"--{name} takes whole numbers such as 7, 0-19 or 1,5,8-10, at most "
+                f"{_MOST_NUMBERS:,} of them, not {part.strip()!r}"
+            )
+        found += range(low, high + 1)
+    return found
 
-    return shown(message)
+
+# ---- bundles -----------------------------------------------------------------------------------
 
 
-def print_plain(text: str, **options: Any) -> None:
-    """Print a text in which nothing is markup."""
-    console().print(text, markup=False, highlight=False, **options)
+@dataclass(frozen=True)
+class Files:
+    """How files are read, where nothing in them says so.
+
+    Parameters
+    ----------
+    encoding
+        Of a CSV file that is not UTF-8: latin-1, cp1252, utf-16, ...
+    delimiter
+        Between the fields of a CSV file: ";", tab, ...
+    decimal
+        Before decimals: a point or a comma.
+    date_format
+        Of dates, such as dd.mm.yyyy.
+    part
+        The table of a database, or the sheet of a workbook.
+    """
+
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    date_format: str | None = None
+    part: Annotated[str | None, More(flags="--table")] = None
+
+    @property
+    def reading(self) -> Reading:
+        """As files are read."""
+        return Reading(self.encoding, self.delimiter, self.decimal, self.date_format)
 
 
 @dataclass(frozen=True)
 class Output:
-    """Where what a command finds goes: a page, a file, and the terminal."""
+    """Where what a command finds goes.
 
-    html: Html = None
-    json: Json = None
-    quiet: Quiet = False
+    Parameters
+    ----------
+    html
+        Write a report, one file that opens offline.
+    json
+        Write what is found as JSON.
+    exposed
+        Write the groups with people over a limit, as CSV.
+    quiet
+        Print nothing but errors.
+    """
 
-    def refuse(self, *inputs: Path | None, csv: Path | None = None) -> None:
+    html: Path | None = None
+    json: Path | None = None
+    exposed: Path | None = None
+    quiet: bool = False
+
+    def refuse(self, *inputs: Path) -> None:
         """No output may replace what is read, nor another output, nor lie in what is published."""
         from foreknow.publishing import CERTIFICATE, owners_folder
 
-        targets = [target for target in (self.html, self.json, csv) if target is not None]
+        targets = [path for path in (self.html, self.json, self.exposed) if path is not None]
         for target in targets:
             place = target.resolve()
-            for source in (named_part(path)[0].resolve() for path in inputs if path is not None):
+            for source in (named_part(path)[0].resolve() for path in inputs):
                 inside = source.is_dir() and source in place.parents and place.exists()
                 if place == source or inside:
                     raise OutputError(f"{str(target)!r} is an input; name another file to write to")
@@ -305,18 +385,19 @@ class Output:
                     f"{str(target)!r} would lie in a folder that is to be published, and is for "
                     f"you only; write it into {str(owners_folder(target.parent))!r}"
                 )
-        if self.html is not None and self.html.suffix.lower() not in ("", ".htm", ".html"):
-            raise OutputError(
-                f"--html writes a web page: name it {str(self.html.with_suffix('.html'))!r}, not "
-                f"{self.html.suffix}; a browser opens it, and can print it to a PDF file"
-            )
-        if csv is not None and csv.suffix.lower() not in ("", ".csv"):
-            raise OutputError(
-                f"--exposed writes a CSV file: name it {str(csv.with_suffix('.csv'))!r}, not "
-                f"{csv.suffix}"
-            )
+        for option, path, what, ends in (
+            ("--html", self.html, "web page", [".html", ".htm"]),
+            ("--exposed", self.exposed, "CSV file", [".csv"]),
+        ):
+            if path is not None and path.suffix.lower() not in ("", *ends):
+                why = "; a browser opens it, and can print it to a PDF file"
+                raise OutputError(
+                    f"{option} writes a {what}: name it {str(path.with_suffix(ends[0]))!r}, not "
+                    f"{path.suffix}{why if option == '--html' else ''}"
+                )
         if len({target.resolve() for target in targets}) < len(targets):
-            named = "--html and --json" if csv is None else "--html, --json and --exposed: two"
+            named = "--html and --json"
+            named = named if self.exposed is None else "--html, --json and --exposed: two"
             raise OutputError(f"{named} name the same file")
 
     def progress(self, message: str) -> AbstractContextManager[Any]:
@@ -334,27 +415,53 @@ class Output:
             console().print(found if shown is None else shown)
 
 
-TERMINAL = Output()
+Results = Annotated[Output, Only(("html", "json", "quiet"))]
+Answers = Annotated[Output, Only(("json", "quiet"))]
 
 
-def chosen(rules: Policy, settings: list[str] | None, **given: str | int | None) -> Policy:
-    """The policy with what the command line says of method, form and files."""
-    from foreknow.methods.registry import key_of
+@dataclass(frozen=True)
+class Choice:
+    """What goes before the options of a policy.
 
-    said: dict[str, Any] = {key: x for key, x in given.items() if x is not None}
-    if "method" in said:
-        said["method"] = key_of(said["method"])
-    options = replace(rules.options, **said)
-    own = dict(options.settings.get(options.method, {}))
-    given_here = dict(_setting(text) for text in settings or ())
-    weights = {key: x for key, x in given_here.items() if key.startswith("weights.")}
-    if weights:
-        said = {key.removeprefix("weights."): x for key, x in weights.items()}
-        options = replace(options, weights={**options.weights, **said})
-    own.update({key: x for key, x in given_here.items() if key not in weights})
-    if own:
-        options = replace(options, settings={**options.settings, options.method: own})
-    return replace(rules, options=options)
+    Parameters
+    ----------
+    method
+        How people are grouped, see below; the policy's when left out.
+    settings
+        A setting of the method, such as suppression=0.05, or what a quasi-identifier counts, such
+        as weights.zip=3; may be repeated.
+    form
+        generalized: coarser quasi-identifiers, one table; bucketized: exact ones, and a table of
+        counts (default: the policy's).
+    file_format
+        csv or parquet; the policy's when left out.
+    rows_per_part
+        Parquet in files of at most so many rows each.
+    """
+
+    method: MethodName = None
+    settings: Annotated[list[str] | None, More(flags="--set", metavar="KEY=VALUE")] = None
+    form: Annotated[str | None, among("generalized", "bucketized")] = None
+    file_format: Annotated[str | None, among("csv", "parquet"), More(flags="--format")] = None
+    rows_per_part: int | None = None
+
+    def over(self, rules: Policy) -> Policy:
+        """The policy with what is said of method, form and files."""
+        from foreknow.methods.registry import key_of
+
+        method = None if self.method is None else key_of(self.method)
+        said: dict[str, Any] = {"method": method, "form": self.form, "format": self.file_format}
+        said["rows_per_part"] = self.rows_per_part
+        options = replace(rules.options, **{key: x for key, x in said.items() if x is not None})
+        own = dict(options.settings.get(options.method, {}))
+        weights = dict(options.weights)
+        for key, x in map(_setting, self.settings or ()):
+            if key.startswith("weights."):
+                weights[key.removeprefix("weights.")] = x
+            else:
+                own[key] = x
+        settings = {**options.settings, options.method: own} if own else options.settings
+        return replace(rules, options=replace(options, weights=weights, settings=settings))
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -368,3 +475,37 @@ def _setting(text: str) -> tuple[str, Any]:
         return key.strip(), from_toml(f"x = {value.strip()}", float)["x"]
     except ValueError:
         return key.strip(), value.strip()
+
+
+# ---- the terminal ------------------------------------------------------------------------------
+
+
+def say_readings(opened: Any, verbose: bool = False) -> None:
+    """Print what columns look like besides; with `verbose`, what each was taken for."""
+    if verbose:
+        each = "; ".join(f"{visible(name)}: {said}" for name, said in opened.read_as().items())
+        print_plain(f"Read as: {each}.")
+    doubts = opened.doubts() if hasattr(opened, "doubts") else {}
+    for name, said in doubts.items():
+        print_plain(f"Note: {visible(name)} {said}.")
+
+
+def console() -> Console:
+    """Where results go: stdout."""
+    from rich.console import Console
+
+    return Console()
+
+
+def progress(message: str, quiet: bool) -> AbstractContextManager[Any]:
+    """Show on stderr what takes long, unless asked to be quiet."""
+    if quiet:
+        return nullcontext()
+    from foreknow.report.console import progress as shown
+
+    return shown(message)
+
+
+def print_plain(text: str, **options: Any) -> None:
+    """Print a text in which nothing is markup."""
+    console().print(text, markup=False, highlight=False, **options)

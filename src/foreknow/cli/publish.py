@@ -2,90 +2,109 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-from rich.console import Console
-
-from foreknow.cli.inputs import load_policy, refuse_published, require_published
+from foreknow.cli.inputs import Columns, Rules, refuse_published, require_published
 from foreknow.cli.options import (
-    TERMINAL,
     UNSAFE,
-    KeptPriorsPath,
+    Answers,
+    Choice,
+    Given,
     Memory,
-    Method,
     Only,
     Output,
-    PolicyPath,
-    Population,
-    PublicKey,
-    Queries,
-    QuerySeed,
     Quiet,
     Raw,
-    ReleaseForm,
-    Settings,
-    SigningKey,
-    SomePolicy,
-    Verbose,
-    among,
-    chosen,
+    command,
     console,
     print_plain,
     progress,
     say_readings,
-    with_options,
 )
-from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import InputError, OutputError
 from foreknow.text import encodable, one_line, visible
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from foreknow.policy.policy import Policy
 
 
-@with_options
+@dataclass(frozen=True)
+class Folder:
+    """Where a release is written, and what for.
+
+    Parameters
+    ----------
+    out
+        A folder that does not exist yet.
+    owner
+        A new folder for what only you may see (default OUT.owner).
+    key
+        Sign with this private Ed25519 key (takes the extra sign).
+    verbose
+        Print what each column was taken for.
+    quiet
+        Print nothing but errors.
+    """
+
+    out: Path
+    owner: Path | None = None
+    key: Path | None = None
+    verbose: bool = False
+    quiet: bool = False
+
+    def publish(self, table: Path, rules: Policy, **given: Any) -> None:
+        """Publish a table here, and say what was written."""
+        from foreknow import publishing
+        from foreknow.data.microdata import Microdata
+        from foreknow.output import require_new
+        from foreknow.publishing.publish import publish as make
+        from foreknow.publishing.signature import Signer
+
+        schema = rules.needed_schema
+        owner = publishing.owners_folder(self.out) if self.owner is None else self.owner
+        require_new(self.out, owner)
+        if self.key is not None:
+            Signer(self.key)  # a key that does not do is refused before there is work
+        with progress("Reading the table", self.quiet):
+            microdata = Microdata(table, schema)
+            made = make(microdata, rules, **given)
+            made.write(self.out, owner, key=self.key)
+        if self.quiet:
+            return
+        say_readings(microdata, self.verbose)
+        console().print(made.audit)
+        for said in (*(f"Note: {note}" for note in made.certificate.notes), *made.advice):
+            print_plain(f"{visible(said)}.")
+        notes = {
+            publishing.CERTIFICATE: "what was required and found, for foreknow verify",
+            publishing.SIGNATURE: "your signature of it, for foreknow verify --key",
+            publishing.REPORT: "explains the release",
+            publishing.MEMBERS: "who is in which group, for foreknow ask and attack",
+            publishing.LATTICE: "which generalizations are safe, and which not",
+            publishing.OWNER: "the key of the source's digest",
+            publishing.PRIORS: "the priors that were learned; verify asks for them",
+        }
+        order = list(notes)
+        for folder, begins in ((self.out, "Written to"), (owner, "For you only, in")):
+            print_plain(f"\n{begins} {visible(folder)}:", soft_wrap=True)
+            names = sorted(path.name for path in folder.iterdir())
+            for name in sorted(names, key=lambda n: order.index(n) if n in order else -1):
+                print_plain(f"  {name:<20} {notes.get(name, 'the release')}")
+
+
+@command("foreknow.publishing.publish:publish")
 def publish(
     table: Raw,
-    policy: PolicyPath,
-    out: Annotated[Path, typer.Option("--out", "-o", help="A folder that does not exist yet.")],
-    method: Method = None,
-    settings: Settings = None,
-    form: ReleaseForm = None,
-    file_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help="csv or parquet; the policy's when left out.",
-            autocompletion=among("csv", "parquet"),
-        ),
-    ] = None,
-    rows_per_part: Annotated[
-        int | None,
-        typer.Option("--rows-per-part", help="Parquet in files of at most so many rows each."),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option("--seed", help="Reproducible row order: for tests only; keep it secret."),
-    ] = None,
-    owner: Annotated[
-        Path | None,
-        typer.Option("--owner", help="A new folder for what only you may see (default OUT.owner)."),
-    ] = None,
-    key: SigningKey = None,
-    engine: Annotated[
-        str,
-        typer.Option(
-            "--engine",
-            help="Where the table is grouped: memory, duckdb, or auto: by its size.",
-            autocompletion=among("auto", "memory", "duckdb"),
-        ),
-    ] = "auto",
+    *,
+    rules: Rules,
+    folder: Folder,
+    choice: Choice,
     memory: Memory = None,
-    verbose: Verbose = False,
-    quiet: Quiet = False,
-    reading: Reading = NOTHING,
+    given: Annotated[Given, Only(("seed", "engine"))],
 ) -> None:
     """Make a release that the policy allows, with a certificate.
 
@@ -96,38 +115,43 @@ def publish(
     from foreknow.engine import limit_memory
 
     limit_memory(memory)
-    rules = load_policy(policy, reading)
-    given = {"format": file_format, "rows_per_part": rows_per_part}
-    rules = chosen(rules, settings, method=method, form=form, **given)
-    _publish(table, rules, out, owner, seed, quiet, verbose, key, engine)
+    folder.publish(table, choice.over(rules.rules), **given)
 
 
-@with_options
+@command("foreknow.publishing.verification:verify")
 def verify(
-    certificate: Annotated[
-        Path, typer.Argument(help="The certificate.json of a release, or its folder.")
-    ],
-    release: Annotated[
-        Path | None, typer.Argument(help="The release or its folder; beside it when left out.")
-    ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option("--policy", "-p", help="Judge by this policy, not by the publisher's."),
-    ] = None,
-    priors: KeptPriorsPath = None,
-    key: PublicKey = None,
-    evidence: Annotated[
-        Path | None,
-        typer.Option("--evidence", help="A page of foreknow evidence, signed with the same key."),
-    ] = None,
-    population: Population = None,
+    certificate: Annotated[Path, "The certificate.json of a release, or its folder."],
+    release: Annotated[Path | None, "The release or its folder; beside it when left out."] = None,
+    *,
+    policy: Path | None = None,
+    evidence: Path | None = None,
     quiet: Quiet = False,
-) -> None:
+    given: Given,
+) -> int:
     """Judge a written release afresh and compare it with its certificate.
 
     Nothing of the certificate is taken on trust: what is printed was computed from the files. With
     --key, certificate.json must also be what the owner of that key has signed.
+
+    Parameters
+    ----------
+    evidence
+        A page of foreknow evidence, signed with the same key.
     """
+    return _verify(certificate, release, policy, evidence, quiet, **given)
+
+
+def _verify(
+    certificate: Path,
+    release: Path | None = None,
+    policy: Path | None = None,
+    evidence: Path | None = None,
+    quiet: bool = False,
+    key: Path | None = None,
+    **given: Any,
+) -> int:
+    from rich.console import Console
+
     from foreknow.policy.policy import Policy
     from foreknow.publishing import CERTIFICATE
     from foreknow.publishing.signature import check_signature
@@ -142,8 +166,7 @@ def verify(
     known, _ = load_signed(certificate, key)
     rules = None if policy is None else Policy.load(policy)
     with progress("Judging the release afresh", quiet):
-        at = release or certificate.parent
-        found, problems = judge(known, at, rules, priors, population or None)
+        found, problems = judge(known, release or certificate.parent, rules, **given)
     for problem in problems:
         _say_line(Console(stderr=True), problem, "bold red")
     if found is not None and not problems and not quiet:
@@ -152,27 +175,21 @@ def verify(
         signed += found.unchanged
         if key is not None:
             _say_line(console(), f"Signed by the owner of {key.name}: {', '.join(signed)}.")
-    raise typer.Exit(UNSAFE if problems else 0)
+    return UNSAFE if problems else 0
 
 
-@with_options
+@command("foreknow.evidence:evidence_report")
 def evidence(
-    folder: Annotated[Path, typer.Argument(help="What foreknow publish wrote.")],
+    folder: Annotated[Path, "What foreknow publish wrote."],
     table: Annotated[
-        Path | None, typer.Argument(help="The raw table that it was made of, for before and after.")
+        Path | None, "The raw table that it was made of, for before and after."
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The page to write (default FOLDER.evidence.html)."),
-    ] = None,
-    policy: SomePolicy = None,
-    priors: KeptPriorsPath = None,
-    population: Population = None,
-    key: SigningKey = None,
-    queries: Queries = 1000,
-    seed: QuerySeed = 0,
-    output: Annotated[Output, Only(("json", "quiet"))] = TERMINAL,
-    reading: Reading = NOTHING,
+    *,
+    out: Path | None = None,
+    columns: Annotated[Columns, Only()],
+    key: Path | None = None,
+    output: Answers,
+    given: Given,
 ) -> None:
     """Write what is known of a release onto one page, for somebody who must accept it.
 
@@ -180,6 +197,15 @@ def evidence(
     which assumptions, what was so before, and answers the questions of WP216, HIPAA and NIST SP
     800-188, as far as they can be measured; the rest is marked to be filled in. A browser prints it
     to PDF. It draws no legal conclusion.
+
+    Parameters
+    ----------
+    out
+        The page to write (default FOLDER.evidence.html).
+    policy
+        A policy, to say what the columns are.
+    key
+        Sign with this private Ed25519 key (takes the extra sign).
     """
     from foreknow.evidence import evidence_report
     from foreknow.publishing.signature import Signer, signature_of
@@ -188,14 +214,13 @@ def evidence(
     refuse_published(table)
     place = folder if folder.is_dir() else folder.parent
     page = place.with_name(f"{place.resolve().name}.evidence.html") if out is None else out
-    Output(page, output.json).refuse(folder, table, policy)
+    inputs = [path for path in (folder, table, columns.policy) if path is not None]
+    Output(page, output.json).refuse(*inputs)
     if page.resolve().is_relative_to(place.resolve()):
         raise OutputError(f"{str(page)!r} would lie in what is published; write it elsewhere")
     signer = None if key is None else Signer(key)
-    rules = None if policy is None else load_policy(policy, reading)
     with output.progress("Judging the release afresh"):
-        known: dict[str, Any] = {"priors": priors, "population": population or None}
-        found = evidence_report(folder, table, rules, **known, queries=queries, seed=seed)
+        found = evidence_report(folder, table, columns.given, **given)
     with output.progress("Writing the page"):
         found.to_html(page)
         signed = None if signer is None else signer.sign_file(page)
@@ -207,78 +232,24 @@ def evidence(
         print_plain(f"Signed in {signature_of(page)}.", soft_wrap=True)
 
 
-@with_options
+@command()
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Where to write; must not exist.")] = Path(
-        "foreknow-demo"
-    ),
-    seed: Annotated[int | None, typer.Option("--seed", help="Reproducible row order.")] = None,
-) -> None:
+    folder: Annotated[Path, "Where to write; must not exist."] = Path("foreknow-demo"),
+    *,
+    seed: Annotated[int | None, "Reproducible row order."] = None,
+) -> int:
     """Run the main job on the bundled sample, end to end: publish, audit, verify."""
     from foreknow import sample
     from foreknow.policy.policy import Policy
     from foreknow.publishing import CERTIFICATE
 
-    say = console()
+    for name, path in (("Table: ", sample.table_path()), ("Policy:", sample.policy_path())):
+        print_plain(f"{name} {path}", soft_wrap=True)
+    print_plain("")
     rules = Policy.load(sample.policy_path())
-    say.print(f"Table:  {sample.table_path()}", highlight=False, soft_wrap=True)
-    say.print(f"Policy: {sample.policy_path()}\n", highlight=False, soft_wrap=True)
-    _publish(sample.table_path(), rules, folder, None, seed, quiet=False)
-    say.print()
-    verify(certificate=folder / CERTIFICATE, release=folder, quiet=False)
-
-
-def _publish(
-    table: Path,
-    rules: Policy,
-    out: Path,
-    owner: Path | None,
-    seed: int | None,
-    quiet: bool,
-    verbose: bool = False,
-    key: Path | None = None,
-    engine: str = "auto",
-) -> None:
-    from foreknow import publishing
-    from foreknow.data.microdata import Microdata
-    from foreknow.output import require_new
-    from foreknow.publishing.publish import publish as make
-    from foreknow.publishing.signature import Signer
-
-    schema = rules.needed_schema
-    owner = publishing.owners_folder(out) if owner is None else owner
-    require_new(out, owner)
-    if key is not None:
-        Signer(key)  # a key that does not do is refused before there is work
-    with progress("Reading the table", quiet):
-        microdata = Microdata(table, schema)
-        made = make(microdata, rules, seed=seed, engine=engine)
-        made.write(out, owner, key=key)
-    if quiet:
-        return
-    say = console()
-    say_readings(microdata, verbose)
-    say.print(made.audit)
-    for note in made.certificate.notes:
-        say.print(f"Note: {visible(note)}.", markup=False, highlight=False)
-    for said in made.advice:
-        say.print(f"{visible(said)}.", markup=False, highlight=False)
-    notes = {
-        publishing.CERTIFICATE: "what was required and found, for foreknow verify",
-        publishing.SIGNATURE: "your signature of it, for foreknow verify --key",
-        publishing.REPORT: "explains the release",
-        publishing.MEMBERS: "who is in which group, for foreknow ask and attack",
-        publishing.LATTICE: "which generalizations are safe, and which not",
-        publishing.OWNER: "the key of the source's digest",
-        publishing.PRIORS: "the priors that were learned; verify asks for them",
-    }
-    order = list(notes)
-    for folder, begins in ((out, "Written to"), (owner, "For you only, in")):
-        line = f"\n{begins} {visible(folder)}:"
-        say.print(line, markup=False, highlight=False, soft_wrap=True)
-        names = sorted(path.name for path in folder.iterdir())
-        for name in sorted(names, key=lambda n: order.index(n) if n in order else -1):
-            say.print(f"  {name:<20} {notes.get(name, 'the release')}", highlight=False)
+    Folder(folder).publish(sample.table_path(), rules, seed=seed)
+    print_plain("")
+    return _verify(folder / CERTIFICATE, folder)
 
 
 def _say_line(say: Console, text: str, style: str = "") -> None:

@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from foreknow.errors import PolicyError, did_you_mean
-from foreknow.methods.protocol import Anonymizer, Kind
 
 if TYPE_CHECKING:
+    from foreknow.methods.protocol import Anonymizer, Kind
     from foreknow.policy.policy import Policy
 
 # What each is called, and its class: entered when it is first asked for.

@@ -84,11 +84,16 @@ def utility_report(
 
     Parameters
     ----------
-    release, microdata, queries, attributes, selectivity, ranges, delta, labels, seed
-        See `foreknow.query_error`. So many queries are asked for each number of predicates. The
-        NCP is of all quasi-identifiers.
+    release, microdata, attributes, selectivity, ranges, labels
+        See `foreknow.query_error`. The NCP is of all quasi-identifiers.
+    queries : int
+        Random queries for each number of predicates.
     predicates : int or sequence of int, optional
         How many quasi-identifiers the queries ask about; when left out, one, two, ... up to all.
+    delta : float
+        Errors of small counts are relative to this share of all people.
+    seed : int, optional
+        Random seed for the queries.
 
     Examples
     --------

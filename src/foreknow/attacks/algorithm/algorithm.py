@@ -37,7 +37,8 @@ from foreknow.policy.policy import Policy
 
 _log = logging.getLogger(__name__)
 # Defaults: runs of the method, and seconds.
-WORLDS, SECONDS = 10_000, 60.0
+WORLDS = 10_000
+SECONDS = 60.0
 # The part of the time that an enumeration may use up in vain.
 _EXACT = 0.6
 # Worlds that a method is tried on which is said to treat rows alike.

@@ -1,0 +1,95 @@
+"""What a public function or class says of itself, read from its source: nothing of it is imported.
+
+So help and completion cost no engine.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pkgutil import get_data
+from textwrap import dedent
+from typing import Any
+
+_HEADING = re.compile(r"^\w[\w ]*\n-{3,}$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A definition by its place, such as foreknow.auditing.risk:risk_report."""
+
+    place: str
+
+    @cached_property
+    def _node(self) -> Any:
+        """The definition down to the end of its docstring, which is all that is parsed."""
+        module, _, name = self.place.partition(":")
+        inside, _, last = name.rpartition(".")
+        begun = rf'^{" +" if inside else ""}(?:def|class) {last}\b.*?""".*?"""'
+        found = re.search(begun, _text(module), re.MULTILINE | re.DOTALL)
+        assert found is not None, self.place
+        return ast.parse(dedent(found[0])).body[0]
+
+    @cached_property
+    def _said(self) -> str:
+        return re.sub("`+", "", inspect.cleandoc(ast.get_docstring(self._node) or ""))
+
+    @property
+    def about(self) -> str:
+        """What stands before the sections of the docstring, a line for each paragraph."""
+        paragraphs = _HEADING.split(self._said)[0].split("\n\n")
+        return "\n\n".join(" ".join(each.split()) for each in paragraphs).strip()
+
+    @property
+    def summary(self) -> str:
+        """The first line of it."""
+        return self._said.partition("\n")[0]
+
+    @cached_property
+    def help(self) -> dict[str, str]:
+        """What the docstring says of each parameter."""
+        found: dict[str, list[str]] = {}
+        body: list[str] = []
+        _, _, section = self._said.partition("Parameters\n----------\n")
+        for line in _HEADING.split(section)[0].splitlines():
+            if line[:1].strip():
+                body = []
+                found |= dict.fromkeys(re.findall(r"\w+", line.partition(" : ")[0]), body)
+            else:
+                body.append(line.strip())
+        return {name: " ".join(lines).strip() for name, lines in found.items()}
+
+    @cached_property
+    def options(self) -> dict[str, tuple[str, Any]]:
+        """Type and default of what may be left out, or is given by name."""
+        taken, module = self._node.args, self.place.partition(":")[0]
+        first = taken.args[len(taken.args) - len(taken.defaults) :]
+        pairs = [*zip(first, taken.defaults, strict=True)]
+        pairs += zip(taken.kwonlyargs, taken.kw_defaults, strict=True)
+        return {
+            each.arg: (
+                ast.unparse(each.annotation),
+                inspect.Parameter.empty if default is None else _value(default, module),
+            )
+            for each, default in pairs
+        }
+
+
+def _text(module: str) -> str:
+    package, _, file = module.partition(".")
+    return (get_data(package, f"{file.replace('.', '/')}.py") or b"").decode()
+
+
+def _value(default: ast.expr, module: str) -> Any:
+    """A default that is written out, or a constant of its module or of where that has it from."""
+    if not isinstance(default, ast.Name):
+        return ast.literal_eval(default)
+    text, name = _text(module), default.id
+    if found := re.search(rf"^{name} = (.+)$", text, re.MULTILINE):
+        return ast.literal_eval(found[1])
+    found = re.search(rf"^from (\S+) import (?:\([^)]*|[^(\n]*)\b{name}\b", text, re.MULTILINE)
+    assert found is not None, f"{name} of {module}"
+    return _value(default, found[1])
