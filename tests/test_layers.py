@@ -130,7 +130,17 @@ def test_dataframes_and_engines_are_known_in_few_rooms():
 
 def test_an_adversary_knows_counts_and_no_engines():
     allowed = {"data.counts", "data.labels", "data.people", "data.sparse", "data.windows"}
-    allowed |= {"errors", "frozen", "numbers", "output", "plain", "settings", "verdict", "worlds"}
+    allowed |= {
+        "errors",
+        "frozen",
+        "needs",
+        "numbers",
+        "output",
+        "plain",
+        "settings",
+        "verdict",
+        "worlds",
+    }
     # a table of probabilities, and one of people, wherever they are
     tables = {("adversaries.priors.priors", to) for to in ("data.engines.priors", "data.sights")}
     wrong = [

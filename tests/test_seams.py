@@ -15,11 +15,12 @@ from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria import registry as criteria
-from foreknow.criteria.protocol import Attained, EachGroup
+from foreknow.criteria.protocol import Attained, EachGroup, OfGroups
 from foreknow.methods import registry as methods
 from foreknow.methods.protocol import traits_of
+from foreknow.needs import Need
 from foreknow.settings import FromOne, Settings
-from foreknow.verifier.verify import GAUGES, VERIFIERS
+from foreknow.verifier.verify import GAUGES, VERIFIERS, Gauge, Judge
 
 # ---- what is there ----------------------------------------------------------------------------
 
@@ -37,8 +38,20 @@ def test_every_kind_of_knowledge_has_a_judge_and_reads_what_it_writes(kind, tmp_
 
 
 @pytest.mark.parametrize("criterion", criteria.CRITERIA, ids=lambda criterion: criterion.key)
-def test_every_criterion_has_a_gauge(criterion):
-    assert criterion.key in GAUGES
+def test_every_criterion_has_a_gauge_that_declares_the_same(criterion):
+    gauge = GAUGES[criterion.key]
+    assert gauge.of_people == criterion.of_people == (Need.ONE_VALUE not in criterion.needs)
+    assert gauge.of_classes == (criterion.of_groups is not None)
+    assert gauge.of_population == (Need.POPULATION in criterion.needs)
+    assert gauge.of_sets({}) == (Need.NO_SETS not in criterion.needs)
+
+
+@pytest.mark.parametrize("kind", adversaries.ADVERSARIES, ids=lambda kind: kind.key)
+def test_every_judge_declares_what_its_kind_does(kind):
+    judge = VERIFIERS[kind.key]
+    assert judge.of_several == (Need.ONE_VALUE not in kind.needs)
+    assert judge.of_windows == (Need.NO_WINDOWS not in kind.needs)
+    assert judge.relative == (Need.ABSOLUTE not in kind.needs)
 
 
 @pytest.mark.parametrize("key", [key for key, _ in methods.METHODS])
@@ -63,6 +76,8 @@ class Friends:
     many: int = 1
     key: ClassVar[str] = "friends"
     settings: ClassVar[Any] = FriendsSettings
+    needs: ClassVar[Any] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE})
+    speaks: ClassVar[None] = None
 
     @classmethod
     def from_settings(cls, read, folder):
@@ -81,6 +96,9 @@ class Friends:
     def disclosure(self, release, value=None):
         found = self.disclosures(release)
         return found[value] if value is not None else max(found.values(), key=lambda d: d.exact)
+
+    def chances(self, release):
+        return None
 
     def monotone(self, semantics="single"):
         return True
@@ -101,7 +119,7 @@ class Friends:
         return {"friends": {"many": self.many}}
 
     @staticmethod
-    def judge(asked, settings):
+    def _judge(asked, settings):
         worst = None, None, Fraction(0), Fraction(1)
         for group, (people, bag) in asked.held.items():
             for value in sorted(set(bag) & set(asked.about)):
@@ -110,14 +128,19 @@ class Friends:
                     worst = value, group, chance, Fraction(1)
         return worst
 
+    judge: ClassVar[Judge] = Judge(_judge)
+
 
 @dataclass(frozen=True)
-class EvenGroups:
+class EvenGroups(OfGroups):
     """Every group has a number of people that `by` divides."""
 
     by: int
     key: ClassVar[str] = "even_groups"
     settings: ClassVar[Any] = FromOne
+    needs: ClassVar[Any] = frozenset({Need.NO_WINDOWS, Need.NO_SETS})
+    of_people: ClassVar[bool] = True
+    compares_table: ClassVar[bool] = False
 
     @classmethod
     def from_settings(cls, read, folder):
@@ -130,27 +153,23 @@ class EvenGroups:
         rest = int(counts.sizes[place]) % self.by
         return Attained(rest, not rest, f"{rest} people are left over", counts.group_label(place))
 
-    def measure(self, release):
-        return self.attained(release).amount
-
-    def holds(self, release):
-        return self.attained(release).holds
-
     def monotone(self, semantics="single"):
         return False
 
-    def ledger(self, semantics="single"):
+    def ledger(self, semantics="single", whole=None):
         return EachGroup(lambda counts: counts.sizes % self.by != 0)
 
     def to_dict(self):
         return {"even_groups": self.by}
 
     @staticmethod
-    def gauge(held, by):
+    def _gauge(held, by):
         for group, (people, _) in held.items():
             if people % by:
                 return Fraction(people % by), group, False
         return Fraction(0), next(iter(held)), True
+
+    gauge: ClassVar[Gauge] = Gauge(_gauge, of_people=True)
 
 
 class PairsSettings(Settings):
@@ -326,3 +345,61 @@ def test_the_verifier_counts_the_smallest_group_itself(place):
         else:
             with pytest.raises(fk.InputError, match=r"k_anonymity.* does not hold"):
                 fk.verify(place / "out", policy)
+
+
+# ---- what lacks a member ------------------------------------------------------------------------
+
+
+def without(kind, name, **own):
+    """A class that has all of another but one member."""
+    members = {k: x for k, x in vars(kind).items() if k not in ("__dict__", "__weakref__", name)}
+    return type(kind.__name__, kind.__bases__, {**members, **own})
+
+
+@pytest.mark.parametrize("name", ["needs", "speaks", "chances", "monotone", "ledger"])
+def test_an_adversary_that_lacks_a_member_is_refused_by_its_name(name):
+    with pytest.raises(fk.InputError, match=rf"^toy: Friends lacks {name}, which"):
+        fk.Requirement(without(Friends, name)(1), below="3/4", name="toy")
+
+
+@pytest.mark.parametrize("name", ["needs", "of_people", "compares_table"])
+def test_a_criterion_that_lacks_a_member_is_refused_by_its_name(name):
+    with pytest.raises(fk.InputError, match=rf"^toy: EvenGroups lacks {name}, which Criterion"):
+        fk.Requirement(without(EvenGroups, name)(2), name="toy")
+
+
+def test_needs_that_are_none_are_refused():
+    misspelt = without(Friends, "needs", needs={"one value"})
+    with pytest.raises(fk.InputError, match="Friends: needs must be a frozenset of Need"):
+        fk.Requirement(misspelt(1), below="3/4")
+
+
+def test_a_limit_relative_to_priors_takes_gains():
+    misspelt = without(Friends, "needs", needs=frozenset({Need.ONE_VALUE}))
+    with pytest.raises(fk.InputError, match="Friends lacks tables, which Gaining requires"):
+        fk.Requirement(misspelt(1), at_most_times=2)
+
+
+@pytest.mark.parametrize(
+    ("registry", "kind", "name"),
+    [
+        (adversaries, Friends, "from_settings"),
+        (adversaries, Friends, "needs"),
+        (criteria, EvenGroups, "of_people"),
+    ],
+)
+def test_what_lacks_a_member_is_named_when_it_is_registered(monkeypatch, registry, kind, name):
+    known = "ADVERSARIES" if registry is adversaries else "CRITERIA"
+    lacking = without(kind, name)
+    monkeypatch.setattr(registry, known, (*getattr(registry, known), lacking))
+    with pytest.raises(fk.InputError, match=rf"{kind.__name__} lacks {name}, which"):
+        fk.Policy.from_dict({"require": [{"k_anonymity": 2}]})
+
+
+def test_a_kind_without_a_judge_of_the_verifier_s_is_named(monkeypatch, place):
+    monkeypatch.setattr(criteria, "CRITERIA", (*criteria.CRITERIA, without(EvenGroups, "gauge")))
+    microdata = fk.Microdata(
+        place / "people.csv", fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    )
+    with pytest.raises(fk.InputError, match="EvenGroups lacks gauge, a verifier.Gauge"):
+        fk.publish(microdata, fk.Policy([fk.Requirement(fk.KAnonymity(2))]))

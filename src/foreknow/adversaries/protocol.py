@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
-from foreknow.errors import InputError
+from foreknow.errors import InputError, PolicyError
+from foreknow.needs import Need, Needs, check_members, require
 from foreknow.numbers import Number
 from foreknow.settings import Settings
 
@@ -80,14 +81,25 @@ class Adversary(Protocol):
     """A kind and an amount of knowledge; a frozen value.
 
     One that a policy file can name also has a `key`, `settings` and `from_settings`, and a line in
-    `foreknow.adversaries.registry.ADVERSARIES`: see `Kind`.
+    `foreknow.adversaries.registry.ADVERSARIES`: see `Kind`. One that does not need groups that are
+    finished is `Searchable`; one that does not need an absolute limit is `Gaining`.
     """
+
+    needs: ClassVar[Needs]
+    """What it cannot do without; whatever is not among these, it serves."""
+
+    @property
+    def speaks(self) -> Speaks | None:
+        """What it speaks of at most; None where that is not worked out, and no method asks it."""
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Return the highest posterior of a value, or over all values."""
 
     def disclosures(self, release: HasCounts) -> Mapping[Label, Disclosure]:
-        """Return the highest posterior of every value."""
+        """Return the highest posterior of every value; of windows of numbers, the worst alone."""
+
+    def chances(self, release: HasCounts) -> Any:
+        """How sure it can be of each person, as `Chances`; None where that is not counted."""
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises a disclosure."""
@@ -103,22 +115,10 @@ class Searchable(Adversary, Protocol):
     def ledger(
         self, threshold: Number, values: Any = None, semantics: Semantics = "single"
     ) -> Ledger:
-        """Start a ledger for a search, for some codes of values or all; see `OfWindows`."""
+        """Start a ledger for a search, for some codes of values or all.
 
-
-@runtime_checkable
-class OfWindows(Adversary, Protocol):
-    """An adversary who may be asked of windows of numbers (`Windows`) wherever of counts.
-
-    `disclosures` then has the worst window alone, and `ledger` takes the windows of the whole table
-    in place of the values that are wanted.
-    """
-
-    of_windows: ClassVar[bool]
-
-    @property
-    def speaks(self) -> Speaks:
-        """What the knowledge speaks of; with other groups, a search is on the safe side."""
+        Of windows of numbers it takes those of the whole table in place of the codes.
+        """
 
 
 @runtime_checkable
@@ -130,6 +130,9 @@ class Gaining(Adversary, Protocol):
     def gains(self, release: HasCounts) -> Mapping[Label, Disclosure]:
         """Return every value's posterior that is the highest relative to its prior."""
 
+    def under(self, schema: Any) -> Any:
+        """The same with what it needs of a schema."""
+
 
 @runtime_checkable
 class Summing(Adversary, Protocol):
@@ -138,7 +141,7 @@ class Summing(Adversary, Protocol):
     Of all others these values are counted as one.
     """
 
-    def any_of(
+    def disclosure_of_set(
         self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
     ) -> Disclosure:
         """Return the highest posterior that a person has one of some values, as they print.
@@ -148,7 +151,7 @@ class Summing(Adversary, Protocol):
 
 
 class Speaks(NamedTuple):
-    """What knowledge speaks of at most; an adversary that is searched for may have it as `speaks`.
+    """What knowledge, or a criterion, speaks of at most.
 
     `people`: of how many people's values, the target's among them, speaks what would be likelier if
     more had them; 0 for what only asks which values a group has, and of how many people. `groups`:
@@ -177,6 +180,18 @@ class Kind(Protocol):
         """Make one of a checked table; relative paths start at `folder`."""
 
 
+def check_adversary(adversary: Any, name: str) -> None:
+    """Refuse what is no adversary, or lacks what its needs leave to it; `name` begins messages."""
+    try:
+        check_members(adversary, Adversary)
+        if Need.FINISHED not in adversary.needs:
+            check_members(adversary, Searchable)
+        if Need.ABSOLUTE not in adversary.needs:
+            check_members(adversary, Gaining)
+    except InputError as error:
+        raise PolicyError(f"{name}: {error}") from None
+
+
 def counts_of(release: HasCounts) -> GroupCounts:
     """Return the counts of a release, or the counts themselves."""
     counts = release if isinstance(release, GroupCounts) else getattr(release, "counts", None)
@@ -187,6 +202,15 @@ def counts_of(release: HasCounts) -> GroupCounts:
             "Release.from_groups(table, group=..., sensitive=...)"
         )
     return counts
+
+
+def signatures_of(who: Any, release: HasCounts) -> Callable[[Sequence[str]], Any]:
+    """What gives the columns of everybody in a release; refused where these are not there."""
+    counts, found = counts_of(release), getattr(release, "signatures", None)
+    needs = {Need.ONE_VALUE, Need.PEOPLE}
+    require(who, needs, semantics=counts.semantics, people=found is not None)
+    assert found is not None
+    return found  # type: ignore[no-any-return]
 
 
 def code_of(counts: GroupCounts, value: Label) -> int | None:

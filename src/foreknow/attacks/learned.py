@@ -19,7 +19,7 @@ from foreknow.adversaries.disclosure import Disclosure, of_value
 from foreknow.adversaries.priors.expectation import Layout
 from foreknow.adversaries.priors.fit import SMOOTHINGS, Kinds, fits, numbers_among
 from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
-from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
 from foreknow.attacks.trial import Claim, Share, Trial, Tried, most_successful, shares_of
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
@@ -29,6 +29,7 @@ from foreknow.data.sights import Sight
 from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import DataError, InputError, UnsupportedError
 from foreknow.frozen import settle
+from foreknow.needs import Need, Needs
 from foreknow.settings import Settings
 
 # Surer than this of a value counts as sure, where no limit is given.
@@ -94,7 +95,13 @@ class Learned:
     by: Sequence[str]
     key: ClassVar[str] = "learned"
     settings: ClassVar[type[Settings]] = LearnedSettings
-    estimates: ClassVar[bool] = True
+    needs: ClassVar[Needs] = frozenset(
+        {
+            *(Need.ONE_VALUE, Need.PEOPLE, Need.NO_WINDOWS, Need.NO_SETS, Need.ABSOLUTE),
+            *(Need.FINISHED, Need.TRIAL),
+        }
+    )
+    speaks: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if isinstance(self.by, str) or not self.by or not all(isinstance(b, str) for b in self.by):
@@ -125,6 +132,9 @@ class Learned:
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""
         return max(learnings(release, self.by), key=lambda each: each.predicts).disclosures()
+
+    def chances(self, release: HasCounts) -> None:
+        """Not counted: a trial says how many were guessed."""
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Never: what can be learned depends on all groups."""
@@ -300,22 +310,13 @@ def learnings(
 def _learned(
     release: Any, counts: GroupCounts, by: Sequence[str], smoothings: Sequence[float]
 ) -> Iterator[Learning]:
-    if counts.semantics != "single":
-        raise UnsupportedError(
-            f"Learned needs one value per person, not {counts.semantics!r}: what goes with what "
-            "is learned of people with one value each"
-        )
-    if not hasattr(release, "signatures"):
-        raise UnsupportedError(
-            f"Learned needs to know {', '.join(by)} of everybody: give a Release with these "
-            "columns, not its counts"
-        )
+    find = signatures_of(Learned, release)
     if release.sensitive in by:
         raise DataError(
             f"Learned: {release.sensitive!r} is the sensitive column of the release; by names "
             "columns that are known of people"
         )
-    signatures: Signatures = release.signatures(by)
+    signatures = find(by)
     bags = counts.offsets, counts.codes, counts.counts
     numbers, brief = numbers_among(signatures), len(smoothings) < len(SMOOTHINGS)
     ways = [("exact values", Kinds.of(signatures))]

@@ -22,7 +22,7 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.criteria.protocol import classes_of
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Label
+from foreknow.data.labels import GroupLabels, Label
 from foreknow.data.sparse import IntArray
 from foreknow.numbers import CLOSE
 from foreknow.plain import Plain
@@ -153,8 +153,7 @@ def _exposed(secret: Counted, verdicts: Sequence[Verdict]) -> list[Exposed]:
     for verdict in verdicts:
         adversary, limit = verdict.judged, verdict.required
         if adversary not in known:
-            say = getattr(adversary, "chances", None)
-            known[adversary] = None if say is None else say(secret.counts)
+            known[adversary] = adversary.chances(secret.counts)
         chances = known[adversary]
         if chances is None or (limit.relative and chances.prior is None):
             made.append(Exposed(verdict))
@@ -178,18 +177,14 @@ def _failing(verdict: Verdict, counted: HasCounts) -> Exposed:
     """The groups that fail a criterion, if it is one of groups."""
     criterion: Any = verdict.judged
     counts, alike = counts_of(counted), classes_of(counted)
-    if not verdict.requirement.of_people and getattr(alike.groups, "exact", False):
-        if int(alike.sizes.min()) < getattr(criterion, "k", 0):  # those who look alike, too
+    exact = isinstance(alike.groups, GroupLabels) and alike.groups.exact
+    if exact and not criterion.of_people:
+        if int(alike.sizes.min()) < criterion.least:  # those who look alike, too
             return Exposed(verdict)
-        criterion = getattr(criterion, "of_groups", criterion)
-    fails = getattr(criterion, "fails", None)
-    if fails is None:
-        compares = getattr(criterion, "compares_table", False)
-        more = {"whole": counts.totals} if compares else {}
-        fails = getattr(criterion.ledger(counts.semantics, **more), "fails", None)
-    failing = np.zeros(0, dtype=np.int64) if fails is None else np.flatnonzero(fails(counts))
-    beyond = getattr(criterion, "beyond_groups", None)
-    if beyond is not None and beyond(counts):
+        criterion = criterion.of_groups or criterion
+    fails = criterion.fails(counts)
+    failing = np.zeros(0, dtype=np.int64) if fails is None else np.flatnonzero(fails)
+    if criterion.beyond_groups(counts):
         return Exposed(verdict)
     if not len(failing) and (fails is None or not criterion.holds(counts)):
         return Exposed(verdict)  # what fails is no group

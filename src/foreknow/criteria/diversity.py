@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, get_args
@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from foreknow import numbers
-from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask
+from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask, Speaks
 from foreknow.criteria.protocol import (
     Attained,
     EachGroup,
@@ -31,8 +31,9 @@ from foreknow.criteria.protocol import (
 )
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, UnsupportedError, did_you_mean
+from foreknow.errors import InputError, did_you_mean
 from foreknow.frozen import settle
+from foreknow.needs import Need, Needs, require
 from foreknow.numbers import CLOSE, Number, as_fraction, whole_number
 from foreknow.settings import Settings
 from foreknow.text import people_text
@@ -43,7 +44,10 @@ DiversityKind = Literal["distinct", "entropy", "recursive"]
 class _OfValues(OfGroups):
     """A criterion of the values of each group: how a release and a search are judged by it."""
 
-    counts_values: ClassVar[bool] = True
+    needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS})
+    of_people: ClassVar[bool] = False
+    compares_table: ClassVar[bool] = False
+    speaks: ClassVar[Any] = Speaks(1)
 
     def _fails(self, counts: GroupCounts) -> Mask:
         raise NotImplementedError
@@ -52,25 +56,16 @@ class _OfValues(OfGroups):
         """How many people must leave each group at least, all or until it holds."""
         return np.zeros(counts.n_groups, dtype=np.int64)
 
-    def ledger(self, semantics: Semantics = "single") -> EachGroup:
+    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> EachGroup:
         """Start a ledger for a search."""
-        require_single(self, semantics)
+        require(self, semantics=semantics)
         return EachGroup(self._fails, self._leaving)
-
-
-def require_single(criterion: Any, semantics: Semantics) -> None:
-    """Refuse people with several values."""
-    if semantics != "single":
-        raise UnsupportedError(
-            f"{criterion.key} is about one value per person, and unsupported under {semantics!r}; "
-            "k_anonymity and facts serve several"
-        )
 
 
 def counted(criterion: Any, release: HasCounts) -> GroupCounts:
     """The counts of a release that such a criterion can be about."""
     counts = groups_of(release)
-    require_single(criterion, counts.semantics)
+    require(criterion, semantics=counts.semantics)
     return counts
 
 
@@ -139,6 +134,22 @@ class LDiversity(_OfValues):
             settle(self, c=as_fraction(self.c))
             if self.c <= 0:  # type: ignore[operator]
                 raise InputError(f"LDiversity: c must be above 0, not {self.c}")
+
+    @property
+    def speaks(self) -> Speaks:
+        """Which values a group has, whoever has them; or how often the target's."""
+        return Speaks(0 if self.kind == "distinct" else 1)
+
+    def stricter(self, share: Fraction, decoys: int | None) -> LDiversity:
+        """With a smaller c, or a larger l."""
+        if self.kind == "recursive":
+            assert self.c is not None
+            return replace(self, c=as_fraction(self.c) * share)
+        if self.kind == "distinct" or decoys is None:
+            return self
+        entropy = math.log(as_fraction(self.l))
+        entropy = max(entropy + 1 / decoys, entropy * decoys / (decoys - 1))
+        return replace(self, l=Fraction(math.ceil(math.exp(entropy) * 10**6) + 1, 10**6))
 
     def attained(self, release: HasCounts) -> Attained:
         """The least diverse group of a release."""
@@ -257,9 +268,14 @@ class AlphaK(_OfValues):
         whole_number(self.k, "AlphaK: k", 1)
 
     @property
-    def least(self) -> int:
+    def least(self) -> int:  # type: ignore[override]
         """How many people a group has at least."""
         return self.k
+
+    def stricter(self, share: Fraction, decoys: int | None) -> AlphaK:
+        """With a smaller share of a value."""
+        alpha = as_fraction(self.alpha)
+        return replace(self, alpha=alpha * share / (1 - alpha * (1 - share)))
 
     def attained(self, release: HasCounts) -> Attained:
         """The largest share of a value in a group of a release."""

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask
-from foreknow.criteria.diversity import beside, counted, plain, require_single
+from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask, Speaks
+from foreknow.criteria.diversity import beside, counted, plain
 from foreknow.criteria.protocol import Attained, EachGroup, OfGroups
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.hierarchy import Tree
@@ -25,6 +25,7 @@ from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean
 from foreknow.frozen import settle
+from foreknow.needs import Need, Needs, require
 from foreknow.numbers import CLOSE, Number, as_fraction
 from foreknow.settings import Settings
 
@@ -36,8 +37,10 @@ _AT_ONCE = 1 << 20
 class _OfTable(OfGroups):
     """A criterion that compares each group with the whole table."""
 
+    needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS})
+    of_people: ClassVar[bool] = False
     compares_table: ClassVar[bool] = True
-    counts_values: bool = True
+    speaks: ClassVar[Any] = Speaks(1)
 
     def floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         """How far each group is, nearly."""
@@ -73,7 +76,7 @@ class _OfTable(OfGroups):
 
     def ledger(self, semantics: Semantics = "single", whole: IntArray | None = None) -> EachGroup:
         """Start a ledger for a search; `whole` has how many people of the table have each value."""
-        require_single(self, semantics)
+        require(self, semantics=semantics)
         if whole is None:
             raise InputError(f"{type(self).__name__} needs the counts of the whole table")
         return EachGroup(
@@ -91,6 +94,19 @@ class _OfTable(OfGroups):
         for group in np.flatnonzero(close).tolist():
             fails[group] = not self._keeps(self._exact(counts, group, whole))
         return fails
+
+
+def _between(
+    counts: GroupCounts, whole: IntArray, times: Fraction, swaps: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Of each value of the table: its share, and the least and most it may be in each group."""
+    more, moved, held = float(times), swaps / counts.sizes, whole > 0
+    share = np.zeros((counts.n_groups, counts.n_values))
+    share[counts.cell_groups, counts.codes] = counts.counts / counts.sizes[counts.cell_groups]
+    low = np.maximum(share[:, held] - moved[:, None], 0)
+    high = np.minimum(share[:, held] + moved[:, None], 1)
+    of_table = whole[held] / whole.sum()
+    return of_table, low / (low + more * (1 - low)), more * high / (1 + (more - 1) * high)
 
 
 def _shares(counts: GroupCounts, whole: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -173,11 +189,19 @@ class TCloseness(_OfTable):
             settle(self, order=tuple(str(label) for label in self.order))
             if len(set(self.order)) < len(self.order):
                 raise InputError("TCloseness: order names a value twice")
+        if self.distance != "equal":  # a set has no place in an order
+            settle(self, needs=self.needs | {Need.NO_SETS})
         if self.tree is not None:
             if self.distance != "hierarchical":
                 raise InputError('TCloseness: tree is for distance="hierarchical"')
             tree = self.tree if isinstance(self.tree, Tree) else Tree(self.tree)
             settle(self, tree=tuple(sorted(set(tree.rows))))
+
+    def far(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+        """Each exchange moves one person's share, and beliefs that differ so much a little more."""
+        moved = swaps / counts.sizes + (float(times) - 1) / 4
+        far: Mask = self.floats(counts, whole) + moved > float(as_fraction(self.t)) - CLOSE
+        return far
 
     def under(self, schema: Schema, sensitive: str | None = None) -> TCloseness:
         """The same with the tree of a schema's sensitive column, where it has none of its own."""
@@ -191,11 +215,6 @@ class TCloseness(_OfTable):
                 'rows; numbers have distance = "ordered"'
             )
         return replace(self, tree=given)
-
-    @property
-    def counts_values(self) -> bool:  # type: ignore[override]
-        """Whether values may be counted as one: a set has no place in an order."""
-        return self.distance == "equal"
 
     def to_dict(self) -> dict[str, Any]:
         """``{"t_closeness": {...}}``, as in a policy file."""
@@ -377,6 +396,14 @@ class BetaLikeness(_OfTable):
         """``{"beta_likeness": {...}}``, as in a policy file."""
         return {self.key: {"beta": plain(as_fraction(self.beta)), "enhanced": self.enhanced}}
 
+    def far(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+        """By the most that the share of each value may be."""
+        of, _, high = _between(counts, whole, times, swaps)
+        gain = np.full(len(of), float(as_fraction(self.beta)))
+        most = of * (1 + (np.minimum(gain, -np.log(of)) if self.enhanced else gain))
+        far: Mask = (high > most * (1 - CLOSE)).any(axis=1)
+        return far
+
     def _keeps(self, amount: Fraction | float) -> bool:
         return amount <= as_fraction(self.beta)
 
@@ -458,6 +485,14 @@ class DeltaDisclosure(_OfTable):
     def to_dict(self) -> dict[str, Any]:
         """``{"delta_disclosure": {...}}``, as in a policy file."""
         return {self.key: {"delta": plain(as_fraction(self.delta))}}
+
+    def far(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+        """By the least and the most that the share of each value may be."""
+        of, low, high = _between(counts, whole, times, swaps)
+        factor = self._edge() * (1 - CLOSE)
+        beyond: Any = (high >= of * factor) | (low * factor <= of)
+        far: Mask = beyond.any(axis=1)
+        return far
 
     def _keeps(self, amount: Fraction | float) -> bool:
         delta = as_fraction(self.delta)

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import HasCounts, Ledger, Mask
+from foreknow.adversaries.protocol import HasCounts, Mask
 from foreknow.criteria.diversity import plain
 from foreknow.criteria.properties import GroupSize
 from foreknow.criteria.protocol import (
@@ -36,8 +36,9 @@ from foreknow.data.matching import Falling
 from foreknow.data.microdata import OTHER, Microdata
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, combine
-from foreknow.errors import DataError, InputError, UnsupportedError
+from foreknow.errors import DataError, InputError
 from foreknow.frozen import settle
+from foreknow.needs import Need, Needs, require
 from foreknow.numbers import Number, as_fraction, whole_number
 from foreknow.settings import Settings
 from foreknow.text import people_text
@@ -353,8 +354,11 @@ class _OfPopulation(OfGroups):
     """What both criteria share."""
 
     population: Any
-    searched: ClassVar[bool] = False
+    needs: ClassVar[Needs] = frozenset(
+        {Need.NO_WINDOWS, Need.NO_SETS, Need.FINISHED, Need.POPULATION}
+    )
     of_people: ClassVar[bool] = True
+    compares_table: ClassVar[bool] = False
     of_groups: ClassVar[Any] = GroupSize(1)
 
     @classmethod
@@ -368,12 +372,10 @@ class _OfPopulation(OfGroups):
         own: Any = self
         return replace(own, population=self.population.under(schema))
 
-    def ledger(self, semantics: Semantics = "single") -> Ledger:
-        """Refused: no search asks it."""
-        raise UnsupportedError(
-            f"{self.key} is judged on labels as they are written, so no search asks it: publish "  # type: ignore[attr-defined]
-            "judges it; to group alone, give policy.searched"
-        )
+    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> NoReturn:
+        """Refused: no search asks it, as it is judged on labels as they are written."""
+        require(self, searched=True)
+        raise NotImplementedError
 
     def _own(self) -> dict[str, Any]:
         raise NotImplementedError

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from foreknow import numbers
-from foreknow.adversaries.protocol import HasCounts, counts_of, whole_amount
+from foreknow.adversaries.protocol import HasCounts, Speaks, counts_of, whole_amount
 from foreknow.criteria.diversity import LDiversity, at_least
 from foreknow.criteria.protocol import (
     Attained,
@@ -31,6 +31,7 @@ from foreknow.criteria.protocol import (
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.errors import InputError, hints
 from foreknow.frozen import settle
+from foreknow.needs import Need, Needs, require
 from foreknow.settings import FromOne
 
 # (colour, number of tables in which a person has that value), for values that are possible
@@ -286,7 +287,10 @@ class GroupSize(OfGroups):
     k: int
     key: ClassVar[str] = "group_size"
     settings: ClassVar[Any] = FromOne
+    needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS})
     of_people: ClassVar[bool] = True
+    compares_table: ClassVar[bool] = False
+    speaks: ClassVar[Speaks] = Speaks(0)
     convex: ClassVar[bool] = True
     complete: ClassVar[bool] = True
 
@@ -294,7 +298,7 @@ class GroupSize(OfGroups):
         numbers.whole_number(self.k, type(self).__name__, 1)
 
     @property
-    def least(self) -> int:
+    def least(self) -> int:  # type: ignore[override]
         """How many people a group has at least."""
         return self.k
 
@@ -326,7 +330,7 @@ class GroupSize(OfGroups):
         words = f"{smallest(counts)} has {size} {people}, the least is {self.k}"
         return Attained(size, size >= self.k, words, counts.group_label(group))
 
-    def ledger(self, semantics: Semantics = "single") -> EachGroup:
+    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> EachGroup:
         """Start a ledger for a search."""
         return EachGroup(
             lambda counts: counts.sizes < self.k,
@@ -640,8 +644,7 @@ def is_recursively_diverse(release: HasCounts, c: numbers.Number, l: int) -> boo
     (True, False)
     """
     counts = counts_of(release)
-    if counts.semantics != "single":
-        raise InputError(f"(c, l)-diversity is about one value per person, not {counts.semantics}")
+    require("(c, l)-diversity", LDiversity.needs, semantics=counts.semantics)
     times, least = numbers.as_fraction(c), whole_amount("(c, l)-diversity", "l", l)
     if times <= 0 or least < 2:
         raise InputError(f"(c, l)-diversity needs c above 0 and l of at least 2, not {(c, l)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
@@ -12,10 +12,18 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import FloatArray, HasCounts, Ledger, Mask, counts_of
+from foreknow.adversaries.protocol import (
+    FloatArray,
+    HasCounts,
+    Ledger,
+    Mask,
+    Speaks,
+    counts_of,
+)
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import GroupLabels, Label
-from foreknow.errors import DataError
+from foreknow.errors import DataError, InputError, PolicyError
+from foreknow.needs import Needs, check_members
 from foreknow.plain import Plain
 
 
@@ -45,24 +53,38 @@ class Attained(Plain):
 class Criterion(Protocol):
     """A criterion of groups; a frozen value, with a line in `registry.CRITERIA`.
 
-    One that the verifier does not know (`GAUGES`) also brings a function `gauge`. One that needs
-    something of the schema has a method ``under(schema, column)``, which gives the same criterion
-    with it. One that can fail by more than single groups has a method ``beyond_groups(release)``,
-    which says whether it does. One that a certificate states otherwise
-    has a method ``published()``. One that asks how many people have which value, whatever the
-    values are, may say ``counts_values = True``: it is then asked of releases in which a set is one
-    value, too. One of how many people there are, whatever their values, says ``of_people = True``.
-    One that asks who looks alike (see `classes_of`) has ``of_groups``: what is left of it to ask of
-    groups where exact columns are published, by which they change nothing of that. One that is
-    judged on what is written alone says ``searched = False``, too: of it a search asks `of_groups`
-    in either form, ``fails(counts)`` says which groups fail, and ``ways_out(release)`` gives lines
-    on what may help.
+    All members are required; `OfGroups` has what most criteria answer alike. One that the verifier
+    does not know (`GAUGES`) also brings a `gauge`, and one that needs a population has it as
+    `population`.
     """
 
     key: ClassVar[str]
     """What a policy file calls it."""
     settings: ClassVar[Any]
     """The type of what stands for it in a policy file: a number, or a table of settings."""
+    needs: ClassVar[Needs]
+    """What it cannot do without. One that needs groups that are finished is judged on what is
+    written alone: a search asks `of_groups` in its place."""
+    of_people: ClassVar[bool]
+    """Whether it asks how many people there are, whatever their values."""
+    compares_table: ClassVar[bool]
+    """Whether it compares the values of groups with those of the table, and so is asked `far`."""
+
+    @property
+    def of_groups(self) -> Criterion | None:
+        """Of one that asks who looks alike (see `classes_of`), what is left to ask of groups.
+
+        That is where exact columns are published, by which groups change nothing of who is alike.
+        None of any other criterion.
+        """
+
+    @property
+    def speaks(self) -> Speaks | None:
+        """What it speaks of at most; None where that is not worked out, and no method asks it."""
+
+    @property
+    def least(self) -> int:
+        """How many people a group has at least; 0 where it does not say."""
 
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Criterion:
@@ -80,19 +102,52 @@ class Criterion(Protocol):
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups can never make a release fail it."""
 
-    def ledger(self, semantics: Semantics = "single") -> Ledger:
-        """Start a ledger for a search.
+    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
+        """Start a ledger for a search; `whole` is how many of the table have each value, int64."""
 
-        One that declares ``compares_table = True`` takes ``whole``, too: an int64 array, how many
-        people of the whole table have each value.
+    def fails(self, counts: GroupCounts) -> Mask | None:
+        """Which groups of a whole release fail; None where it is not asked of single groups."""
+
+    def beyond_groups(self, release: HasCounts) -> bool:
+        """Whether it fails by more than single groups."""
+
+    def under(self, schema: Any, sensitive: str | None = None) -> Criterion:
+        """The same with what it needs of a schema."""
+
+    def stricter(self, share: Fraction, decoys: int | None) -> Criterion:
+        """What implies it still where odds may fall to a share of themselves, by so many decoys."""
+
+    def far(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+        """Which groups may fail it against a whole table, rather one too many.
+
+        If so many people have another value, and what is believed of anybody is then any of the
+        shares times up to `times`, before they are made to add up to 1.
         """
+
+    def ways_out(self, release: HasCounts) -> Sequence[str]:
+        """Lines on what may help where a release fails it."""
+
+    def published(self) -> dict[str, Any]:
+        """What stands for it in a certificate."""
 
     def to_dict(self) -> dict[str, Any]:
         """What stands for it in a policy file."""
 
 
+def check_criterion(criterion: Any, name: str) -> None:
+    """Refuse what lacks a member of a criterion; `name` begins messages."""
+    try:
+        check_members(criterion, Criterion)
+    except InputError as error:
+        raise PolicyError(f"{name}: {error}") from None
+
+
 class OfGroups:
     """What the criteria share that say what is `attained`, and are kept by merging."""
+
+    of_groups: ClassVar[Any] = None
+    speaks: ClassVar[Any] = None
+    least: ClassVar[int] = 0
 
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Self:
@@ -114,6 +169,43 @@ class OfGroups:
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Always: what the parts of a group hold, the whole holds (see the module)."""
         return True
+
+    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
+        """Start a ledger for a search; `whole` is how many of the table have each value."""
+        raise NotImplementedError
+
+    def fails(self, counts: GroupCounts) -> Mask | None:
+        """Which groups fail, by a ledger that looks at each."""
+        ledger = self.ledger(counts.semantics, counts.totals)
+        return ledger.fails(counts) if isinstance(ledger, EachGroup) else None
+
+    def beyond_groups(self, release: HasCounts) -> bool:
+        """Never: it is about each group."""
+        return False
+
+    def under(self, schema: Any, sensitive: str | None = None) -> Any:
+        """The same: it needs nothing of a schema."""
+        return self
+
+    def stricter(self, share: Fraction, decoys: int | None) -> Any:
+        """The same: odds change nothing of it."""
+        return self
+
+    def far(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+        """Which groups may fail it against a whole table; see `Criterion.far`."""
+        raise NotImplementedError
+
+    def ways_out(self, release: HasCounts) -> Sequence[str]:
+        """None of its own."""
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What stands for it in a policy file."""
+        raise NotImplementedError
+
+    def published(self) -> dict[str, Any]:
+        """What stands for it in a certificate, as in a policy file."""
+        return self.to_dict()
 
 
 def groups_of(release: HasCounts) -> GroupCounts:

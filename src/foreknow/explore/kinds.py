@@ -47,7 +47,7 @@ class Kinds:
 
     def judged(self, point: Point, about: Mask) -> Judged:
         """Hold all of them against an adversary; `about` says which values count."""
-        chances = point.adversary.chances(self.some)  # type: ignore[attr-defined]
+        chances = point.adversary.chances(self.some)
         cells = np.flatnonzero(about[self.some.codes])
         return Judged(self, point, chances, cells)
 

@@ -110,7 +110,7 @@ def by_values_alone(l: int, equal: int | None) -> Proof:
 
 def _of_one_person(policy: Policy) -> bool:
     """Whether all limits are about one person's values, for those who know of nobody else's."""
-    alone = all(getattr(point.adversary, "speaks", None) == Speaks(1) for point in policy.points)
+    alone = all(point.adversary.speaks == Speaks(1) for point in policy.points)
     return alone and policy.options.form == "bucketized"
 
 

@@ -34,6 +34,7 @@ from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.data.windows import Window, Windows
 from foreknow.errors import InputError, PolicyError, UnsupportedError
+from foreknow.needs import require
 from foreknow.policy.sets import Meant, meant
 from foreknow.verdict import Limit, Verdict
 
@@ -213,7 +214,9 @@ class Counted:
             if isinstance(point.adversary, Summing):  # to whom its values stay apart
                 ((_, members),) = self.meant.sets.items()
                 relative = point.relative
-                return [point.adversary.any_of(self.seen, members, name, relative=relative)]
+                return [
+                    point.adversary.disclosure_of_set(self.seen, members, name, relative=relative)
+                ]
             return [point.adversary.disclosure(self.counts, name)]
         key = point.adversary, point.relative, id(self.counts)
         if key not in known:  # what is counted is kept, or another could get its id
@@ -236,17 +239,11 @@ class Counted:
         """
         requirement = self.requirement
         if requirement.criterion is not None:
-            more = {}
-            if getattr(requirement.criterion, "compares_table", False) and everyone is not None:
-                more = {"whole": counts_of(self.again(everyone)).totals}
-            return [requirement.criterion.ledger(semantics, **more)]
+            whole = None if everyone is None else counts_of(self.again(everyone)).totals
+            return [requirement.criterion.ledger(semantics, whole)]
         ledgers = []
         for point in requirement.points:
-            if not isinstance(point.adversary, Searchable):
-                raise UnsupportedError(
-                    f"{requirement.name}: no search by merging or dividing groups serves "
-                    f"{point.adversary}, since both can help that adversary; publish by "
-                    'method = "art"'
-                )
+            require(point.adversary, searched=True, of=requirement.name)
+            assert isinstance(point.adversary, Searchable)
             ledgers.append(point.adversary.ledger(point.below, self.asked, semantics))
         return ledgers

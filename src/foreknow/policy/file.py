@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.adversaries import registry as adversaries
+from foreknow.adversaries.protocol import Adversary, Kind
 from foreknow.attacks.learned import Learned, LearnedSettings
 from foreknow.criteria import registry as criteria
+from foreknow.criteria.protocol import Criterion
 from foreknow.data.schema import Schema
 from foreknow.documents import from_toml, read_text, toml_key, toml_value
 from foreknow.errors import ForeknowError, InputError, PolicyError, did_you_mean
 from foreknow.grammar import PublishTable, Registered, policy_table, read
 from foreknow.methods import registry as methods
+from foreknow.needs import check_members
 from foreknow.output import write_new
 from foreknow.policy.policy import Policy, PublishOptions
 from foreknow.policy.requirement import Requirement
@@ -33,6 +36,10 @@ def _tables(
     kinds: tuple[Any, ...], wanted: tuple[Any, ...], makers: tuple[str, ...], used: frozenset[str]
 ) -> type[Settings]:
     """A whole policy file, with everything that is registered; of methods, those it sets."""
+    for kind in kinds:
+        check_members(kind, Kind, Adversary)
+    for each in wanted:
+        check_members(each, Criterion)
     return policy_table(
         Registered(
             {kind.key: kind.settings for kind in kinds},

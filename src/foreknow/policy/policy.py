@@ -23,6 +23,7 @@ from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
 from foreknow.frozen import settle
 from foreknow.grammar import FileFormat, Form, PublishTable, Style
+from foreknow.needs import Need
 from foreknow.numbers import as_fraction, whole_number
 from foreknow.plain import plain
 from foreknow.policy.counted import Counted
@@ -394,8 +395,8 @@ class Policy:
 
         As many as a group must have, and `SHARED` where nothing says how many these are.
         """
-        least = [getattr(required.criterion, "least", 0) for required in self.requirements]
-        return max(least) or SHARED
+        least = (of.least for required in self.requirements if (of := required.criterion))
+        return max(least, default=0) or SHARED
 
     @property
     def populations(self) -> dict[str, Any]:
@@ -405,8 +406,12 @@ class Policy:
     @property
     def compared(self) -> list[Any]:
         """Each population that groups are compared with."""
-        found = (getattr(r.criterion, "population", None) for r in self.requirements)
-        return [own for own in found if own is not None]
+        return [each.population for each in self.criteria_of(Need.POPULATION)]
+
+    def criteria_of(self, need: Need) -> list[Any]:
+        """Its criteria that need something."""
+        criteria = [required.criterion for required in self.requirements]
+        return [each for each in criteria if each is not None and need in each.needs]
 
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words which requirements a release fails, and by how much."""

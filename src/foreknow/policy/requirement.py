@@ -13,10 +13,10 @@ from foreknow.adversaries.protocol import (
     Adversary,
     Gaining,
     HasCounts,
-    OfWindows,
+    check_adversary,
     counts_of,
 )
-from foreknow.criteria.protocol import Criterion
+from foreknow.criteria.protocol import Criterion, check_criterion
 from foreknow.data.counts import Semantics
 from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.labels import JointLabels, Label, Labels
@@ -27,6 +27,7 @@ from foreknow.data.windows import Range, Width
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
 from foreknow.frozen import settle
 from foreknow.grammar import LIMITS, RequireTable, Sets, read
+from foreknow.needs import Need, require
 from foreknow.numbers import Number, as_threshold
 from foreknow.plain import plain
 from foreknow.policy.counted import Counted
@@ -158,8 +159,10 @@ class Requirement:
     criterion: Criterion | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        given = self.adversary
-        is_criterion = isinstance(given, Criterion) and not isinstance(given, type)
+        given: Any = self.adversary
+        is_criterion = hasattr(given, "attained") and not isinstance(given, type)
+        if is_criterion:
+            check_criterion(given, self.name)
         limits = {key: getattr(self, key) for key in LIMITS}
         table = read(RequireTable, {**self._said, **limits}, self.name)
         settle(
@@ -192,13 +195,8 @@ class Requirement:
         """Refuse a secret, or a limit, that its knowledge or criterion cannot have."""
         criterion, named = self.criterion, table.secret
         if criterion is not None:
-            if self.within is not None:
-                raise PolicyError(f"{self.name}: {criterion} is about whole groups: no within")
-            if self.about_sets and not getattr(criterion, "counts_values", False):
-                key = "any_of" if self.at_level is None else "at_level"
-                raise PolicyError(
-                    f"{self.name}: {criterion} does not ask how many have which value: no {key}"
-                )
+            sets = next((key for key in ("any_of", "at_level") if key in named), None)
+            require(criterion, within=self.within, sets=sets, of=self.name, error=PolicyError)
             if "values" in named or self.excluded or table.limits:
                 raise PolicyError(
                     f"{self.name}: {criterion} is about whole groups: it takes no values, except "
@@ -213,11 +211,7 @@ class Requirement:
         if self.within is None:
             return
         for point in self.points:
-            if not isinstance(point.adversary, OfWindows):
-                raise PolicyError(
-                    f"{self.name}: within is unsupported for {point.adversary}; give facts or "
-                    "negations"
-                )
+            require(point.adversary, within=self.within, of=self.name, error=PolicyError)
         try:
             settle(self, within=Width.of(self.within))
         except InputError as error:
@@ -257,25 +251,33 @@ class Requirement:
     @property
     def of_people(self) -> bool:
         """Whether it is a criterion of how many people groups have, whatever their values."""
-        return bool(getattr(self.criterion, "of_people", False))
+        return self.criterion is not None and self.criterion.of_people
 
     @property
     def of_classes(self) -> bool:
         """Whether it is such a criterion, and about who looks alike, not about groups."""
-        return self.of_people and hasattr(self.criterion, "of_groups")
+        return (
+            self.criterion is not None and self.of_people and self.criterion.of_groups is not None
+        )
 
     def searched(self, exact: bool) -> Requirement:
         """What a search has to ask of groups, where `exact` columns are published or labels."""
-        asked = getattr(self.criterion, "of_groups", None)
-        if asked is None or (not exact and getattr(self.criterion, "searched", True)):
+        own = self.criterion
+        if own is None or own.of_groups is None:
             return self
-        return replace(self, adversary=asked, knowing=() if self.of_people else self.knowing)
+        if not exact and Need.FINISHED not in own.needs:
+            return self
+        return replace(
+            self, adversary=own.of_groups, knowing=() if self.of_people else self.knowing
+        )
 
     @property
     def attributes(self) -> set[str]:
         """Columns that each of its adversaries knows of everybody, to have priors by them."""
         named = [
-            {name for table in getattr(of, "tables", ()) for name in table.attributes}
+            {name for table in of.tables for name in table.attributes}
+            if isinstance(of, Gaining)
+            else set[str]()
             for of in (point.adversary for point in self.points)
         ]
         return set.intersection(*named) if named else set()
@@ -322,11 +324,11 @@ class Requirement:
 
     def under(self, schema: Any) -> Requirement:
         """The same with what its criterion, or its adversaries, need of a schema."""
-        bind = getattr(self.criterion, "under", None)
-        if bind is not None:
-            return replace(self, adversary=bind(schema, self.sensitive))
+        if (criterion := self.criterion) is not None:
+            bound = criterion.under(schema, self.sensitive)
+            return self if bound is criterion else replace(self, adversary=bound)
         known = [point.adversary for point in self.points]
-        own = [each.under(schema) if hasattr(each, "under") else each for each in known]
+        own = [each.under(schema) if isinstance(each, Gaining) else each for each in known]
         if all(one is each for one, each in zip(own, known, strict=True)):
             return self
         points = zip(self.points, own, strict=True)
@@ -403,8 +405,8 @@ class Requirement:
     def searched_exactly(self) -> bool:
         """Whether a search where merging cannot hurt refuses nothing that holds."""
         # Target and linked people are taken to be near each other in windows that differ a little.
-        known = [each for p in self.points if isinstance(each := p.adversary, OfWindows)]
-        return self.within is None or not any(each.speaks.groups for each in known)
+        known = [point.adversary.speaks for point in self.points]
+        return self.within is None or not any(each is None or each.groups for each in known)
 
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words what fails, and by how much."""
@@ -424,8 +426,8 @@ class Requirement:
 
     def published(self, values: Any = None) -> dict[str, Any]:
         """The same as a certificate has it."""
-        table, own = self.to_dict(values), getattr(self.criterion, "published", None)
-        return table if own is None else {**table, **own()}
+        table, criterion = self.to_dict(values), self.criterion
+        return table if criterion is None else {**table, **criterion.published()}
 
     def to_dict(self, values: Any = None) -> dict[str, Any]:
         """The ``[[require]]`` table of a policy file.
@@ -459,28 +461,10 @@ def point_of(name: str, adversary: Any, limits: Mapping[str, Fraction]) -> Point
     if not limits:
         raise PolicyError(f"{name}: the threshold is missing; give below = a number in (0, 1]")
     ((key, limit),) = limits.items()
-    if getattr(adversary, "estimates", False):
-        raise PolicyError(
-            f"{name}: what is learned from a release is an estimate, and no limit can be proved of "
-            "it; carry it out as a trial: [[try]] in a policy file, tries= in Python"
-        )
-    if getattr(adversary, "about_people", False):
-        raise PolicyError(
-            f"{name}: {type(adversary).__name__} cannot be required: they are about named "
-            "people, and a search and its report see groups; ask their posteriors instead"
-        )
-    if any(getattr(table, "estimated", False) for table in getattr(adversary, "tables", ())):
-        raise PolicyError(
-            f"{name}: priors learned from a release are an estimate, and so is what comes of them: "
-            "no requirement takes it; try them: learned_report, or [[try]] in a policy file"
-        )
     if isinstance(adversary, type) or not hasattr(adversary, "disclosures"):
         raise PolicyError(f"{name}: expected an adversary such as Facts(l=1), not {adversary!r}")
-    if key != "below" and not isinstance(adversary, Gaining):
-        raise PolicyError(
-            f"{name}: {key} is for priors only; every other limit must stay strictly below: "
-            "give below"
-        )
+    check_adversary(adversary, name)
+    require(adversary, required=True, limit=key, of=name, error=PolicyError)
     return Point(adversary, Limit(limit, key != "below", key == "at_most_times"))
 
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from foreknow.adversaries.protocol import check_adversary
 from foreknow.errors import PolicyError
 from foreknow.frozen import settle
+from foreknow.needs import Need
 from foreknow.numbers import Number, as_threshold
 
 
@@ -36,7 +38,8 @@ class Try:
     stop: Number | None = None
 
     def __post_init__(self) -> None:
-        if not getattr(self.attack, "estimates", False):
+        check_adversary(self.attack, "a try")
+        if Need.TRIAL not in self.attack.needs:
             raise PolicyError(
                 f"a try takes an attack that is carried out, such as Learned([...]), not "
                 f"{self.attack!r}; what is proved of knowledge is a requirement"

@@ -197,8 +197,7 @@ def _amounts(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Re
 
 def _whole_amounts(adversary: Any) -> dict[str, int] | None:
     """The amounts of an adversary, where it has nothing else."""
-    key = getattr(adversary, "key", None)
-    given = adversary.to_dict().get(key)
+    (given,) = adversary.to_dict().values()
     if not is_dataclass(adversary) or not isinstance(given, Mapping) or not given:
         return None
     amounts = {name: amount for name, amount in given.items() if type(amount) is int}

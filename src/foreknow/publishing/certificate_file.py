@@ -42,6 +42,7 @@ from foreknow.grammar import (
     each_once,
     require_table,
 )
+from foreknow.needs import Need
 from foreknow.numbers import as_fraction, as_threshold
 from foreknow.publishing import CERTIFICATE, PRIORS
 from foreknow.settings import Settings
@@ -300,7 +301,7 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     for required in read.policy.require:
         if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
-        of_people = any(getattr(each, "of_people", False) for each in _criteria(required))
+        of_people = any(each.of_people for each in _criteria(required))
         beside = len(schema.sensitives) + len(schema.other) > 1
         if beside and required.knowing is None and not of_people:
             return "a requirement does not say by knowing which columns are known of everybody"
@@ -330,8 +331,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     if read.report is None and release.files:
         return "a release is written with a report, and its digest is missing"
     for required in read.policy.require:
-        for compared in (required.k_map, required.delta_presence):
-            if compared is not None and compared.digest is None:
+        for each in _criteria(required):
+            if Need.POPULATION in each.needs and required.kinds[each.key].digest is None:
                 return "a population is certified by its digest"
     if read.scope.method is None or read.scope.left_out is None:
         return "scope.left_out and scope.method are not both given"

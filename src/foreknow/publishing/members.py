@@ -24,6 +24,7 @@ from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.documents import from_json
 from foreknow.errors import DataError, InputError, SchemaError
+from foreknow.grammar import SchemaTable, read
 from foreknow.policy.policy import Policy
 from foreknow.publishing import MEMBERS, OWNER, owners_folder
 from foreknow.publishing.certificate import Certificate
@@ -227,7 +228,7 @@ def table_schema(policy: Policy | None, certificate: Certificate) -> Schema:
                 f"the hierarchy of {column!r} is in a file, and not in the certificate; add the "
                 "policy that says how the table is read, by --policy FILE (policy=)"
             )
-    return Policy.from_dict({"schema": schema, "require": [{"k_anonymity": 1}]}).needed_schema
+    return Schema(**dict(read(SchemaTable, dict(schema), "the certificate")))
 
 
 def _text(label: Any, escaped: bool = False) -> Any:

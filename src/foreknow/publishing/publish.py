@@ -59,6 +59,7 @@ from foreknow.methods.protocol import (
     traits_of,
 )
 from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
+from foreknow.needs import Need
 from foreknow.numbers import whole_number
 from foreknow.output import as_json, whole_folders, write_whole
 from foreknow.policy.policy import Policy, PublishOptions
@@ -98,7 +99,7 @@ from foreknow.result import page_of
 from foreknow.text import in_cases, people_text
 from foreknow.utility.utility import Utility, utility_of
 from foreknow.verdict import Verdict
-from foreknow.verifier.verify import OF_POPULATION, Written
+from foreknow.verifier.verify import Written
 
 _log = logging.getLogger(__name__)
 
@@ -703,7 +704,7 @@ def _certify(
     )
     values = policy.combined(microdata).values
     said, required = policy.published(values), policy.published(values)["require"]
-    kept_as_said = {"knowing", *OF_POPULATION}
+    kept_as_said = {"knowing", *(each.key for each in policy.criteria_of(Need.POPULATION))}
     for table, own in zip(required, policy.to_dict(values)["require"], strict=True):
         table.update({key: given for key, given in own.items() if key not in kept_as_said})
     try:

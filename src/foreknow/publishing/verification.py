@@ -10,13 +10,13 @@ import csv
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, TypeVar
 
 from foreknow.adversaries import registry as adversaries
 from foreknow.auditing.scope import Scope
@@ -59,16 +59,20 @@ from foreknow.text import people_text, some
 from foreknow.verdict import Verdict
 from foreknow.verifier.verify import (
     GAUGES,
-    OF_PEOPLE,
-    OF_POPULATION,
     VERIFIERS,
+    Gauge,
+    Judge,
     Written,
     asked_of,
     count_people,
+    digests_of,
+    of_people,
     read_population,
     scope_of,
 )
 from foreknow.verifier.verify import verify as verify_written
+
+Own = TypeVar("Own", Judge, Gauge)
 
 _FOR_THE_OWNER = frozenset((LATTICE, OWNER, PRIORS, MEMBERS))
 # What may lie beside a release and is no data, as its name ends; every other file may be a table.
@@ -314,7 +318,7 @@ def _judged(
     compared: set[int] = set()
     if policy is None:
         populations = populations_of(known, population)
-        compared = {place for place, of in _digests(required) if of not in populations}
+        compared = {place for place, of in digests_of(required) if of not in populations}
         unjudged |= compared
     tables = {part: [opened[path] for path in own] for part, own in paths.items()}
     written = replace(known.written(tables), populations=populations)
@@ -404,20 +408,11 @@ def _kept_beside(folder: Path) -> Path | None:
     return None
 
 
-def _digests(required: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
-    """Requirements that compare groups with a population, and its digest."""
-    return [
-        (place, str(table[key].get("digest")))
-        for place, table in enumerate(required)
-        for key in OF_POPULATION & table.keys()
-    ]
-
-
 def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
     """The populations that are given, by their digests."""
     if given is None:
         return {}
-    wanted = {digest for _, digest in _digests(known.policy["require"])}
+    wanted = {digest for _, digest in digests_of(known.policy["require"])}
     if not wanted:
         raise CertificateError(
             "no requirement compares groups with a population; leave --population out"
@@ -446,10 +441,24 @@ def _as_published(known: Certificate, policy: Policy) -> Policy:
 
 def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Verdict]:
     """Let the verifier judge; kinds that it does not know bring a judge of their own."""
-    beyond: list[Any] = [k for k in adversaries.ADVERSARIES if k.key not in VERIFIERS]
-    judges = {kind.key: kind.judge for kind in beyond}
-    gauges = {c.key: c.gauge for c in criteria.CRITERIA if c.key not in GAUGES}
-    return verify_written(written, required, judges, gauges)
+    judges = _with_own(VERIFIERS, adversaries.ADVERSARIES, "judge")
+    return verify_written(written, required, judges, _gauges())
+
+
+def _gauges() -> dict[str, Gauge]:
+    return _with_own(GAUGES, criteria.CRITERIA, "gauge")
+
+
+def _with_own(known: Mapping[str, Own], kinds: Iterable[Any], name: str) -> dict[str, Own]:
+    """What the verifier knows, and what further kinds bring of their own."""
+    found, wanted = dict(known), type(next(iter(known.values())))
+    for kind in kinds:
+        if kind.key not in known:
+            own = getattr(kind, name, None)
+            if not isinstance(own, wanted):
+                raise InputError(f"{kind.__name__} lacks {name}, a verifier.{wanted.__name__}")
+            found[kind.key] = own
+    return found
 
 
 def _uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:
@@ -520,8 +529,8 @@ def _is_document(path: Path) -> bool:
 
 def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]) -> Scope:
     """What no requirement looks at, as the files tell."""
-    criterion = {*GAUGES, *(kind.key for kind in criteria.CRITERIA)}
-    found, tables = scope_of(written, required, criterion), asked_of(required)
+    gauges = _gauges()
+    found, tables = scope_of(written, required, gauges), asked_of(required)
     known_of = {name for asked in tables for own in _attributes(asked) for name in own}
     rows = known.beside if known.form == "generalized" else ()
     several = several_of(known.semantics, known.sensitives)
@@ -529,7 +538,7 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
     sights = [
         layout.seen(of.sensitive, of.knowing or ()).with_priors(_known_to_all(of))
         for of in tables
-        if not OF_PEOPLE & of.kinds.keys()
+        if not of_people(of, gauges)
     ]
     looked_at = {*known_of, *layout.looked_at(sights)}
     linked = [name for name in known.sensitives if name in layout.linked]

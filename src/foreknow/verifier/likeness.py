@@ -37,6 +37,11 @@ def gauge_t_closeness(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     return worst, held.group(at), worst <= most
 
 
+def is_of_equal_distance(table: Any) -> bool:
+    """Whether values have no order, in which a set of them would have no place."""
+    return isinstance(table, Mapping) and table.get("distance", "equal") == "equal"
+
+
 def gauge_beta_likeness(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     """The group in which a value is most above its share of all."""
     _require(table, "beta_likeness", {"beta"}, {"beta", "enhanced"})

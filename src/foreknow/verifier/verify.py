@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 from unicodedata import ucd_3_2_0 as old_unicode
 
 import duckdb
@@ -47,22 +47,13 @@ from foreknow.verifier.likeness import (
     gauge_beta_likeness,
     gauge_delta_disclosure,
     gauge_t_closeness,
+    is_of_equal_distance,
 )
 from foreknow.verifier.named_values import beside_names, ends_of, left, named
 from foreknow.verifier.population import Everybody, gauge_delta_presence, gauge_k_map
 from foreknow.verifier.priors import Chances, Worst, worst_priors
 from foreknow.verifier.windows import worst_near
 
-# Criteria of how many people groups have, whatever their values.
-OF_PEOPLE = frozenset(("group_size", "k_anonymity", "k_map", "delta_presence"))
-# Those of them, and one of values, that ask who looks alike: by exact columns where there are any.
-_OF_CLASSES = frozenset(("k_anonymity", "k_map", "delta_presence", "alpha_k"))
-# Criteria that compare groups with a population.
-OF_POPULATION = frozenset(("k_map", "delta_presence"))
-# Those that ask how many have which value, and so may count some values as one.
-_OF_VALUES = {"l_diversity", "alpha_k", "t_closeness", "beta_likeness", "delta_disclosure"}
-# Kinds of knowledge of which it is known what they tell of windows.
-_OF_WINDOWS = {"facts", "negations"}
 # What is found of secrets of which nobody has a value.
 _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
@@ -181,11 +172,27 @@ class Asked(NamedTuple):
     within: Any = None  # how near is near, where windows are asked of
 
 
-# Of one kind of knowledge: from what is asked and its settings to the worst value, its group, the
-# probability, and how likely it was before (1 where there are no priors).
-Judge: TypeAlias = Callable[[Asked, Any], Worst]
-# Of a criterion: from the groups and its settings to what is attained, where, and whether it holds.
-Gauge: TypeAlias = Callable[..., tuple[Fraction | None, Group, bool]]
+class Judge(NamedTuple):
+    """Of one kind of knowledge: what judges it, and of what else than values of one person each."""
+
+    # From what is asked and its settings to the worst value, its group, the probability, and how
+    # likely it was before (1 where there are no priors).
+    judge: Callable[[Asked, Any], Worst]
+    of_several: bool = False  # whether people may have several values
+    of_windows: bool = False
+    relative: bool = False  # whether limits may be relative to a prior, or be reached
+
+
+class Gauge(NamedTuple):
+    """Of one criterion: what measures it, and what it is about."""
+
+    # From the groups and its settings to what is attained, where, and whether it holds.
+    measure: Callable[..., tuple[Fraction | None, Group, bool]]
+    of_people: bool = False  # of how many these are, whatever their values
+    of_classes: bool = False  # of who looks alike: by exact columns where there are any
+    of_population: bool = False  # compares groups with one
+    # Whether, by its settings, some values may be counted as one.
+    of_sets: Callable[[Any], bool] = lambda settings: False
 
 
 def verify(
@@ -201,7 +208,7 @@ def verify(
     whole : Written
     requirements : sequence of mappings
         As `Policy.to_dict` gives them.
-    judges, gauges : mapping of key to function, optional
+    judges, gauges : mapping of key to Judge or Gauge, optional
         Those of kinds of knowledge and criteria that are not among `VERIFIERS` and `GAUGES`.
 
     Returns
@@ -221,20 +228,21 @@ def verify(
             continue
         if len(table.kinds) > 1 or table.said.keys() - {"name", "sensitive", "knowing", "any_of"}:
             raise CertificateError(f"{key} is about whole groups, and stands by itself")
-        if written.semantics != "single" and key not in OF_PEOPLE:
+        gauge = gauges[key]
+        if written.semantics != "single" and not gauge.of_people:
             raise CertificateError(f"{key} is about one value per person")
         settings, more = table.kinds[key], list[Any]()
-        if key in OF_POPULATION:
+        if gauge.of_population:
             more = [everybody_of(written, settings)]
-        exact = written.form == "bucketized" and key in _OF_CLASSES
-        if exact and key in OF_PEOPLE:
+        exact = written.form == "bucketized" and gauge.of_classes
+        if exact and gauge.of_people:
             held = written.alike(table.knowing or ())
         else:
-            held = written.held_by(*_sight(written, table))
+            held = written.held_by(*_sight(written, table, gauge.of_people))
             more += [written.alike(())] if exact else []
-        held = held if table.any_of is None else _of_sets(written, held, key, table)
-        attained, group, holds = gauges[key](held, settings, *more)
-        of = () if not exact or key not in OF_PEOPLE else tuple(written.exact)
+        held = held if table.any_of is None else _of_sets(written, held, key, gauge, table)
+        attained, group, holds = gauge.measure(held, settings, *more)
+        of = () if not exact or not gauge.of_people else tuple(written.exact)
         found, known = WorstCase(None, _name(group), attained), table.knowing or ()
         judged, required = {key: settings}, requirements[position]
         verdicts.append(Verdict(position, required, judged, Limit(), found, holds, known, alike=of))
@@ -257,16 +265,21 @@ def _verdicts(
     judges: Mapping[str, Judge],
 ) -> Iterator[Verdict]:
     relative = table.at_most_times is not None
-    if table.below is None and table.limits and [*table.kinds] != ["priors"]:
-        raise CertificateError(f"{next(iter(table.limits))} is for one adversary with priors")
     asked = _counted(written, table, relative)
     for kind, settings, amount in table.known:
         if kind not in judges:
             raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
-        if kind not in _OF_WINDOWS and table.within is not None:
-            raise CertificateError(f"within is for {' and '.join(sorted(_OF_WINDOWS))}, not {kind}")
+        judge = judges[kind]
+        if written.semantics != "single" and not judge.of_several:
+            raise CertificateError(
+                f"{kind} are about one value per person, not {written.semantics!r}"
+            )
+        if table.within is not None and not judge.of_windows:
+            raise CertificateError(f"within is for windows of numbers, of which {kind} say nothing")
+        if table.below is None and table.limits and not judge.relative:
+            raise CertificateError(f"{next(iter(table.limits))} is for one adversary with priors")
         worst = max(
-            (judges[kind](own, settings) for own in asked),
+            (judge.judge(own, settings) for own in asked),
             key=lambda found: found[2] / found[3] if relative else found[2],
             default=_NOBODY,
         )
@@ -304,10 +317,12 @@ def _counted(written: Written, table: AskedTable, relative: bool) -> list[Asked]
     return [Asked(whole, about, written, relative, groups)]
 
 
-def _sight(written: Written, table: AskedTable) -> tuple[str, tuple[str, ...]]:
+def _sight(
+    written: Written, table: AskedTable, of_people: bool = False
+) -> tuple[str, tuple[str, ...]]:
     """The sensitive column of a requirement, and the columns that are known of everybody."""
     sensitive, known = table.sensitive or written.sensitive, table.knowing or ()
-    if sensitive in known and not OF_PEOPLE & table.kinds.keys():
+    if sensitive in known and not of_people:
         raise CertificateError(f"{sensitive!r} cannot be both known and what must stay hidden")
     if written.semantics != "single" and (known or sensitive != written.sensitive):
         raise CertificateError("columns are known beside a value where everybody has one, only")
@@ -327,13 +342,12 @@ def _sets(written: Written, table: AskedTable, about: Collection[str]) -> dict[s
     return sets
 
 
-def _of_sets(written: Written, held: Held, key: str, table: AskedTable) -> Held:
+def _of_sets(written: Written, held: Held, key: str, gauge: Gauge, table: AskedTable) -> Held:
     """The groups with each set counted as one value, for a criterion."""
     about = set(held.names)
-    sets, settings = _sets(written, table, about), table.kinds[key]
+    sets = _sets(written, table, about)
     every = [value for own in sets.values() for value in own]
-    plain = not isinstance(settings, Mapping) or settings.get("distance", "equal") == "equal"
-    if key not in _OF_VALUES or not plain or len(set(every)) < len(every):
+    if not gauge.of_sets(table.kinds[key]) or len(set(every)) < len(every):
         raise CertificateError(f"{key} cannot be about such sets of values")
     return _merged(held, sets, about)
 
@@ -357,7 +371,7 @@ def _named(name: str, others: Collection[str]) -> str:
 
 
 def scope_of(
-    written: Written, requirements: Sequence[Mapping[str, Any]], criteria: Collection[str]
+    written: Written, requirements: Sequence[Mapping[str, Any]], gauges: Mapping[str, Gauge]
 ) -> dict[str, Any]:
     """What no requirement looks at, as far as the files of a release tell."""
     tables = asked_of(requirements)
@@ -368,13 +382,13 @@ def scope_of(
     ends = set()
     for column in columns:
         of_column = [t for t in tables if (t.sensitive or written.sensitive) == column]
-        if len(columns) > 1 and all(OF_PEOPLE & table.kinds.keys() for table in of_column):
+        if len(columns) > 1 and all(of_people(table, gauges) for table in of_column):
             unrequired.append(column)
             continue
         of_all = written.held_by(column, ())
         own = dict(zip(of_all.names, of_all.everybody.tolist(), strict=True))
         about = written.about(column)
-        asked = [table for table in of_column if not criteria & table.kinds.keys()]
+        asked = [table for table in of_column if not gauges.keys() & table.kinds.keys()]
         singly = _singly(about, asked, dict(own))
         if len(columns) == 1:
             more = singly
@@ -387,7 +401,7 @@ def scope_of(
             if table.within is not None:
                 found = ends_of(about.held_by(*_sight(about, table)))
                 ends |= {(column if len(columns) > 1 else "", *end) for end in found}
-        naming = [table for table in of_column if not OF_PEOPLE & table.kinds.keys()]
+        naming = [table for table in of_column if not of_people(table, gauges)]
         for key, said in beside_names(of_all.names, naming).items():
             beside.setdefault(key, set()).update(said)
         free |= {f"{column} {v}" if len(columns) > 1 else v: n for v, n in own.items()}
@@ -415,6 +429,21 @@ def scope_of(
             if all(set(label or "") == {"*"} for label in held.labels[place].texts.to_pylist())
         ],
     }
+
+
+def of_people(table: AskedTable, gauges: Mapping[str, Gauge]) -> bool:
+    """Whether a requirement is a criterion of how many people there are."""
+    return any(gauges[key].of_people for key in gauges.keys() & table.kinds.keys())
+
+
+def digests_of(requirements: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
+    """Requirements that compare groups with a population, and its digest."""
+    compared = {key for key, gauge in GAUGES.items() if gauge.of_population}
+    return [
+        (place, str(table[key].get("digest")))
+        for place, table in enumerate(requirements)
+        for key in compared & table.keys()
+    ]
 
 
 def _singly(
@@ -468,30 +497,21 @@ def _judge_facts(asked: Asked, settings: Mapping[str, Any]) -> Worst:
 
 
 def _judge_implications(asked: Asked, settings: Mapping[str, Any]) -> Worst:
-    _require_single(asked, "implications")
     (k,) = _amounts(settings, "k", "implications")
     return *worst_implications(asked.held, asked.about, k), Fraction(1)
 
 
 def _judge_negations(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     """The worst negations are about the target, and the facts of the first kind are just these."""
-    _require_single(asked, "negations")
     (k,) = _amounts(settings, "k", "negations")
     return _judge_facts(asked, {"l": k})
-
-
-def _require_single(asked: Asked, kind: str) -> None:
-    if asked.written.semantics != "single":
-        raise CertificateError(
-            f"{kind} are about one value per person, not {asked.written.semantics!r}"
-        )
 
 
 def _judge_priors(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     """Judge by each table of priors; attributes are read from the table of people."""
     written, reading = asked.written, settings.get("semantics", "joint")
-    if reading not in ("joint", "binary") or written.semantics != "single":
-        raise CertificateError(f"priors cannot be read as {reading!r} under {written.semantics!r}")
+    if reading not in ("joint", "binary"):
+        raise CertificateError(f"priors cannot be read as {reading!r}")
     worst: Worst = (None, None, Fraction(0), Fraction(1))
     if not settings.get("tables"):
         raise CertificateError("the certificate has no tables of priors")
@@ -540,21 +560,23 @@ def _gauge_size(key: str, held: Held, k: Any) -> tuple[Fraction, Group, bool]:
 
 
 VERIFIERS: dict[str, Judge] = {
-    "facts": _judge_facts,
-    "implications": _judge_implications,
-    "negations": _judge_negations,
-    "priors": _judge_priors,
+    "facts": Judge(_judge_facts, of_several=True, of_windows=True),
+    "implications": Judge(_judge_implications),
+    "negations": Judge(_judge_negations, of_windows=True),
+    "priors": Judge(_judge_priors, relative=True),
 }
 GAUGES: dict[str, Gauge] = {
-    "group_size": partial(_gauge_size, "group_size"),
-    "k_anonymity": partial(_gauge_size, "k_anonymity"),
-    "l_diversity": gauge_l_diversity,
-    "alpha_k": gauge_alpha_k,
-    "t_closeness": gauge_t_closeness,
-    "beta_likeness": gauge_beta_likeness,
-    "delta_disclosure": gauge_delta_disclosure,
-    "k_map": gauge_k_map,
-    "delta_presence": gauge_delta_presence,
+    "group_size": Gauge(partial(_gauge_size, "group_size"), of_people=True),
+    "k_anonymity": Gauge(partial(_gauge_size, "k_anonymity"), of_people=True, of_classes=True),
+    "l_diversity": Gauge(gauge_l_diversity, of_sets=lambda settings: True),
+    "alpha_k": Gauge(gauge_alpha_k, of_classes=True, of_sets=lambda settings: True),
+    "t_closeness": Gauge(gauge_t_closeness, of_sets=is_of_equal_distance),
+    "beta_likeness": Gauge(gauge_beta_likeness, of_sets=lambda settings: True),
+    "delta_disclosure": Gauge(gauge_delta_disclosure, of_sets=lambda settings: True),
+    "k_map": Gauge(gauge_k_map, of_people=True, of_classes=True, of_population=True),
+    "delta_presence": Gauge(
+        gauge_delta_presence, of_people=True, of_classes=True, of_population=True
+    ),
 }
 
 

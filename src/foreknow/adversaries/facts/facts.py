@@ -42,6 +42,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.data.windows import Windows
 from foreknow.errors import hints
 from foreknow.frozen import settle
+from foreknow.needs import Need, Needs
 from foreknow.numbers import Number, as_threshold
 from foreknow.settings import Amount, Settings
 
@@ -97,7 +98,7 @@ class Facts:
     k: int = 0
     m: int = 0
     key: ClassVar[str] = "facts"
-    of_windows: ClassVar[bool] = True
+    needs: ClassVar[Needs] = frozenset({Need.ABSOLUTE})
     settings: ClassVar[type[Settings]] = FactsSettings
 
     def __post_init__(self) -> None:

@@ -41,8 +41,9 @@ from foreknow.adversaries.protocol import (
 )
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
-from foreknow.errors import UnsupportedError, hints
+from foreknow.errors import hints
 from foreknow.frozen import settle
+from foreknow.needs import Need, Needs, require
 from foreknow.numbers import CLOSE, Number, as_threshold
 from foreknow.plain import Plain
 from foreknow.settings import Amount, Settings
@@ -97,6 +98,7 @@ class Implications:
     k: int = 0
     key: ClassVar[str] = "implications"
     settings: ClassVar[type[Settings]] = AmountSettings
+    needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE})
 
     def __post_init__(self) -> None:
         settle(self, k=whole_amount("Implications", "k", self.k))
@@ -180,7 +182,7 @@ class Implications:
         semantics : "single"
             No other is supported.
         """
-        _refuse("Implications", semantics)
+        require(self, semantics=semantics)
         return MinLedger(ImplicationsMeasure(self.k, values), as_threshold(threshold), values)
 
     @classmethod
@@ -194,7 +196,7 @@ class Implications:
 
     def _counts(self, release: HasCounts) -> GroupCounts:
         counts = counts_of(release)
-        _refuse("Implications", counts.semantics)
+        require(self, semantics=counts.semantics)
         return counts
 
     def _most(self, counts: GroupCounts) -> int:
@@ -261,13 +263,6 @@ class Implications:
         return Disclosure(value, chance, exact, witness)
 
 
-def _refuse(kind: str, semantics: Semantics) -> None:
-    if semantics != "single":
-        raise UnsupportedError(
-            f"{kind} are about one sensitive value per person, not semantics {semantics!r}"
-        )
-
-
 @hints()
 @dataclass(frozen=True)
 class Negations:
@@ -298,7 +293,7 @@ class Negations:
 
     k: int = 0
     key: ClassVar[str] = "negations"
-    of_windows: ClassVar[bool] = True
+    needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.ABSOLUTE})
     settings: ClassVar[type[Settings]] = AmountSettings
 
     def __post_init__(self) -> None:
@@ -329,7 +324,7 @@ class Negations:
         self, threshold: Number, values: Any = None, semantics: Semantics = "single"
     ) -> Ledger:
         """Return a ledger for a search; see `Facts.ledger`."""
-        _refuse("Negations", semantics)
+        require(self, semantics=semantics)
         return Facts(l=self.k).ledger(threshold, values)
 
     @classmethod
@@ -342,7 +337,7 @@ class Negations:
         return {"negations": {"k": self.k}}
 
     def _facts(self, release: HasCounts) -> Facts:
-        _refuse("Negations", counts_of(release).semantics)
+        require(self, semantics=counts_of(release).semantics)
         return Facts(l=self.k)
 
 

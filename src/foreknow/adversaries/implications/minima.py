@@ -24,7 +24,7 @@ from foreknow.adversaries.ledger import Cells
 from foreknow.adversaries.protocol import Mask
 from foreknow.data.counts import GroupCounts
 from foreknow.data.sparse import IntArray
-from foreknow.errors import UnsupportedError
+from foreknow.needs import Need, require
 from foreknow.numbers import CLOSE
 
 
@@ -267,10 +267,7 @@ class ImplicationsMeasure:
 
     def cells(self, counts: GroupCounts) -> Cells:
         """One cell for each group."""
-        if counts.semantics != "single":
-            raise UnsupportedError(
-                f"a search with Implications needs 'single' semantics, not {counts.semantics!r}"
-            )
+        require("Implications", {Need.ONE_VALUE}, semantics=counts.semantics)
         if self.wanted is None:
             targets = Targets.most_frequent(counts)
         else:

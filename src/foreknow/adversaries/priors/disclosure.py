@@ -23,7 +23,7 @@ from foreknow.adversaries.priors.signature_groups import (
     SignatureGroups,
 )
 from foreknow.adversaries.priors.table import PriorTable
-from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
 from foreknow.data.people import Signature, Signatures
@@ -82,15 +82,7 @@ class Gain(Plain):
 
 def judged(release: HasCounts, table: PriorTable, reading: Reading) -> Judged:
     """Judge a release; what was worked out is kept with its counts."""
-    counts = counts_of(release)
-    if counts.semantics != "single":
-        raise UnsupportedError(f"priors need one value per person, not {counts.semantics!r}")
-    signatures = getattr(release, "signatures", None)
-    if signatures is None:
-        raise UnsupportedError(
-            f"priors need to know {', '.join(table.attributes)} of everybody: give a Release with "
-            "these columns, not its counts"
-        )
+    counts, signatures = counts_of(release), signatures_of("Priors", release)
     sensitive = getattr(release, "sensitive", None)
     if sensitive in table.attributes:
         raise DataError(

@@ -25,6 +25,7 @@ from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import DataError, InputError, did_you_mean
 from foreknow.frozen import settle
+from foreknow.needs import Need, Needs
 from foreknow.numbers import Number, as_fraction
 from foreknow.settings import Settings
 
@@ -120,6 +121,10 @@ class Priors:
     fit: Any = field(init=False, default=None, compare=False)
     key: ClassVar[str] = "priors"
     settings: ClassVar[type[Settings]] = PriorsSettings
+    needs: ClassVar[Needs] = frozenset(
+        {Need.ONE_VALUE, Need.PEOPLE, Need.NO_WINDOWS, Need.FINISHED}
+    )
+    speaks: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if self.semantics not in get_args(Reading):
@@ -133,6 +138,8 @@ class Priors:
             raise InputError("Priors: give at least one table of probabilities")
         settle(self, tables=tuple(_table(source) for source in given))
         sets = [frozenset(table.attributes) for table in self.tables]
+        if any(table.estimated for table in self.tables):
+            settle(self, needs=self.needs | {Need.TRIAL})
         twice = [table for i, table in enumerate(self.tables) if sets[i] in sets[:i]]
         if twice:
             raise DataError(
@@ -316,7 +323,7 @@ class Priors:
         each = self._judged(release)
         return each[0].chances() if len(each) == 1 else None
 
-    def any_of(
+    def disclosure_of_set(
         self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
     ) -> Disclosure:
         """Find the highest posterior that some person has one of some values, whichever.

@@ -8,12 +8,12 @@ from fractions import Fraction
 from functools import cached_property, partial
 from html import escape
 from operator import itemgetter
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
-from foreknow.adversaries.protocol import HasCounts, Mask
+from foreknow.adversaries.protocol import HasCounts
 from foreknow.adversaries.statements.exact import Exact, elimination_rank
 from foreknow.adversaries.statements.formulas import Formula, Has, Not, as_formula, parse
 from foreknow.adversaries.statements.model import (
@@ -30,7 +30,8 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, name_of_set
 from foreknow.errors import ContradictionError, InputError, StatementError, UnsupportedError
 from foreknow.frozen import settle
-from foreknow.numbers import CLOSE, Number, whole_number
+from foreknow.needs import Need, Needs, require
+from foreknow.numbers import CLOSE, whole_number
 from foreknow.plain import Plain
 from foreknow.worlds import components
 
@@ -65,10 +66,7 @@ class Case:
 
     def any_of(self, person: int, codes: Sequence[int], called: str) -> Posterior:
         """The same of several values together, one of which a person may have."""
-        if self.model.counts.semantics != "single":
-            raise UnsupportedError(
-                "any_of adds up what is said of values, so it is for people with one value each"
-            )
+        require("any_of", {Need.ONE_VALUE}, semantics=self.model.counts.semantics)
 
         def before() -> Fraction | None:
             each = [self.before(person, code) for code in codes]
@@ -373,7 +371,8 @@ class Statements:
     (Fraction(1, 4), Fraction(1, 2))
     """
 
-    about_people: ClassVar[bool] = True
+    needs: ClassVar[Needs] = frozenset({Need.NAMES, Need.NO_WINDOWS, Need.ABSOLUTE, Need.FINISHED})
+    speaks: ClassVar[None] = None
 
     statements: tuple[Formula, ...]
     prior: Weights
@@ -489,14 +488,8 @@ class Statements:
         """Whether merging groups never raises a disclosure: not with statements."""
         return False
 
-    def ledger(
-        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
-    ) -> NoReturn:
-        """Refuse: statements name people, and a search sees only counts."""
-        raise UnsupportedError(
-            "a search cannot use Statements: they name people, and it sees only counts; judge "
-            "the release that it makes"
-        )
+    def chances(self, release: HasCounts) -> None:
+        """Not counted: what statements say is of people by their names."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; fractions as texts."""

@@ -12,18 +12,18 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
-from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of
+from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
 from foreknow.attacks.algorithm.exact import NoWorldError, Posteriors, enumerated, proved
 from foreknow.attacks.algorithm.method_runner import Runs, name_of, said_once, settings_of
 from foreknow.attacks.algorithm.parts import by_parts
 from foreknow.attacks.algorithm.results import Attack, limits_of
 from foreknow.attacks.algorithm.sampled import estimated
-from foreknow.attacks.algorithm.worlds import Codes, Worlds, amount_text
+from foreknow.attacks.algorithm.worlds import ATTACK, Codes, Worlds, amount_text
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.narwhals_table import table_of_texts
 from foreknow.data.labels import Label
@@ -32,7 +32,8 @@ from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, InputError, UnsupportedError, hinted
 from foreknow.methods.registry import kind_of, method_of
-from foreknow.numbers import Number, whole_number
+from foreknow.needs import Need, Needs
+from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 
 _log = logging.getLogger(__name__)
@@ -318,6 +319,8 @@ class Algorithm:
     seed: int | None = field(default=None, kw_only=True)
     seeds: Sequence[int] | None = field(default=None, kw_only=True)
     symmetric: bool | None = field(default=None, kw_only=True)
+    needs: ClassVar[Needs] = frozenset({*ATTACK.needs, Need.PEOPLE, Need.FINISHED})
+    speaks: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         _check_budget(self.worlds, self.seconds, self.seed)
@@ -351,7 +354,7 @@ class Algorithm:
             for code, value in enumerate(people.values)
         }
 
-    def any_of(
+    def disclosure_of_set(
         self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
     ) -> Disclosure:
         """Find the highest posterior that some person has one of some values, whichever."""
@@ -399,15 +402,8 @@ class Algorithm:
         """Never: another grouping strikes out other worlds."""
         return False
 
-    def ledger(
-        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
-    ) -> Ledger:
-        """Refuse: what a release tells depends on all that the method would have made instead."""
-        raise UnsupportedError(
-            "a method cannot search for groups that are safe from an adversary who knows it: each "
-            "choice tells something; attack what it makes, or choose a method that is safe by "
-            "itself"
-        )
+    def chances(self, release: HasCounts) -> None:
+        """Not counted: `attack` says how many are over a limit."""
 
     def to_dict(self) -> dict[str, Any]:
         """What stands for it in reports: the method's name and plain settings."""
@@ -458,18 +454,7 @@ class _People:
 
 def _people_of(release: HasCounts, schema: Schema) -> _People:
     """Take the people out of a release that keeps their quasi-identifiers."""
-    counts = counts_of(release)
-    if counts.semantics != "single":
-        raise UnsupportedError(
-            f"semantics {counts.semantics!r}: the adversary who knows the algorithm is worked out "
-            "only where everybody has one sensitive value"
-        )
-    find = getattr(release, "signatures", None)
-    if find is None:
-        raise InputError(
-            "Algorithm needs to know who is in which group: give a Release of a table that keeps "
-            "everybody's quasi-identifiers, not counts"
-        )
+    counts, find = counts_of(release), signatures_of(Algorithm, release)
     names = {str(value): value for value in counts.values}
     if len(names) < len(counts.values):
         raise InputError("several sensitive values print alike; make their labels differ")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.attacks.algorithm.observation import Observation, Reader, numbered, read_returned
-from foreknow.attacks.algorithm.worlds import Codes
+from foreknow.attacks.algorithm.worlds import ATTACK, Codes
 from foreknow.data.engines.narwhals_table import with_column_from
 from foreknow.data.labels import text_of
 from foreknow.data.microdata import Microdata
@@ -27,6 +27,7 @@ from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.mondrian.replay import Replay
 from foreknow.methods.protocol import as_written, grouping_of, in_its_form, traits_of
 from foreknow.methods.protocol import settings_of as plain_settings
+from foreknow.needs import require
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 
@@ -394,11 +395,7 @@ def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) 
             f"{type(method).__name__} with a time budget makes what the clock allows, which nobody "
             "can recompute; attack it without seconds or refine"
         )
-    if microdata.schema.semantics != "single":
-        raise UnsupportedError(
-            f"semantics {microdata.schema.semantics!r}: the adversary who knows the algorithm is "
-            "worked out only where everybody has one sensitive value"
-        )
+    require(ATTACK, semantics=microdata.schema.semantics)
 
 
 def _takes_seed(method: Any) -> bool:

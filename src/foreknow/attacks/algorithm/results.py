@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from foreknow.attacks.algorithm.exact import Posteriors
 from foreknow.attacks.algorithm.observation import What
-from foreknow.attacks.algorithm.worlds import amount_text
+from foreknow.attacks.algorithm.worlds import ATTACK, amount_text
 from foreknow.data.engines.columns import fetch
 from foreknow.data.labels import Label, Labels, name_of_set
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
+from foreknow.needs import require
 from foreknow.numbers import significant
 from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
@@ -467,18 +468,9 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
     sets: dict[tuple[int, ...], Label] = {}
     values = microdata.values
     if policy is not None:
-        looked_at = replace(policy, schema=microdata.schema).looked_at
-        if len(looked_at) > 1:
-            raise UnsupportedError(
-                f"an attack is about one sensitive column, and the policy looks at "
-                f"{', '.join(looked_at)}; attack by a policy about one of them, with knowing = []"
-            )
+        require(ATTACK, columns=replace(policy, schema=microdata.schema).looked_at)
     for requirement in policy.requirements if policy is not None else ():
-        if requirement.within is not None:
-            raise UnsupportedError(
-                f"{requirement.name}: an attack is about values, not within; attack by a policy "
-                "without it"
-            )
+        require(ATTACK, within=requirement.within, of=requirement.name)
         for secret in Counted.of_nobody(requirement, values, "single").secrets:
             codes = np.flatnonzero(secret.meant.about).tolist()
             if secret.meant.sets and requirement.points:
@@ -488,12 +480,8 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
                 codes = [len(values) + list(sets).index(tuple(codes))]
             for code in codes:
                 for point in requirement.points:
-                    if point.relative:
-                        raise UnsupportedError(
-                            f"{requirement.name}: at_most_times is relative to priors, which an "
-                            "attack does not use, since all ways to assign the values are as "
-                            "likely to it; attack by a policy without it"
-                        )
+                    if point.relative:  # to priors, and it takes all ways for as likely
+                        require(ATTACK, limit=point.limit.key, of=requirement.name)
                     limit = point.below, point.inclusive
                     limits[code] = min(limits.get(code, limit), limit)
     return Limits(limits, tuple(sets.values()), tuple(sets))

@@ -12,9 +12,15 @@ from numpy.typing import NDArray
 
 from foreknow.data.microdata import Attribute
 from foreknow.data.sparse import IntArray, combine
+from foreknow.needs import Analysis, Need
 from foreknow.worlds import Tables, assignments, divided, ways
 
 Codes: TypeAlias = NDArray[Any]
+# What is worked out for an adversary who runs the method.
+ATTACK = Analysis(
+    "an attack",
+    frozenset({Need.ONE_VALUE, Need.ONE_COLUMN, Need.NO_WINDOWS, Need.ABSOLUTE}),
+)
 
 _MOST_DIGITS = 18
 # Of one group; they are kept in memory.

@@ -9,26 +9,21 @@ had been exchanged with the worst ones.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from foreknow.adversaries.protocol import Evaluation, Ledger, Mask, Speaks, counts_of
-from foreknow.criteria.diversity import AlphaK, LDiversity
-from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
-from foreknow.criteria.properties import GroupSize
-from foreknow.criteria.protocol import EachGroup
+from foreknow.criteria.protocol import Criterion, EachGroup
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
 from foreknow.data.sparse import IntArray
 from foreknow.data.windows import Windows
 from foreknow.errors import PolicyError
-from foreknow.numbers import CLOSE, as_fraction
 from foreknow.policy.counted import Counted
 from foreknow.policy.ledger import PolicyEvaluation
 from foreknow.policy.policy import Policy
@@ -261,93 +256,36 @@ def _kept(decoys: int | None, power: int = 1) -> Fraction:
 # ---- criteria ------------------------------------------------------------------------------------
 
 
-def _of_rule(rule: Any, how: Any, whole: IntArray, decoys: int | None) -> Ledger:
+def _of_rule(rule: Criterion, how: Any, whole: IntArray, decoys: int | None) -> Ledger:
     """The ledger of a criterion; with decoys, of what keeps it whatever a refusal tells."""
-    made: Ledger
-    if isinstance(rule, _FAR) and decoys is not None:
-        return EachGroup(lambda counts: _far(rule, counts, whole, 1 / _kept(decoys), 0))
-    if isinstance(rule, _FAR):
-        made = rule.ledger(how, whole=whole)
-        return made
-    kept = _kept(decoys)
-    if isinstance(rule, AlphaK):
-        share = as_fraction(rule.alpha)
-        rule = replace(rule, alpha=share * kept / (1 - share * (1 - kept)))
-    elif isinstance(rule, LDiversity) and rule.kind == "recursive":
-        rule = replace(rule, c=rule.c * kept)  # type: ignore[operator]
-    elif isinstance(rule, LDiversity) and rule.kind == "entropy" and decoys is not None:
-        least = math.log(as_fraction(rule.l))
-        least = max(least + 1 / decoys, least * decoys / (decoys - 1))
-        rule = replace(rule, l=Fraction(math.ceil(math.exp(least) * 10**6) + 1, 10**6))
-    made = rule.ledger(how)
-    return made
+    near = _near(rule, whole, decoys)
+    if near is not None and decoys is not None:
+        return near(0)
+    return rule.stricter(_kept(decoys), decoys).ledger(how, whole)
 
 
-def _near(rule: Any, whole: IntArray, decoys: int | None) -> Callable[[int], Ledger] | None:
+def _near(rule: Criterion, whole: IntArray, decoys: int | None) -> Callable[[int], Ledger] | None:
     """How decoys are judged by a criterion that compares groups with the whole table."""
-    if not isinstance(rule, _FAR):
+    if not rule.compares_table:
         return None
     times = 1 / _kept(decoys)
-    return lambda swaps: EachGroup(lambda counts: _far(rule, counts, whole, times, swaps))
-
-
-def _far(rule: Any, counts: GroupCounts, whole: IntArray, times: Fraction, swaps: int) -> Mask:
-    """Which groups may be too far from the whole table, rather one too many.
-
-    If so many people have another value, and what is believed of anybody is then any of the shares
-    times up to `times`, before they are made to add up to 1.
-    """
-    more, moved = float(times), swaps / counts.sizes
-    if isinstance(rule, TCloseness):
-        far: Mask = rule.floats(counts, whole) + moved + (more - 1) / 4 > float(rule.t) - CLOSE
-        return far
-    held = whole > 0
-    share = np.zeros((counts.n_groups, counts.n_values))
-    share[counts.cell_groups, counts.codes] = counts.counts / counts.sizes[counts.cell_groups]
-    of, own = whole[held] / whole.sum(), share[:, held]
-    high = np.minimum(own + moved[:, None], 1)
-    high = more * high / (1 + (more - 1) * high)
-    beyond: Any
-    if isinstance(rule, BetaLikeness):
-        gain = np.full(len(of), float(rule.beta))
-        most = of * (1 + (np.minimum(gain, -np.log(of)) if rule.enhanced else gain))
-        beyond = high > most * (1 - CLOSE)
-    else:
-        low = np.maximum(own - moved[:, None], 0)
-        low = low / (low + more * (1 - low))
-        factor = math.exp(float(rule.delta)) * (1 - CLOSE)
-        beyond = (high >= of * factor) | (low * factor <= of)
-    found: Mask = beyond.any(axis=1)
-    return found
-
-
-# What judges each group beside the whole table.
-_FAR = (TCloseness, BetaLikeness, DeltaDisclosure)
+    return lambda swaps: EachGroup(lambda counts: rule.far(counts, whole, times, swaps))
 
 
 def speaks_of(requirement: Requirement) -> list[Speaks]:
     """What the knowledge of each limit speaks of; refused where that is not worked out."""
-    asked: list[Any] = [point.adversary for point in requirement.points]
-    found = [_speaks(one, requirement.name) for one in asked or [requirement.criterion]]
+    known: list[Any] = [point.adversary for point in requirement.points]
+    found = []
+    for judged in known or [requirement.criterion]:
+        if judged.speaks is None:
+            raise PolicyError(
+                f"{requirement.name}: what a refused cut tells of {judged} is not worked out; "
+                'publish by method = "mondrian", which an adversary who knows it may see through'
+            )
+        found.append(judged.speaks)
     if requirement.within is not None and any(speaks.groups for speaks in found):
         raise PolicyError(
             f"{requirement.name}: method decoy does not look at windows of numbers (within) with "
             'linked people (m): leave m out, or publish by method = "mondrian"'
         )
     return found
-
-
-def _speaks(asked: Any, name: str) -> Speaks:
-    match asked:
-        case _ if (found := getattr(asked, "speaks", None)) is not None:
-            return cast(Speaks, found)
-        case GroupSize() | LDiversity(kind="distinct"):
-            return Speaks(0)
-        case LDiversity() | AlphaK() | TCloseness() | BetaLikeness() | DeltaDisclosure():
-            return Speaks(1)
-    raise PolicyError(
-        f"{name}: what a refused cut tells of {asked} is not worked out; decoy keeps facts, "
-        "negations, implications, k_anonymity, group_size, l_diversity, alpha_k, t_closeness, "
-        'beta_likeness and delta_disclosure. Publish by method = "mondrian", which an adversary '
-        "who knows it may see through"
-    )

@@ -1,0 +1,149 @@
+"""Needs: what a kind of knowledge, a criterion, a method or an analysis cannot do without.
+
+Each declares its own, as the required member `needs` of its class; whatever is not among them, it
+serves. One function refuses, in one sentence that ends with a way out. The page of what serves
+what (docs/reference/support.md) is printed from these declarations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from enum import Enum
+from inspect import get_annotations
+from typing import Any, NamedTuple
+
+from foreknow.errors import InputError, UnsupportedError
+
+
+class Need(Enum):
+    """Something that not every table, requirement or search has: what it is called, a way out."""
+
+    ONE_VALUE = (
+        "one sensitive value per person",
+        "facts, k_anonymity and group_size serve people with several, Mondrian and FullDomain "
+        "publish them",
+    )
+    PEOPLE = (
+        "to know who is in which group, by columns of everybody",
+        "give a Release with these columns, not its counts",
+    )
+    NO_WINDOWS = (
+        "values as they are",
+        "leave within out, or limit facts or negations, which know windows of numbers",
+    )
+    NO_SETS = ("each value by itself", "leave any_of and at_level out")
+    ABSOLUTE = (
+        "a limit that does not depend on a prior, and is not reached",
+        "give below, or priors, which have the other limits",
+    )
+    ONE_COLUMN = (
+        "one sensitive column, and nothing known beside it",
+        "say knowing = [] if nobody knows that of anybody, unlinked = [...] to publish it apart, "
+        'or publish by method = "mondrian" or "fulldomain"',
+    )
+    FINISHED = (
+        "groups that are finished: merging and dividing them can both hurt",
+        'judge the release that is made, or, of priors, publish by method = "art"',
+    )
+    POPULATION = ("a population to compare with", "name one by population")
+    NAMES = ("people by their names", "ask for their posteriors in place of a limit")
+    TRIAL = (
+        "to be tried, not required, since what is learned from a release is an estimate",
+        "carry it out by learned_report, by [[try]] in a policy file, or by tries= in Python",
+    )
+
+    @property
+    def what(self) -> str:
+        """What is needed."""
+        return self.value[0]
+
+    @property
+    def remedy(self) -> str:
+        """What helps whoever has not got it."""
+        return self.value[1]
+
+
+Needs = frozenset[Need]
+
+
+class Analysis(NamedTuple):
+    """What an analysis is called, and what it needs."""
+
+    name: str
+    needs: Needs
+
+
+def require(
+    who: Any,
+    needs: Collection[Need] | None = None,
+    *,
+    semantics: str = "single",
+    people: bool = True,
+    within: Any = None,
+    sets: str | None = None,
+    limit: str = "below",
+    columns: Sequence[str] = (),
+    searched: bool = False,
+    required: bool = False,
+    of: str = "",
+    error: type[InputError] = UnsupportedError,
+) -> None:
+    """Refuse what a table, a requirement or a search has not got, and `who` needs.
+
+    `who` has `needs`, if these are not given. What is there is said by what follows: `columns` are
+    those that a policy looks at, `sets` is the key that names them, `of` begins the message.
+
+    >>> require(Analysis("a survey", frozenset({Need.ONE_VALUE})), semantics="single")
+    """
+    there = {
+        Need.ONE_VALUE: semantics != "single" and f"semantics {semantics!r} is of several",
+        Need.PEOPLE: not people and "these are counts",
+        Need.NO_WINDOWS: within is not None and "within merges those that are near each other",
+        Need.NO_SETS: sets is not None and f"{sets} counts several as one",
+        Need.ABSOLUTE: limit != "below" and f"{limit} does or is",
+        Need.ONE_COLUMN: len(columns) > 1 and f"the policy looks at {', '.join(columns)}",
+        Need.FINISHED: searched and "a search changes them",
+        Need.NAMES: required and "a requirement is about groups",
+        Need.TRIAL: required and "a requirement is proved",
+    }
+    for need in who.needs if needs is None else needs:
+        if found := there.get(need):
+            begin = f"{of}: " if of else ""
+            raise error(f"{begin}{called(who)} needs {need.what}, and {found}; {need.remedy}")
+
+
+def called(who: Any) -> str:
+    """The name of a class, of its value, or of an analysis."""
+    if isinstance(who, (str, Analysis)):
+        return str(getattr(who, "name", who))
+    return who.__name__ if isinstance(who, type) else type(who).__name__
+
+
+def check_members(kind: Any, *protocols: type, error: type[InputError] = InputError) -> None:
+    """Refuse a class, or its value, that lacks a member which its protocols require.
+
+    >>> class Toy:
+    ...     key = "toy"
+    >>> class Kind(Protocol):
+    ...     key: str
+    ...     needs: Needs
+    >>> check_members(Toy, Kind)
+    Traceback (most recent call last):
+    foreknow.errors.InputError: Toy lacks needs, which Kind requires
+    """
+    for protocol in protocols:
+        for name in _members(protocol):
+            if not hasattr(kind, name):
+                raise error(f"{called(kind)} lacks {name}, which {protocol.__name__} requires")
+    needs: Any = kind.needs
+    if not isinstance(needs, frozenset) or not all(isinstance(need, Need) for need in needs):
+        raise error(f"{called(kind)}: needs must be a frozenset of Need, not {needs!r}")
+
+
+def _members(protocol: type) -> Iterator[str]:
+    """What a protocol has beyond what every class has."""
+    for part in protocol.__mro__:
+        if getattr(part, "_is_protocol", False):
+            for name in dict.fromkeys((*get_annotations(part), *vars(part))):
+                if not name.startswith("_"):
+                    yield name
