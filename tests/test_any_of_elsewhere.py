@@ -97,8 +97,6 @@ def test_a_release_holds_a_criterion_of_sets_by_a_plain_reading(criterion, tmp_p
 @pytest.mark.parametrize(
     ("criterion", "about", "message"),
     [
-        (fk.KAnonymity(2), {"any_of": ["A"]}, "does not ask how many have which value"),
-        (fk.TCloseness(0.2, "ordered"), {"any_of": ["A"]}, "does not ask how many have which"),
         (fk.LDiversity(2), {"any_of": ["A"], "values": ["B"]}, "give any_of or values"),
         (fk.LDiversity(2), {"any_of": ["A"], "below": "1/2"}, "no values, except or limit"),
     ],

@@ -165,7 +165,7 @@ def test_several_sensitive_columns_are_refused_by_some_and_criteria_have_no_limi
         0,
     )
     assert (anatomy.status, found.limit, found.frontier) == ("refused", None, ())
-    assert "looks at one sensitive column" in anatomy.why
+    assert "needs one sensitive column" in anatomy.why
     found.to_html(tmp_path / "page.html")
     assert "<figure>" not in (tmp_path / "page.html").read_text()
     with pytest.raises(fk.InputError, match="no requirement of the policy has a limit"):

@@ -167,12 +167,3 @@ def test_uneven_shapes_at_the_limit_are_decided_by_whole_numbers():
 def test_settings_that_mean_nothing_are_refused(make, message):
     with pytest.raises(fk.InputError, match=message):
         make()
-
-
-@pytest.mark.parametrize("criterion", CRITERIA[:1] + CRITERIA[-1:], ids=repr)
-def test_several_values_of_a_person_are_unsupported(criterion):
-    several = fk.GroupCounts.from_people([[{"a"}, {"b", "c"}]], semantics="set")
-    with pytest.raises(fk.ForeknowError, match="one value per person"):
-        criterion.holds(several)
-    with pytest.raises(fk.ForeknowError, match="one value per person"):
-        criterion.ledger("set")

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from foreknow import Facts, GroupCounts, Policy, PublishOptions, Requirement, Schema, Statements
+from foreknow import Facts, GroupCounts, Policy, PublishOptions, Requirement, Schema
 from foreknow.errors import PolicyError
 from foreknow.verdict import Limit
 
@@ -248,8 +248,3 @@ def test_the_table_of_a_policy_makes_equal_requirements_again(requirement):
     again = Policy.from_dict(policy.to_dict()).requirements
     assert again == policy.requirements
     assert again[0].name == requirement.name
-
-
-def test_statements_about_people_cannot_be_required():
-    with pytest.raises(PolicyError, match="Statements cannot be required"):
-        Requirement(Statements("Tom = Flu"), below="1/2")

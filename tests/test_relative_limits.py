@@ -168,7 +168,6 @@ LATER = fk.Requirement(PRIORS, at_most_times=3, name="later")
 @pytest.mark.parametrize(
     ("given", "more", "message"),
     [
-        ((fk.Facts(),), {"at_most_times": 2}, "requirement: at_most_times is for priors only"),
         ((PRIORS,), {"at_most_times": "0.9"}, "requirement: .* must be 1 or more .*, not 0.9"),
         ((PRIORS,), {"at_most_times": "x"}, "requirement: 'x' is not a number"),
         ((PRIORS, "1/2"), {"at_most_times": 2}, "give below or at_most_times, not both"),

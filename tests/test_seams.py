@@ -401,5 +401,5 @@ def test_a_kind_without_a_judge_of_the_verifier_s_is_named(monkeypatch, place):
     microdata = fk.Microdata(
         place / "people.csv", fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     )
-    with pytest.raises(fk.InputError, match="EvenGroups lacks gauge, a verifier.Gauge"):
+    with pytest.raises(fk.InputError, match=r"EvenGroups lacks gauge, a verifier\.Gauge"):
         fk.publish(microdata, fk.Policy([fk.Requirement(fk.KAnonymity(2))]))

@@ -377,12 +377,6 @@ def test_requirements_that_name_no_such_column_are_refused(more, said):
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("method", ["anatomy", "streamliner", "safe"])
-def test_methods_that_look_at_one_column_name_those_that_serve_several(method):
-    with pytest.raises(UnsupportedError, match="Mondrian and FullDomain"):
-        fk.publish(people(), policy(), method=method)
-
-
 def test_an_attack_refuses_columns_beside():
     with pytest.raises(UnsupportedError, match="knowing = \\[\\]"):
         fk.attack(fk.Microdata(people(), schema()), fk.Mondrian(), policy())

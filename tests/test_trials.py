@@ -446,12 +446,12 @@ def test_several_values_per_person_are_refused(tmp_path, run):
     )
     made = fk.publish(rows, fk.Policy([fk.Requirement(fk.Facts(), "0.99")], schema), seed=1)
     assert made.audit.trials == ()
-    with pytest.raises(fk.InputError, match="one value per person, not 'multiset'"):
+    with pytest.raises(fk.InputError, match="one sensitive value per person"):
         fk.learned_report(made.release, ["code"])
     made.write(tmp_path / "out")
     code, said = run("learned", tmp_path / "out", "--by", "code")
     assert code == 2
-    assert "one value per person" in said
+    assert "one sensitive value per person" in said
 
 
 def test_without_scikit_learn_it_works_and_trees_are_not_tried(monkeypatch):

@@ -94,7 +94,7 @@ class StatementError(InputError):
             said += _pointing(text, position)
         super().__init__(said)
 
-    def within(self, where: str) -> StatementError:
+    def placed(self, where: str) -> StatementError:
         """The same error, saying where the statement is."""
         return StatementError(f"{where}: {self.said}", self.text, self.position)
 

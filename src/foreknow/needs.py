@@ -33,8 +33,8 @@ class Need(Enum):
     )
     NO_SETS = ("each value by itself", "leave any_of and at_level out")
     ABSOLUTE = (
-        "a limit that does not depend on a prior, and is not reached",
-        "give below, or priors, which have the other limits",
+        "a limit to stay strictly below",
+        "give below",
     )
     ONE_COLUMN = (
         "one sensitive column, and nothing known beside it",
@@ -42,14 +42,14 @@ class Need(Enum):
         'or publish by method = "mondrian" or "fulldomain"',
     )
     FINISHED = (
-        "groups that are finished: merging and dividing them can both hurt",
+        "groups that are finished",
         'judge the release that is made, or, of priors, publish by method = "art"',
     )
     POPULATION = ("a population to compare with", "name one by population")
     NAMES = ("people by their names", "ask for their posteriors in place of a limit")
     TRIAL = (
-        "to be tried, not required, since what is learned from a release is an estimate",
-        "carry it out by learned_report, by [[try]] in a policy file, or by tries= in Python",
+        "to be carried out as a trial",
+        "do so by learned_report, [[try]] in a policy file, or tries= in Python",
     )
 
     @property
@@ -79,7 +79,7 @@ def require(
     *,
     semantics: str = "single",
     people: bool = True,
-    within: Any = None,
+    windows: bool = False,
     sets: str | None = None,
     limit: str = "below",
     columns: Sequence[str] = (),
@@ -96,18 +96,19 @@ def require(
     >>> require(Analysis("a survey", frozenset({Need.ONE_VALUE})), semantics="single")
     """
     there = {
-        Need.ONE_VALUE: semantics != "single" and f"semantics {semantics!r} is of several",
+        Need.ONE_VALUE: semantics != "single" and f"semantics {semantics!r} means several",
         Need.PEOPLE: not people and "these are counts",
-        Need.NO_WINDOWS: within is not None and "within merges those that are near each other",
+        Need.NO_WINDOWS: windows and "within merges those that are near each other",
         Need.NO_SETS: sets is not None and f"{sets} counts several as one",
-        Need.ABSOLUTE: limit != "below" and f"{limit} does or is",
+        Need.ABSOLUTE: limit != "below" and f"{limit} is for priors",
         Need.ONE_COLUMN: len(columns) > 1 and f"the policy looks at {', '.join(columns)}",
-        Need.FINISHED: searched and "a search changes them",
+        Need.FINISHED: searched and "a search merges and divides them, which can both hurt",
         Need.NAMES: required and "a requirement is about groups",
-        Need.TRIAL: required and "a requirement is proved",
+        Need.TRIAL: required and "of what is learned from a release no limit is proved",
     }
-    for need in who.needs if needs is None else needs:
-        if found := there.get(need):
+    asked = who.needs if needs is None else needs
+    for need in Need:
+        if need in asked and (found := there.get(need)):
             begin = f"{of}: " if of else ""
             raise error(f"{begin}{called(who)} needs {need.what}, and {found}; {need.remedy}")
 

@@ -395,9 +395,6 @@ def test_what_cannot_be_learned_is_refused():
         fk.Learned(["kinds"]).disclosure(release)
     with pytest.raises(fk.InputError, match="give a Release with these columns"):
         fk.Learned(["kind"]).disclosure(release.counts)
-    several = fk.GroupCounts.from_people([[{"a"}, {"b"}]])
-    with pytest.raises(fk.InputError, match="one value per person"):
-        fk.Learned(["kind"]).disclosure(several)
 
 
 def test_an_estimate_says_so_and_is_reproducible():

@@ -117,5 +117,5 @@ def test_amounts_out_of_range_are_refused(c, l):  # noqa: E741
 
 
 def test_several_values_per_person_are_refused():
-    with pytest.raises(InputError, match="one value per person"):
+    with pytest.raises(InputError, match="one sensitive value per person"):
         is_recursively_diverse(GroupCounts.from_people([[{"a"}, set()]]), 1, 2)

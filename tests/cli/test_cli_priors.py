@@ -113,5 +113,5 @@ def test_methods_that_merge_or_divide_cannot_search_under_priors(ready, method, 
     more = "\n[[require]]\nfacts = { l = 0 }\nbelow = 0.9\n" + LABELS
     ready.put("policy.toml", policy("below = 0.9", more=more))
     said = ready.refused(*ready.publish("--method", method, "--form", form))
-    assert "no search by merging or dividing groups serves Priors" in said
+    assert "Priors needs groups that are finished" in said
     assert 'method = "art"' in said

@@ -207,10 +207,6 @@ def test_other_tables_are_refused():
     policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/4")], ONE)
     with pytest.raises(NoSafeRelease, match="not even one group of all 4 people"):
         fk.Decoy().partition(fk.Microdata(table("aabb"), ONE), policy)
-    several = fk.Schema(quasi_identifiers=["x"], sensitive="v", person="p", semantics="set")
-    rows = table("aabb", [0, 0, 1, 1], p=[1, 1, 2, 3])
-    with pytest.raises(UnsupportedError, match="one sensitive value per person"):
-        fk.Decoy().partition(fk.Microdata(rows, several), policy)
 
 
 def test_on_the_command_line(tmp_path):
@@ -240,7 +236,7 @@ def test_several_sets_and_what_it_does_not_look_at():
     rows = register().append_column("job", pa.array(["a", "b"] * 600))
     beside = fk.Schema(quasi_identifiers=["income", "district"], sensitive="cause", other=["job"])
     policy = fk.Policy([fk.Requirement(fk.Facts(1), below="1/2")], beside)
-    with pytest.raises(UnsupportedError, match="looks at one sensitive column alone"):
+    with pytest.raises(UnsupportedError, match="needs one sensitive column"):
         fk.publish(fk.Microdata(rows, beside), policy, method="decoy")
     near = fk.Requirement(fk.Facts(0, 0, 1), below="1/2", sensitive="income", within=5)
     schema = fk.Schema(quasi_identifiers=["district"], sensitive="income")

@@ -114,7 +114,7 @@ def exposed_by(counted: Counted, verdicts: Sequence[Verdict]) -> list[Exposed]:
     if verdicts[0].of_groups:
         return [_failing(verdict, counted.counts) for verdict in verdicts]
     # Of whom which window would be the worst is not counted.
-    if counted.apart or counted.requirement.within is not None:
+    if counted.apart or counted.requirement.of_windows:
         return [Exposed(verdict) for verdict in verdicts]
     each = [_exposed(secret, verdicts) for secret in counted.secrets]
     return [_together(counted, list(found)) for found in zip(*each, strict=True)]

@@ -202,7 +202,7 @@ class Scope(Plain):
                 crowded[column or ""] = found
             for key, said in named_values(seen, own).items():
                 of_names.setdefault(key, set()).update(said)
-            near = [extremes(release, required) for required in own if required.within is not None]
+            near = [extremes(release, required) for required in own if required.of_windows]
             ends |= {(column if several and column else "", *of) for each in near for of in each}
         beside: list[str] = []
         assumed: dict[str, tuple[str, ...]] = {}
@@ -255,7 +255,7 @@ class Scope(Plain):
 def _single_values(counts: GroupCounts, every: Iterable[Requirement]) -> dict[str, Any]:
     """What is said of values that are judged each by itself."""
     asked = [required for required in every if required.points]
-    single = [r for r in asked if not r.about_sets and getattr(r, "within", None) is None]
+    single = [r for r in asked if not r.about_sets and not r.of_windows]
     about = np.zeros(counts.n_values, dtype=bool)
     for required in single:
         about |= required.meant(counts.values).about

@@ -16,9 +16,10 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, UnsupportedError, did_you_mean
+from foreknow.errors import InputError, did_you_mean
 from foreknow.methods.fulldomain.lattice import Lattice, Node, label_of_level
 from foreknow.methods.fulldomain.rollup import Rollup
+from foreknow.needs import Analysis, Need, require
 from foreknow.plain import Plain
 from foreknow.result import Result
 
@@ -29,6 +30,7 @@ _ADVERSARIES: dict[str, Callable[[int], Implications | Negations]] = {
     "implications": Implications,
     "negations": Negations,
 }
+SURVEY = Analysis("a survey", frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE}))
 # Every node is counted and judged, and shown; more than these nobody would look at.
 _MOST_NODES = 10_000
 _MOST_PIECES = 200
@@ -226,11 +228,7 @@ def survey(
         raise InputError(f"no kind {kind!r} of knowledge{did_you_mean(str(kind), get_args(Kind))}")
     if not isinstance(microdata, Microdata):
         raise InputError(f"expected a Microdata, not {type(microdata).__name__}; see fk.Microdata")
-    semantics = microdata.schema.semantics
-    if semantics != "single":
-        raise UnsupportedError(
-            f"a survey is about one sensitive value per person, not semantics {semantics!r}"
-        )
+    require(SURVEY, semantics=microdata.schema.semantics)
     rollup = Rollup(microdata)
     lattice = Lattice(rollup.tops)
     if len(lattice) > _MOST_NODES:

@@ -122,7 +122,7 @@ def _read_statements(path: Path) -> list[str]:
             try:
                 parse(line)
             except StatementError as error:
-                raise error.within(f"{path}, line {number}") from None
+                raise error.placed(f"{path}, line {number}") from None
             found.append(line.strip())
     return found
 

@@ -213,7 +213,7 @@ class Population:
         """Whose value a label covers, or, of an exact one, equals."""
         if exact:
             return falling.equal(label)
-        return falling.within(label, label in self.exact.get(column, ()))
+        return falling.covered_by(label, label in self.exact.get(column, ()))
 
     def placed(self, counts: GroupCounts) -> tuple[IntArray, int]:
         """How many people each group covers, and any; refuse where they cannot be its people."""
@@ -270,8 +270,8 @@ class Population:
             )
             above[covers] &= np.packbits(covers)
         for group in range(len(groups)):
-            within = (above[:, group // 8] >> (7 - group % 8) & 1).astype(bool)
-            own = int(counts.sizes[within].sum())
+            covered = (above[:, group // 8] >> (7 - group % 8) & 1).astype(bool)
+            own = int(counts.sizes[covered].sum())
             if own > many[group]:
                 label = f"in group {counts.group_label(group)} and those within it,"
                 raise self._lacking(label, int(many[group]), own)

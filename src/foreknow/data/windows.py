@@ -24,6 +24,7 @@ from foreknow.data.hierarchy import integers
 from foreknow.data.labels import Label, Labels, text_of
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
+from foreknow.needs import Need, require
 from foreknow.numbers import (
     Rounding,
     as_fraction,
@@ -438,11 +439,7 @@ class Windows:
     @classmethod
     def of(cls, counts: GroupCounts, width: Width) -> Windows:
         """Count numbers in ascending order."""
-        if counts.semantics != "single":
-            raise UnsupportedError(
-                "within is for people with one value each; under "
-                f"{counts.semantics!r} how many people have a value in a window is not published"
-            )
+        require("within", {Need.ONE_VALUE}, semantics=counts.semantics)
         line = Line.of(counts.values)
         if line.labels != counts.values:
             ordered = GroupCounts.from_pairs(

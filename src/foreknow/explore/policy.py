@@ -275,14 +275,14 @@ def line_of(text: str, path: Sequence[Any]) -> int | None:
     """
     key, *rest = path or [""]
     place = rest.pop(0) if rest and isinstance(rest[0], int) else 0
-    own, within, best = -1, False, None
+    own, inside, best = -1, False, None
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
             inner = header[2] is not None
             own += header[1] == key and not inner
-            within = header[1] == key and max(own, 0) == place
-            if within and (best is None or (inner and header[2] in map(str, rest))):
+            inside = header[1] == key and max(own, 0) == place
+            if inside and (best is None or (inner and header[2] in map(str, rest))):
                 best = number
-        elif within and (begins := _BEGINS.match(line)) and begins[1] in rest:
+        elif inside and (begins := _BEGINS.match(line)) and begins[1] in rest:
             best = number
     return best

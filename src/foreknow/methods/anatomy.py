@@ -16,17 +16,19 @@ from pydantic import Field
 from foreknow.data.engines.columns import Codes
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, ranges
-from foreknow.errors import UnsupportedError, hints
+from foreknow.errors import hints
 from foreknow.frozen import settle
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.proof import by_values_alone
 from foreknow.methods.protocol import (
+    ONE_COLUMN,
     Grouper,
     Grouping,
     Traits,
     note_of_boxes,
     notes_of_seed,
 )
+from foreknow.needs import require
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
@@ -209,7 +211,7 @@ class Anatomy(Grouper):
     def traits(self) -> Traits:
         """It looks at sensitive values only, so everybody's posterior is a frequency."""
         return Traits(
-            one_column=True,
+            needs=ONE_COLUMN,
             symmetric=True,
             random=True,
             proof=by_values_alone(self.l or 2, self.l),
@@ -228,12 +230,7 @@ class Anatomy(Grouper):
 
 def _codes(microdata: Microdata) -> tuple[Codes, IntArray]:
     """Everybody's value, and how often each occurs."""
-    semantics = microdata.schema.semantics
-    if semantics != "single":
-        raise UnsupportedError(
-            f"Anatomy groups people by their one sensitive value; under semantics "
-            f"{semantics!r} a person may have several: use Mondrian"
-        )
+    require(Anatomy, ONE_COLUMN, semantics=microdata.schema.semantics)
     codes = microdata.sensitive_codes
     return codes, np.bincount(codes, minlength=len(microdata.values))
 

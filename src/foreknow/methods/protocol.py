@@ -15,6 +15,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.methods.proof import FREQUENCIES_ONLY, Proof
+from foreknow.needs import Need, Needs, require
 from foreknow.numbers import as_fraction
 from foreknow.settings import Settings
 
@@ -113,8 +114,8 @@ class Traits:
         group: the table need not be in memory.
     timed : bool
         What it makes depends on the clock, so that nobody can recompute it.
-    one_column : bool
-        It looks at one sensitive column, and not at what is published beside it.
+    needs : frozenset of Need
+        What it cannot do without; whatever is not among these, it serves.
     """
 
     consults_policy: bool = False
@@ -131,7 +132,7 @@ class Traits:
     settled: Callable[..., Any] | None = None
     form: Form = "generalized"
     counted: bool = False
-    one_column: bool = False
+    needs: Needs = frozenset()
     timed: bool = False
 
 
@@ -150,24 +151,19 @@ def share_of_people(name: str, given: Any) -> Fraction:
     return share
 
 
-def refuse_columns(method: Any, policy: Policy) -> None:
-    """Refuse what a method does not look at: further sensitive columns, and what is beside."""
-    traits = traits_of(method)
-    if not traits.one_column:
-        return
-    schema, several = policy.needed_schema, f"{type(method).__name__} looks at one sensitive column"
-    if len(schema.sensitives) > 1:
-        raise UnsupportedError(
-            f"{several}, and the policy has {', '.join(schema.sensitives)}; Mondrian and "
-            'FullDomain (method = "mondrian" or "fulldomain") serve several'
-        )
-    beside = policy.looked_at[1:]
-    if beside and traits.consults_policy:
-        raise UnsupportedError(
-            f"{several} alone, and {', '.join(beside)} is published beside it; say knowing = [] "
-            "if nobody knows that of anybody, unlinked = [...] to publish it apart, or publish "
-            'by method = "mondrian" or "fulldomain"'
-        )
+def check_needs(method: Any, policy: Policy) -> None:
+    """Refuse a table, by the schema of its policy, that has not got what a method needs.
+
+    One that does not consult the policy need not look at what is published beside.
+    """
+    traits, schema = traits_of(method), policy.needed_schema
+    looked_at = policy.looked_at if traits.consults_policy else ()
+    columns = list(dict.fromkeys((*schema.sensitives, *looked_at)))
+    require(method, traits.needs, semantics=str(schema.semantics), columns=columns)
+
+
+# What methods need that were made for one column of one value each.
+ONE_COLUMN = frozenset({Need.ONE_VALUE, Need.ONE_COLUMN})
 
 
 # The note of a method, by its name, that judged by a property which the policy does not name.
@@ -259,7 +255,7 @@ _BY_ITSELF = {
     "advice": "advice",
     "grouping": "grouping",
     "exact": "exact",
-    "one_column": "one_column",
+    "needs": "needs",
 }
 
 
@@ -284,7 +280,7 @@ def traits_of(method: Any) -> Traits:
     # An attribute of such a name that is of another type declares nothing.
     kinds: dict[str, Any] = {"advice": str}
     kinds |= dict.fromkeys(("consults_policy", "symmetric", "random"), bool)
-    kinds |= {"exact": Collection, "one_column": bool, "counted": bool}
+    kinds |= {"exact": Collection, "needs": frozenset, "counted": bool}
     declared = {k: x for k, x in given.items() if isinstance(x, kinds.get(k, Callable))}
     if "tells_frequencies_only" in own and method.tells_frequencies_only is True:
         declared |= {"random": True, "proof": FREQUENCIES_ONLY}

@@ -101,7 +101,7 @@ class Counted:
 
     def _as_one(self, seen: HasCounts) -> HasCounts:
         """Values that are one secret, counted as one; numbers that are near, as windows."""
-        if self.requirement.within is not None:
+        if self.requirement.of_windows:
             return self._windows(counts_of(seen))
         if self.meant.places is None:
             return seen
@@ -138,7 +138,7 @@ class Counted:
     @property
     def asked(self) -> Mask | Windows:
         """Which values it is about as they are counted; or windows of them."""
-        if self.requirement.within is not None:
+        if self.requirement.of_windows:
             found = self.counts
             assert isinstance(found, Windows)
             return found
@@ -169,7 +169,7 @@ class Counted:
     def together(self, found: Disclosure) -> GroupCounts:
         """What is counted of a disclosure's secret; the values of its window as one."""
         counts = counts_of(self.called(found.value).counts)
-        if self.requirement.within is None or not isinstance(found.value, Window):
+        if not self.requirement.of_windows or not isinstance(found.value, Window):
             return counts
         return self._windows(counts).merged(found.value)
 

@@ -196,7 +196,7 @@ class Requirement:
         criterion, named = self.criterion, table.secret
         if criterion is not None:
             sets = next((key for key in ("any_of", "at_level") if key in named), None)
-            require(criterion, within=self.within, sets=sets, of=self.name, error=PolicyError)
+            require(criterion, windows=self.of_windows, sets=sets, of=self.name, error=PolicyError)
             if "values" in named or self.excluded or table.limits:
                 raise PolicyError(
                     f"{self.name}: {criterion} is about whole groups: it takes no values, except "
@@ -211,7 +211,7 @@ class Requirement:
         if self.within is None:
             return
         for point in self.points:
-            require(point.adversary, within=self.within, of=self.name, error=PolicyError)
+            require(point.adversary, windows=True, of=self.name, error=PolicyError)
         try:
             settle(self, within=Width.of(self.within))
         except InputError as error:
@@ -298,6 +298,11 @@ class Requirement:
     def about_sets(self) -> bool:
         """Whether its secrets are sets of values, such as one illness of several codes."""
         return self.any_of is not None or self.at_level is not None
+
+    @property
+    def of_windows(self) -> bool:
+        """Whether its secrets are windows of numbers or dates."""
+        return self.within is not None
 
     def sets(self, values: Labels) -> dict[str, tuple[str, ...]]:
         """Its sets by their names: those of a table's values that each stands for.
@@ -406,7 +411,7 @@ class Requirement:
         """Whether a search where merging cannot hurt refuses nothing that holds."""
         # Target and linked people are taken to be near each other in windows that differ a little.
         known = [point.adversary.speaks for point in self.points]
-        return self.within is None or not any(each is None or each.groups for each in known)
+        return not self.of_windows or not any(each is None or each.groups for each in known)
 
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words what fails, and by how much."""
@@ -419,7 +424,7 @@ class Requirement:
         if said and not failing[-1].of_groups and counts.n_groups == 1:
             of, value = counted.together(failing[-1].found), failing[-1].value
             have = int(of.totals[of.code(value)])
-            what = f"values {value}" if self.within is not None else repr(str(value))
+            what = f"values {value}" if self.of_windows else repr(str(value))
             if counts.semantics != "multiset":
                 said[-1] += f" ({have} of {counts.n_people} people have {what})"
         return said
@@ -481,7 +486,7 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
             f"must stay below {two.limit} here and below {one.limit} in {earlier.name}, against "
             f"the same {two.adversary}"
         )
-        if any(each.about_sets or each.within is not None for each in (earlier, later)):
+        if any(each.about_sets or each.of_windows for each in (earlier, later)):
             if _asked(earlier) == _asked(later):
                 raise PolicyError(f"{later.name}: {_about(later)} {here}")
             continue

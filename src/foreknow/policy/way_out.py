@@ -289,7 +289,7 @@ def _values(
     requirement: Requirement, weaker: Requirement, everyone: HasCounts
 ) -> Iterator[tuple[Requirement, str]]:
     """Leave out the values that stand in the way, even if a weaker one were asked."""
-    if requirement.about_sets or requirement.within is not None:
+    if requirement.about_sets or requirement.of_windows:
         return  # a smaller set is another secret
     counted = requirement.count(everyone)
     counts = counts_of(counted.counts)

@@ -52,9 +52,9 @@ from foreknow.methods.protocol import (
     ADVICE,
     Anonymizer,
     as_written,
+    check_needs,
     grouping_of,
     in_its_form,
-    refuse_columns,
     settings_of,
     traits_of,
 )
@@ -396,7 +396,7 @@ def publish(
     if method is not None:
         policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
     options = policy.options
-    refuse_columns(anonymizer, policy)
+    check_needs(anonymizer, policy)
     if options.format == "csv":
         _refuse_empty_texts(microdata, policy)
     _log.info("grouping %d people", microdata.n_people)

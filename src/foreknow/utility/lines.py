@@ -263,10 +263,10 @@ class Covers:
         passed = np.searchsorted(cells, at)
         found: IntArray = before[passed]
         # The part of a gap between two values that lies below.
-        within = np.flatnonzero((passed > 0) & (passed < len(cells)))
-        within = within[at[within] > cells[passed[within] - 1] + 1]
-        last = passed[within] - 1
-        found[within] += both[last] * (at[within] - cells[last] - 1)[:, None]
+        inner = np.flatnonzero((passed > 0) & (passed < len(cells)))
+        inner = inner[at[inner] > cells[passed[inner] - 1] + 1]
+        last = passed[inner] - 1
+        found[inner] += both[last] * (at[inner] - cells[last] - 1)[:, None]
         return found
 
 

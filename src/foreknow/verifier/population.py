@@ -110,13 +110,13 @@ def _placed(
             found[last.bit_length() - 1] += times
             around[last.bit_length() - 1] &= all_of
             bits ^= last
-    within = [0] * len(groups)
+    covered = [0] * len(groups)
     for group, inside in zip(groups, around, strict=True):
         while inside > 0:
             last = inside & -inside
-            within[last.bit_length() - 1] += held[group][0]
+            covered[last.bit_length() - 1] += held[group][0]
             inside ^= last
-    for group, there, inside in zip(groups, found, within, strict=True):
+    for group, there, inside in zip(groups, found, covered, strict=True):
         most = max(inside, held[group][0])
         if there < most:
             raise CertificateError(

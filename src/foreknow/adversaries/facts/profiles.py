@@ -89,9 +89,9 @@ def _falling(
         if upto is None:
             product *= np.prod((top - i) / (bottom - i), axis=0)
         else:
-            within = i < upto
-            upper = np.where(within, top - i, 1.0)
-            product *= np.prod(upper / np.where(within, bottom - i, 1.0), axis=0)
+            counted = i < upto
+            upper = np.where(counted, top - i, 1.0)
+            product *= np.prod(upper / np.where(counted, bottom - i, 1.0), axis=0)
     return product
 
 

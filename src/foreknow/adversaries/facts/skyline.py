@@ -321,9 +321,9 @@ def _next_classes(
     if before:
         parents = [before[i] for i in first]
         stairs = slices.stairs_within([parent.stairs for parent in parents])
-        for parent, within in zip(parents, stairs, strict=True):
-            corners = _corners(l - 1, parent.stairs, within)
-            made.append(_Class(within[within >= 0], parent, corners))
+        for parent, inside in zip(parents, stairs, strict=True):
+            corners = _corners(l - 1, parent.stairs, inside)
+            made.append(_Class(inside[inside >= 0], parent, corners))
     return [made[i] for i in number]
 
 
@@ -351,8 +351,8 @@ class _Slices:
         most_m = _search(most, lambda at, m: self.safe(everyone[at], np.zeros_like(m), m))
         most_k = _search(most, lambda at, k: self.safe(everyone[at], k, np.zeros_like(k)))
         lengths = (most_m + 1).tolist()
-        within = [np.full(many, k) for many, k in zip(lengths, most_k.tolist(), strict=True)]
-        return [found[found >= 0] for found in self.stairs_within(within)]
+        bounds = [np.full(many, k) for many, k in zip(lengths, most_k.tolist(), strict=True)]
+        return [found[found >= 0] for found in self.stairs_within(bounds)]
 
     def stairs_within(self, most: list[IntArray]) -> list[IntArray]:
         """Find the stairs of each value, none of which is higher than those given; -1 for none."""

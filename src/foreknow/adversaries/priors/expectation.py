@@ -144,14 +144,14 @@ class Layout:
 
     def expected(self, chances: FloatArray) -> Expected:
         """Posteriors for a chance of each cell: how likely its people are to have its value."""
-        alike, within, beyond = self._parts
+        alike, reached, beyond = self._parts
         found = Expected(self.alone.copy(), np.zeros(self.cases.n_groups))
         if len(alike):
             self._balance(alike, self._of_alike, chances, found, rounds=0)
         if len(beyond):
             self._balance(beyond, self._of_beyond, chances, found, _ROUNDS)
         left = []
-        for batch in within:
+        for batch in reached:
             good, found.weights[batch.cases] = batch.judge(chances, found.posteriors)
             if not good.all():  # the weights of worlds are too far apart for floats
                 left.append(batch.cases[~good])

@@ -221,10 +221,10 @@ class Exact:
     ) -> Polynomial:
         """The sum of the terms of an expansion, in the symbols that are mentioned outside."""
         symbols, bias, guards = self._model.symbols, self._model.bias, self._model.guards
-        within = self._symbols_of(formula) - outside - plan.own
+        inner = self._symbols_of(formula) - outside - plan.own
         found: Polynomial = {}
         for (factor, power, node), value in zip(plan.terms, values, strict=True):
-            for symbol in within - self._symbols_of(node):
+            for symbol in inner - self._symbols_of(node):
                 factor *= symbols[symbol].moment(0)
             self._spend(len(value) // _MONOMIALS)
             for other, coefficient in value.items():

@@ -537,7 +537,7 @@ def _read(given: object, number: int) -> Formula:
     try:
         return parse(given)
     except StatementError as error:
-        raise error.within(f"statement {number}") from None
+        raise error.placed(f"statement {number}") from None
 
 
 def _labels(given: Iterable[Label]) -> Iterable[Label]:

@@ -470,7 +470,7 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
     if policy is not None:
         require(ATTACK, columns=replace(policy, schema=microdata.schema).looked_at)
     for requirement in policy.requirements if policy is not None else ():
-        require(ATTACK, within=requirement.within, of=requirement.name)
+        require(ATTACK, windows=requirement.of_windows, of=requirement.name)
         for secret in Counted.of_nobody(requirement, values, "single").secrets:
             codes = np.flatnonzero(secret.meant.about).tolist()
             if secret.meant.sets and requirement.points:

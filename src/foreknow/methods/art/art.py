@@ -27,6 +27,7 @@ from foreknow.methods.art.infeasibility import ArtNames
 from foreknow.methods.art.limits import Limit, LimitTable
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import robust_groups
+from foreknow.needs import Need, Needs
 from foreknow.numbers import as_fraction
 from foreknow.policy.policy import Policy
 from foreknow.settings import Number as NumberSetting
@@ -99,7 +100,7 @@ class ART:
     values: Sequence[Label] | None = None
     limits: Sequence[Limit] = ()
     key: ClassVar[str] = "art"
-    one_column: ClassVar[bool] = True
+    needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.ONE_COLUMN})
     random: ClassVar[bool] = True
     settings: ClassVar[type[Settings]] = ArtSettings
 

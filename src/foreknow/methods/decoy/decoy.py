@@ -10,13 +10,13 @@ import numpy as np
 from foreknow.adversaries.protocol import Mask
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, hints
+from foreknow.errors import InputError, NoSafeRelease, hints
 from foreknow.frozen import settle
 from foreknow.methods.decoy.guards import COUPLED, Guards, speaks_of
 from foreknow.methods.decoy.search import Outcome, Search, Trial
 from foreknow.methods.points import Points
 from foreknow.methods.proof import Proof
-from foreknow.methods.protocol import ADVICE, Traits, notes_of_seed, refuse_columns
+from foreknow.methods.protocol import ADVICE, ONE_COLUMN, Traits, check_needs, notes_of_seed
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
@@ -115,13 +115,8 @@ class Decoy:
     def _start(self, microdata: Microdata, policy: Policy | None) -> Search:
         if policy is None:
             raise InputError("Decoy needs a policy: what must the groups withstand?")
-        if microdata.schema.semantics != "single":
-            raise UnsupportedError(
-                "Decoy needs one sensitive value per person; this table has semantics "
-                f"{microdata.schema.semantics!r}. Mondrian serves several"
-            )
         policy = replace(policy, schema=microdata.schema)
-        refuse_columns(self, policy)
+        check_needs(self, policy)
         _check(policy)
         everybody = np.zeros(microdata.n_people, dtype=np.int64)
         everyone = microdata.counts(everybody)
@@ -147,7 +142,7 @@ class Decoy:
         return Traits(
             consults_policy=True,
             symmetric=True,
-            one_column=True,
+            needs=ONE_COLUMN,
             random=True,
             proof=_PROOF,
             notes=lambda policy, seed: notes_of_seed(seed),

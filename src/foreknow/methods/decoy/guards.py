@@ -283,7 +283,7 @@ def speaks_of(requirement: Requirement) -> list[Speaks]:
                 'publish by method = "mondrian", which an adversary who knows it may see through'
             )
         found.append(judged.speaks)
-    if requirement.within is not None and any(speaks.groups for speaks in found):
+    if requirement.of_windows and any(speaks.groups for speaks in found):
         raise PolicyError(
             f"{requirement.name}: method decoy does not look at windows of numbers (within) with "
             'linked people (m): leave m out, or publish by method = "mondrian"'

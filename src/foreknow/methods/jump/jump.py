@@ -37,7 +37,8 @@ from foreknow.methods.jump.functions import (
 from foreknow.methods.jump.policy_property import property_of
 from foreknow.methods.jump.run import DisclosureSet, Run, walked
 from foreknow.methods.proof import Proof
-from foreknow.methods.protocol import OF_ITS_OWN, Grouper, Grouping, Traits
+from foreknow.methods.protocol import OF_ITS_OWN, ONE_COLUMN, Grouper, Grouping, Traits
+from foreknow.needs import require
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.settings import Amount, FromOne, Settings
@@ -175,11 +176,7 @@ class InOrder(Grouper):
 
     def settled(self, microdata: Microdata) -> Self:
         """The same for one table: functions by the names of their levels, or the default ones."""
-        if microdata.schema.semantics != "single":
-            raise UnsupportedError(
-                f"{type(self).__name__} is about one sensitive value per person, not semantics "
-                f"{microdata.schema.semantics!r}"
-            )
+        require(self, ONE_COLUMN, semantics=microdata.schema.semantics)
         given = self.functions
         if given is None:
             least = least_group(self.property, microdata.n_people)
@@ -238,7 +235,7 @@ class InOrder(Grouper):
     def _traits(self) -> Traits:
         """What each of the three declares, in its own class."""
         return Traits(
-            one_column=True,
+            needs=ONE_COLUMN,
             symmetric=self.symmetric,
             proof=Proof(_COUNTED, "docs/methods/safe-and-jump.md", self._foresees),
             notes=self._notes,

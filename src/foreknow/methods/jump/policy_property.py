@@ -55,7 +55,7 @@ def property_of(policy: Policy) -> Property:
 
 
 def _part(requirement: Requirement, point: Point) -> Property:
-    if requirement.about_sets or requirement.within is not None:
+    if requirement.about_sets or requirement.of_windows:
         key = "any_of and at_level are" if requirement.about_sets else "within is"
         raise PolicyError(
             f"{requirement.name}: {key} unsupported by jump, safe and naive, whose properties are "

@@ -170,9 +170,9 @@ class Level:
         start = 0
         while start < len(owner):
             cells = tally.offsets[ends] - tally.offsets[start]
-            within = int(np.searchsorted(cells, _CELLS, side="right")) - 1
+            fitting = int(np.searchsorted(cells, _CELLS, side="right")) - 1
             one = int(np.searchsorted(ends, start, side="right"))  # at least one proposal
-            stop = int(ends[max(within, one)])
+            stop = int(ends[max(fitting, one)])
             part, own = tally.part(start, stop), owner[start:stop] - owner[start]
             # What a proposal replaces is what its children have together.
             whole = None if alone or ledger.monotone else part.merge(own)

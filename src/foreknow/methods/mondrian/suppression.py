@@ -177,8 +177,8 @@ class Suppression:
         most = (room + 1) // 2 if self.out.any() else room
         self._merit[self._people > room] = -np.inf
         order = np.argsort(-self._merit, kind="stable")[: np.count_nonzero(self._merit > -np.inf)]
-        within = np.cumsum(self._people[order]) <= most
-        return np.sort(order[: max(1, int(np.count_nonzero(within)))])
+        allowed = np.cumsum(self._people[order]) <= most
+        return np.sort(order[: max(1, int(np.count_nonzero(allowed)))])
 
     # ---- carrying out ---------------------------------------------------------------------
 

@@ -17,11 +17,12 @@ from pydantic import Field
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, UnsupportedError, did_you_mean, hints
+from foreknow.errors import InputError, did_you_mean, hints
 from foreknow.frozen import settle
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.proof import FREQUENCIES_ONLY, Proof, by_values_alone
 from foreknow.methods.protocol import (
+    ONE_COLUMN,
     Grouper,
     Grouping,
     Traits,
@@ -32,6 +33,7 @@ from foreknow.methods.streamliner.gda import by_rank, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa
 from foreknow.methods.streamliner.rda import assigned, groups_of_plan, plan_rda
 from foreknow.methods.streamliner.ria import groups_of_ria
+from foreknow.needs import require
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
@@ -186,7 +188,7 @@ class Streamliner(Grouper):
     def traits(self) -> Traits:
         """GSA goes by the order of rows; GDA's groups reveal more than frequencies."""
         return Traits(
-            one_column=True,
+            needs=ONE_COLUMN,
             symmetric=self.variant != "gsa",
             random=True,
             proof=self._proof,
@@ -217,11 +219,7 @@ class Streamliner(Grouper):
 
     def _sizes(self, microdata: Microdata) -> IntArray:
         """How often each value occurs, if the table and the weights are of the right kind."""
-        if microdata.schema.semantics != "single":
-            raise UnsupportedError(
-                "Streamliner needs one sensitive value per person; this table has semantics "
-                f"{microdata.schema.semantics!r}"
-            )
+        require(self, ONE_COLUMN, semantics=microdata.schema.semantics)
         names = list(microdata.schema.quasi_identifiers)
         for name in self.weights:
             if name not in names:

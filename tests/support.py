@@ -1,0 +1,114 @@
+"""The page of what serves what, docs/reference/support.md, as the declarations have it.
+
+python -m tests.support            writes its tables anew
+"""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+import foreknow as fk
+from foreknow.adversaries.registry import ADVERSARIES
+from foreknow.attacks.algorithm.worlds import ATTACK
+from foreknow.auditing.survey import SURVEY
+from foreknow.criteria.registry import CRITERIA
+from foreknow.methods.protocol import traits_of
+from foreknow.methods.registry import METHODS
+from foreknow.needs import Need
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "support.md"
+MARK = "<!-- printed -->"
+POPULATION = pa.table({"age": ["20", "30"] * 4})
+PRIORS = pa.table({"age": ["20", "30"] * 2, "value": list("aabb"), "probability": ["1/2"] * 4})
+
+# One of each kind; of t-closeness, one of each sort of distance.
+KNOWLEDGE = [fk.Facts(1, 1, 1), fk.Implications(1), fk.Negations(1), fk.Priors(PRIORS)]
+ASKED = [fk.Statements("x != a"), fk.Algorithm(fk.Mondrian()), fk.Learned(by=["age"])]
+RULES = [
+    *(fk.KAnonymity(2), fk.GroupSize(2), fk.LDiversity(2), fk.AlphaK(0.9, 2)),
+    *(fk.TCloseness(0.9), fk.TCloseness(0.9, "ordered"), fk.BetaLikeness(3), fk.DeltaDisclosure(3)),
+    *(fk.KMap(2, POPULATION), fk.DeltaPresence(0, 1, POPULATION)),
+]
+MAKERS = {
+    "mondrian": fk.Mondrian(),
+    "decoy": fk.Decoy(),
+    "fulldomain": fk.FullDomain(),
+    "anatomy": fk.Anatomy(l=2),
+    "art": fk.ART(r=4, priors=fk.Priors(PRIORS)),
+    "streamliner": fk.Streamliner(l=2),
+    "jump": fk.Jump(),
+    "safe": fk.Safe(),
+    "naive": fk.Naive(),
+}
+ANALYSES = [SURVEY, ATTACK]
+
+# What a column of the page is called, where whoever needs this says no.
+SERVES = {
+    Need.ONE_VALUE: "several values per person",
+    Need.ONE_COLUMN: "several columns",
+    Need.PEOPLE: "counts alone",
+    Need.NO_WINDOWS: "`within`",
+    Need.NO_SETS: "`any_of`, `at_level`",
+    Need.ABSOLUTE: "`at_most`, `at_most_times`",
+    Need.FINISHED: "a search asks it",
+    Need.NAMES: "a requirement",
+    Need.TRIAL: "a requirement",
+    Need.POPULATION: "without a population",
+}
+
+
+def everything_is_here():
+    """Whether there is one of every kind that is registered."""
+    assert [type(one) for one in KNOWLEDGE] == [*ADVERSARIES]
+    assert list(dict.fromkeys(map(type, RULES))) == [*CRITERIA]
+    assert list(MAKERS) == [key for key, _ in METHODS]
+
+
+def table(first, rows, needs):
+    """A table of Markdown: who, and what of it is served."""
+    heads = list(dict.fromkeys(SERVES[need] for need in needs))
+    lines = [f"| {first} | {' | '.join(heads)} |", f"| --- |{' --- |' * len(heads)}"]
+    for name, own in rows:
+        lacking = {SERVES[need] for need in own}
+        marks = ["no" if head in lacking else "yes" for head in heads]
+        lines.append(f"| {name} | {' | '.join(marks)} |")
+    return "\n".join(lines)
+
+
+def printed():
+    """The tables of the page."""
+    everything_is_here()
+    knowledge = [(f"`{one.key}`", one.needs) for one in KNOWLEDGE]
+    knowledge += [(f"`fk.{type(one).__name__}`, in Python", one.needs) for one in ASKED]
+    rules = [
+        (f"`{one.key}`" + (", other distances" if rule_is_ordered(one) else ""), one.needs)
+        for one in RULES
+    ]
+    makers = [(f"`{key}`", traits_of(one).needs) for key, one in MAKERS.items()]
+    analyses = [(each.name, each.needs) for each in ANALYSES]
+    of_table = (Need.ONE_VALUE, Need.ONE_COLUMN)
+    of_rules = (Need.ONE_VALUE, Need.NO_WINDOWS, Need.NO_SETS, Need.FINISHED, Need.POPULATION)
+    of_knowledge = [need for need in SERVES if need not in (Need.ONE_COLUMN, Need.POPULATION)]
+    return "\n\n".join(
+        (
+            table("knowledge", knowledge, of_knowledge),
+            table("criterion", rules, of_rules),
+            table("method", makers, of_table),
+            table("analysis", analyses, (*of_table, Need.NO_WINDOWS, Need.ABSOLUTE)),
+        )
+    )
+
+
+def rule_is_ordered(rule):
+    """Whether it is the t-closeness of values in an order."""
+    return isinstance(rule, fk.TCloseness) and rule.distance != "equal"
+
+
+def main():
+    """Write the tables of the page anew."""
+    before, _, after = PAGE.read_text("utf-8").split(MARK)
+    PAGE.write_text(f"{before}{MARK}\n\n{printed()}\n\n{MARK}{after}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
