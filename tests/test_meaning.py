@@ -20,12 +20,12 @@ def test_ranges_have_ends_and_a_middle():
     assert only("20 to 29").middle == Decimal("24.5")
     half = only("1.5 to <3")
     assert (half.upper, half.below, half.exact) == (3, True, False)
-    value, known = meanings_of("20 to 29 or missing")
+    value, known, _ = meanings_of("20 to 29 or missing")
     assert (value.members, known.lower, known.missing) == (("20 to 29",), 20, True)
     year = next(m for m in meanings_of("2024") if m.below)
     assert (year.lower, year.upper) == (datetime(2024, 1, 1), datetime(2025, 1, 1))
     assert only("2024-02").middle == datetime(2024, 2, 15, 12)
-    assert only('"mild" to "severe"').ends == ("mild", "severe")
+    assert meanings_of('"mild" to "severe"')[0].ends == ("mild", "severe")
 
 
 @pytest.mark.parametrize(

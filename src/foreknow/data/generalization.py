@@ -250,9 +250,30 @@ class Wording:
         ways = map(self._codes_of, meanings_of(text))
         return next((codes for codes in ways if codes and self.write(codes) == text), None)
 
-    def reads(self, text: Any) -> bool:
-        """Whether a text is a label."""
-        return self.read(text if text is None else str(text)) is not None
+    def read_all(
+        self, labels: Iterable[Any], times: IntArray | None = None
+    ) -> dict[Any, Codes] | None:
+        """What each of some labels means; None where one of them cannot be read."""
+        text_of_label = {label: None if label is None else str(label) for label in labels}
+        if self._style == "set":
+            sets = meant_by_sets(self._attribute, text_of_label.values(), times)
+            return sets and {label: sets[text] for label, text in text_of_label.items()}
+        meanings = {label: self.read(text) for label, text in text_of_label.items()}
+        known = {label: codes for label, codes in meanings.items() if codes is not None}
+        return known if len(known) == len(meanings) else None
+
+    def inside(self, codes: Codes) -> NDArray[np.bool_]:
+        """Which values of the domain a meaning covers."""
+        inside = np.zeros(len(self.exact), dtype=bool)
+        if codes and self._style == "set":
+            inside[list(codes)] = True
+            return inside
+        null_too, first, last = 0, *self.covers(codes)
+        if codes and self._style == "range":
+            null_too, first, last = codes
+        inside[first : last + 1] = True
+        inside[:1] |= bool(null_too)
+        return inside
 
     @cached_property
     def codes(self) -> dict[str | None, int]:
