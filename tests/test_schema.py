@@ -76,7 +76,7 @@ def test_a_schema_is_frozen_and_keeps_no_list_of_the_caller():
             {"hierarchies": {"zipp": Mask(5)}},
             "given for 'zipp', which is no quasi-identifier; did you mean 'zip'",
         ),
-        ({"types": {"disease": "text"}}, "'disease', which is no quasi-identifier"),
+        ({"other": ["ward"], "types": {"ward": "text"}}, "'ward', which is no quasi-identifier"),
         ({"hierarchies": {"age": 5}}, r"of 'age' must be a Hierarchy or a table .*, not 5"),
         (
             {"quasi_identifiers": ["age.y"], "hierarchies": {"age": {"y": {"mask": 5}}}},

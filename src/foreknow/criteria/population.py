@@ -32,7 +32,7 @@ from foreknow.data.generalization import exact_labels
 from foreknow.data.hierarchy import Mask as Masked
 from foreknow.data.hierarchy import Ordered, Tree
 from foreknow.data.labels import GroupLabels
-from foreknow.data.matching import Falling
+from foreknow.data.meaning import Values
 from foreknow.data.microdata import OTHER, Microdata
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, combine
@@ -53,7 +53,7 @@ class _Points(NamedTuple):
     """The people of a population: of each column the code of everybody, and what falls in what."""
 
     columns: list[NDArray[Any]]
-    falling: list[Falling]
+    values: list[Values]
     people: int
 
 
@@ -117,10 +117,10 @@ class Population:
         attributes = microdata.attributes
         points = self._points([attribute.name for attribute in attributes])
         columns, sizes = [], []
-        for attribute, codes, falling in zip(attributes, *points[:2], strict=True):
-            of_value = np.full(len(falling.texts), len(attribute.domain), dtype=np.int64)
+        for attribute, codes, values in zip(attributes, *points[:2], strict=True):
+            of_value = np.full(len(values.texts), len(attribute.domain), dtype=np.int64)
             for code, value in enumerate(attribute.domain):
-                of_value[falling.same(value)] = code
+                of_value[values.same(value)] = code
             columns.append(np.concatenate((attribute.codes.astype(np.int64), of_value[codes])))
             sizes.append(len(attribute.domain) + 1)
         of, first = combine(columns, sizes)
@@ -145,9 +145,9 @@ class Population:
     def keep_exact(self, labels: GroupLabels) -> None:
         """Keep, of the texts that the table has exactly, the labels that look like other ones."""
         points = self._points(labels.columns)
-        for place, (column, falling) in enumerate(zip(labels.columns, points.falling, strict=True)):
+        for place, (column, values) in enumerate(zip(labels.columns, points.values, strict=True)):
             written = {label[place] for label in labels} & self.exact.get(column, frozenset())
-            self.exact[column] = frozenset(filter(falling.misread, written))
+            self.exact[column] = frozenset(filter(values.misread, written))
         self.exact = {column: texts for column, texts in self.exact.items() if texts}
 
     def _lacking(self, who: str, own: int, there: int) -> DataError:
@@ -164,7 +164,7 @@ class Population:
         from foreknow.data.engines.population import texts_of_everybody
 
         points = self._points(self.columns)
-        texts = [falling.texts for falling in points.falling]
+        texts = [values.texts for values in points.values]
         return texts_of_everybody(list(zip(self.columns, points.columns, texts, strict=True)))
 
     def digest(self) -> str:
@@ -177,7 +177,7 @@ class Population:
             return_counts=True,
         )
         rows = [
-            [*(f.texts[c] for f, c in zip(points.falling, key, strict=True)), times]
+            [*(f.texts[c] for f, c in zip(points.values, key, strict=True)), times]
             for key, times in zip(keys.tolist(), many.tolist(), strict=True)
         ]
         rows.sort(key=lambda row: [(part is not None, str(part)) for part in row])
@@ -195,7 +195,7 @@ class Population:
     def covered(self, groups: GroupLabels) -> list[NDArray[np.uint8]]:
         """By column, one bit for each group and everybody: whether the label covers their value."""
         points, found = self._points(groups.columns), []
-        for place, (codes, falling) in enumerate(zip(points.columns, points.falling, strict=True)):
+        for place, (codes, values) in enumerate(zip(points.columns, points.values, strict=True)):
             labels = [label[place] for label in groups]
             at = {label: i for i, label in enumerate(dict.fromkeys(labels))}
             if len(self._packed) * points.people > 8 * _KEPT:
@@ -203,17 +203,17 @@ class Population:
             kept = [(groups.columns[place], label, groups.exact) for label in at]
             for key in kept:
                 if key not in self._packed:
-                    inside = self._within(falling, *key)
+                    inside = self._within(values, *key)
                     self._packed[key] = np.packbits(inside[codes])
             bits = np.stack([self._packed[key] for key in kept])
             found.append(bits[np.array([at[label] for label in labels], dtype=np.int64)])
         return found
 
-    def _within(self, falling: Falling, column: str, label: Any, exact: bool) -> Mask:
+    def _within(self, values: Values, column: str, label: Any, exact: bool) -> Mask:
         """Whose value a label covers, or, of an exact one, equals."""
         if exact:
-            return falling.equal(label)
-        return falling.covered_by(label, label in self.exact.get(column, ()))
+            return values.equal(label)
+        return values.within(label, label in self.exact.get(column, ()))
 
     def placed(self, counts: GroupCounts) -> tuple[IntArray, int]:
         """How many people each group covers, and any; refuse where they cannot be its people."""
@@ -232,15 +232,15 @@ class Population:
         if self.held or groups.exact:
             return
         points = self._points(groups.columns)
-        for place, (column, falling) in enumerate(zip(groups.columns, points.falling, strict=True)):
+        for place, (column, values) in enumerate(zip(groups.columns, points.values, strict=True)):
             labels = {label[place] for label in groups}
             parts = {part.strip('"') for label in labels for part in str(label).split(" | ")}
             meant = [part for part in parts if re.fullmatch(rf"{OTHER}\+*", part)]
-            if column in self.trees or not {*meant} & {*falling.texts}:
+            if column in self.trees or not {*meant} & {*values.texts}:
                 continue
-            covered = [self._within(falling, column, label, False) for label in labels]
+            covered = [self._within(values, column, label, False) for label in labels]
             listed = np.logical_or.reduce([mask for mask in covered if not mask.all()])
-            rest = [text for text, there in zip(falling.texts, listed, strict=True) if not there]
+            rest = [text for text, there in zip(values.texts, listed, strict=True) if not there]
             if rest:
                 raise DataError(
                     f"column {column!r}: {meant[0]!r} may be one value, or stand for rarer ones, "
@@ -253,14 +253,14 @@ class Population:
         groups = labels_of(counts)
         points = self._points(groups.columns)
         keys, labels = [], []
-        for place, (codes, falling) in enumerate(zip(points.columns, points.falling, strict=True)):
+        for place, (codes, values) in enumerate(zip(points.columns, points.values, strict=True)):
             distinct = {label: i for i, label in enumerate({label[place] for label in groups})}
             name = groups.columns[place]
-            covers = [self._within(falling, name, label, groups.exact) for label in distinct]
+            covers = [self._within(values, name, label, groups.exact) for label in distinct]
             labels.append(np.stack(covers, 1))
             keys.append((codes, np.array([distinct[label[place]] for label in groups])))
         _, first = combine(
-            [codes for codes, _ in keys], [len(falling.texts) for falling in points.falling]
+            [codes for codes, _ in keys], [len(values.texts) for values in points.values]
         )
         # By group, one bit for each group that covers all whom it covers.
         above = np.full((len(groups), -(-len(groups) // 8)), 255, dtype=np.uint8)
@@ -282,12 +282,12 @@ class Population:
         of_group = np.zeros(len(groups), dtype=np.int64)
         of_person = np.zeros(points.people, dtype=np.int64)
         keys = 1
-        for place, (codes, falling) in enumerate(zip(points.columns, points.falling, strict=True)):
+        for place, (codes, values) in enumerate(zip(points.columns, points.values, strict=True)):
             labels = [label[place] for label in groups]
             at = {label: i for i, label in enumerate(dict.fromkeys(labels))}
-            of_value = np.full(len(falling.texts), len(at), dtype=np.int64)
+            of_value = np.full(len(values.texts), len(at), dtype=np.int64)
             for label, i in at.items():
-                inside = self._within(falling, groups.columns[place], label, groups.exact)
+                inside = self._within(values, groups.columns[place], label, groups.exact)
                 if (of_value[inside] < len(at)).any():
                     return None
                 of_value[inside] = i
@@ -331,12 +331,12 @@ class Population:
             from foreknow.data.engines.population import read_everybody
 
             found = read_everybody(self.at, key, self.name)
-            falling = [
-                Falling(values, name, self.trees.get(name), self.orders.get(name))
-                for name, (_, values) in zip(key, found, strict=True)
+            values = [
+                Values(distinct, name, self.trees.get(name), self.orders.get(name))
+                for name, (_, distinct) in zip(key, found, strict=True)
             ]
             codes = [own for own, _ in found]
-            self._read[key] = _Points(codes, falling, len(codes[0]))
+            self._read[key] = _Points(codes, values, len(codes[0]))
         return self._read[key]
 
 

@@ -15,17 +15,16 @@ gets a level (`* (level 1)`) or plus signs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.labels import text_of
+from foreknow.data.meaning import AMONG, MISSING, OR_MISSING, UP_TO, Meaning, meanings_of, quote
 from foreknow.data.microdata import Attribute, merged
 from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.errors import InternalError, PolicyError, did_you_mean
@@ -35,9 +34,7 @@ STYLES = ("range", "exact", "hierarchy", "set")  # that may be wanted
 
 # What a label stands for. Of a range: whether a null is in it, its first and its last code; of a
 # set: its codes; of a hierarchy: the level and the node. Nothing stands for everything.
-Meaning: TypeAlias = tuple[int, ...]
-
-_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+Codes: TypeAlias = tuple[int, ...]
 
 
 def style_of(attribute: Attribute, wanted: str | None) -> Style:
@@ -70,9 +67,9 @@ class KnownLabels:
     """What the labels of a column mean, kept beside them; in the codes of one domain."""
 
     domain: list[Any]
-    meanings: Mapping[str | None, Meaning]
+    meanings: Mapping[str | None, Codes]
 
-    def of(self, attribute: Attribute) -> Mapping[str | None, Meaning] | None:
+    def of(self, attribute: Attribute) -> Mapping[str | None, Codes] | None:
         """The same for an attribute; None for one of another table."""
         return self.meanings if attribute.domain is self.domain else None
 
@@ -83,7 +80,7 @@ class Coarsened:
 
     attribute: Attribute
     style: Style
-    meanings: list[Meaning]
+    meanings: list[Codes]
     of_group: IntArray  # shape (groups,)
 
     @cached_property
@@ -165,7 +162,7 @@ def coarsened(
     return Coarsened(attribute, style, [() if row[0] < 0 else row for row in found], of_group)
 
 
-def _distinct(rows: IntArray) -> tuple[list[Meaning], IntArray]:
+def _distinct(rows: IntArray) -> tuple[list[Codes], IntArray]:
     distinct, which = np.unique(rows, axis=0, return_inverse=True)
     return list(map(tuple, distinct.tolist())), which.reshape(-1)
 
@@ -188,7 +185,7 @@ def _levels(attribute: Attribute) -> list[IntArray]:
 
 def meant_by_sets(
     attribute: Attribute, texts: Iterable[Any], times: IntArray | None = None
-) -> dict[str | None, Meaning] | None:
+) -> dict[str | None, Codes] | None:
     """The values that labels list, where some may say `other`; None where they cannot be read.
 
     What is listed is not among the others, and so is nothing that more people have: the others are
@@ -217,7 +214,7 @@ class Wording:
         self.exact = exact_labels(attribute)
         self._attribute, self._style = attribute, style
 
-    def write(self, meaning: Meaning) -> str | None:
+    def write(self, meaning: Codes) -> str | None:
         """The label of a meaning."""
         if not meaning:
             return self.everything
@@ -226,7 +223,7 @@ class Wording:
             return self._names[level][node]
         return self._set(meaning) if self._style == "set" else self._range(*meaning)
 
-    def covers(self, meaning: Meaning) -> tuple[int, int]:
+    def covers(self, meaning: Codes) -> tuple[int, int]:
         """First and last code of a meaning."""
         if not meaning:
             return 0, len(self.exact) - 1
@@ -237,7 +234,7 @@ class Wording:
         null_too, first, last = meaning
         return 0 if null_too else first, last
 
-    def read(self, text: str | None) -> Meaning | None:
+    def read(self, text: str | None) -> Codes | None:
         """What a label means; None for a text that is no label."""
         code = self.codes.get(text)
         if code is not None:
@@ -249,13 +246,34 @@ class Wording:
             return self._nodes.get(text)
         if text == self.everything:
             return ()
-        found = self._read_set(text) if self._style == "set" else self._read_range(text)
         # A label is read as what is written so.
-        return found if found is not None and self.write(found) == text else None
+        ways = map(self._codes_of, meanings_of(text))
+        return next((codes for codes in ways if codes and self.write(codes) == text), None)
 
-    def reads(self, text: Any) -> bool:
-        """Whether a text is a label."""
-        return self.read(text if text is None else str(text)) is not None
+    def read_all(
+        self, labels: Iterable[Any], times: IntArray | None = None
+    ) -> dict[Any, Codes] | None:
+        """What each of some labels means; None where one of them cannot be read."""
+        text_of_label = {label: None if label is None else str(label) for label in labels}
+        if self._style == "set":
+            sets = meant_by_sets(self._attribute, text_of_label.values(), times)
+            return sets and {label: sets[text] for label, text in text_of_label.items()}
+        meanings = {label: self.read(text) for label, text in text_of_label.items()}
+        known = {label: codes for label, codes in meanings.items() if codes is not None}
+        return known if len(known) == len(meanings) else None
+
+    def inside(self, codes: Codes) -> NDArray[np.bool_]:
+        """Which values of the domain a meaning covers."""
+        inside = np.zeros(len(self.exact), dtype=bool)
+        if codes and self._style == "set":
+            inside[list(codes)] = True
+            return inside
+        null_too, first, last = 0, *self.covers(codes)
+        if codes and self._style == "range":
+            null_too, first, last = codes
+        inside[first : last + 1] = True
+        inside[:1] |= bool(null_too)
+        return inside
 
     @cached_property
     def codes(self) -> dict[str | None, int]:
@@ -270,9 +288,9 @@ class Wording:
         return names_of_nodes(self._attribute)
 
     @cached_property
-    def _nodes(self) -> Mapping[str | None, Meaning]:
+    def _nodes(self) -> Mapping[str | None, Codes]:
         """The lowest node of each name."""
-        found: dict[str | None, Meaning] = {}
+        found: dict[str | None, Codes] = {}
         for level, names in enumerate(self._names):
             for node, name in enumerate(names):
                 found.setdefault(name, (level, node))
@@ -289,9 +307,9 @@ class Wording:
         if self._attribute.cells is not None and self._style == "range":
             return False
         if self._style == "set":
-            return any(t is not None and ("|" in t or t == "missing") for t in self._taken)
+            return any(t is not None and ("|" in t or t == MISSING) for t in self._taken)
         return any(
-            t == "missing" or " to " in f" {t} " or f" {t}".endswith(" or missing")
+            t == MISSING or UP_TO in f" {t} " or f" {t}".endswith(OR_MISSING)
             for t in self._taken
             if t is not None
         )
@@ -306,22 +324,22 @@ class Wording:
             return self.exact[codes[0]]
         if len(codes) == len(self.exact) and self.everything == "*":
             return "*"
-        return self._own(" | ".join(map(self._part, codes)))
+        return self._own(AMONG.join(map(self._part, codes)))
 
     def _range(self, null_too: int, low: int, high: int) -> str | None:
         if low == high and not null_too:
             return self.exact[low]
         ends = (low,) if low == high else (low, high)
-        text = " to ".join(map(self._part, ends))
+        text = UP_TO.join(map(self._part, ends))
         cells = self._attribute.cells
         if cells is not None and low != high:  # from where the first begins to where the last ends
-            text = f"{cells.texts[low][0]} to {cells.texts[high][1]}"
-        return self._own(f"{text} or missing" if null_too else text)
+            text = f"{cells.texts[low][0]}{UP_TO}{cells.texts[high][1]}"
+        return self._own(f"{text}{OR_MISSING}" if null_too else text)
 
     def _part(self, code: int) -> str:
         text = self.exact[code]
         if text is None:
-            return "missing"
+            return MISSING
         return quote(text) if self._quoted else text
 
     def _own(self, label: str) -> str:
@@ -330,58 +348,32 @@ class Wording:
             label += "+"
         return label
 
-    def _read_set(self, text: str) -> Meaning | None:
-        null = "missing | " if None in self.codes else ""
-        body = text.rstrip("+") if self._quoted else text
-        codes = self._codes_in(body.removeprefix(null), " | ")
-        if null and body.startswith(null):
-            codes = [0, *codes]
-        rising = all(a < b for a, b in pairwise(codes))
-        return tuple(codes) if codes and rising else None
-
-    def _read_range(self, text: str) -> Meaning | None:
-        null = " or missing" if None in self.codes else ""
-        body = text.rstrip("+") if self._quoted else text
-        codes = self._codes_between(body.removesuffix(null))
-        if not codes or codes[0] > codes[-1]:
+    def _codes_of(self, meaning: Meaning) -> Codes | None:
+        """What a label means here that is read so; None if it is no set, or no range, of codes."""
+        null = () if None not in self.codes or not meaning.missing else (0,)
+        if self._style == "set":
+            bare = () if meaning.quoted or None not in self.codes else (MISSING,)
+            listed = [self.codes.get(None if m in bare else m) for m in meaning.members]
+            known = {code for code in listed if code is not None}
+            return tuple(sorted({*null, *known})) if len(known) == len(listed) > 0 else None
+        if meaning.ends is not None:
+            firsts, lasts = self._ends
+            first, last = (
+                of.get(end) for of, end in zip((firsts, lasts), meaning.ends, strict=True)
+            )
+        else:
+            first = last = self.codes.get(meaning.members[0]) if meaning.members else None
+        if first is None or last is None or first > last:
             return None
-        return int(bool(null) and body.endswith(null)), codes[0], codes[-1]
-
-    def _codes_between(self, text: str) -> list[int]:
-        """The first and the last value of a range."""
-        if self._attribute.cells is None:
-            return self._codes_in(text, " to ")
-        if text in self.codes:
-            return [self.codes[text]]
-        low, _, high = text.partition(" to ")
-        firsts, lasts = self._ends
-        return [firsts[low], lasts[high]] if low in firsts and high in lasts else []
+        return len(null), first, last
 
     @cached_property
-    def _ends(self) -> tuple[dict[str, int], ...]:
-        """The cells by how they begin, and by how they end."""
-        cells = self._attribute.cells
-        pairs = () if cells is None else cells.texts
+    def _ends(self) -> tuple[Mapping[str | None, int], ...]:
+        """The code of what a range begins with, and of what it ends with."""
+        if self._attribute.cells is None:
+            return self.codes, self.codes
+        pairs = self._attribute.cells.texts
         return tuple({pair[i]: code for code, pair in enumerate(pairs)} for i in (0, 1))
-
-    def _codes_in(self, text: str, joint: str) -> list[int]:
-        """The values that a text joins."""
-        parts = text.split(joint)
-        if self._quoted:
-            parts = [match[0] for match in _QUOTED.finditer(text)]
-            if joint.join(parts) != text:
-                return []
-            parts = [part[1:-1].replace('""', '"') for part in parts]
-        return [self.codes[part] for part in parts if part in self.codes]
-
-
-def quote(text: str) -> str:
-    """Write a text in quotes, as CSV has them.
-
-    >>> print(quote('the "x" row'))
-    "the ""x"" row"
-    """
-    return '"' + text.replace('"', '""') + '"'
 
 
 def names_of_nodes(attribute: Attribute) -> list[list[str | None]]:

@@ -22,6 +22,7 @@ from foreknow.data.engines.columns import (
     Codes,
     Kind,
     Missing,
+    as_plain_texts,
     codes_of,
     dictionary_of,
     fetch,
@@ -240,6 +241,8 @@ class Microdata:
         n_rows = n_entries if times is None else int(times.sum())
         missing = cast("Missing", schema.missing)
         for name in schema.sensitives:
+            plainly = self._plainly(name, rows.column(name))
+            rows = rows.set_column(rows.column_names.index(name), name, plainly)
             rows, left = settle_missing(
                 self.name, rows, name, missing, weights=times, in_order=times is None
             )
@@ -333,7 +336,10 @@ class Microdata:
         every: dict[str, Column] = {}
         holdings: dict[str, Holdings] = {}
         for name in schema.several:
-            held, _, _ = held_beside(self._table, names, name, schema.person, schema.several)
+            held, _, _ = held_beside(
+                *(self._table, names, name, schema.person, schema.several),
+                lambda values, of=name: self._plainly(of, values),  # type: ignore[misc]
+            )
             people, rows = held.people, held.rows
             if not len(held.values):
                 raise DataError(
@@ -343,7 +349,7 @@ class Microdata:
             holdings[name] = Holdings(held.holders, every[name].codes)
         for name in single:
             settle_missing(self.name, rows, name, "error")
-            column = encode(name, rows.column(name))
+            column = encode(name, self._plainly(name, rows.column(name)))
             own = people.agreed(name, column.codes, column.domain.__getitem__)
             every[name] = replace(column, codes=own)
         sensitive, *more = (every[name] for name in schema.sensitives)
@@ -358,6 +364,10 @@ class Microdata:
         other = rows.select(schema.other).take(pa.array(people.first))
         n_rows = len(people.of_row)
         return _Read(columns, sensitive, n_rows, people.first, other, people, holdings, tuple(more))
+
+    def _plainly(self, name: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Values of a sensitive column, with numbers and dates as anybody reads them."""
+        return as_plain_texts(name, values, self.reading, self.schema.types.get(name))
 
     def _encode(
         self,

@@ -35,10 +35,10 @@ class Reading:
     delimiter : str, optional
         What stands between the fields of a CSV file; "tab" is one, too.
     decimal : "." or ","
-        What stands before the decimals of a quasi-identifier. With a comma, points stand between
-        thousands: 1.234,5.
+        What stands before the decimals of quasi-identifiers and sensitive numbers. With a comma,
+        points stand between thousands: 1.234,5.
     date_format : str, optional
-        How dates of quasi-identifiers are written, such as "dd.mm.yyyy" or "%d.%m.%Y".
+        How dates in these columns are written, such as "dd.mm.yyyy" or "%d.%m.%Y".
     missing : sequence of str
         Texts that stand for a missing value, such as "NA" and "k. A.", in every column of a raw
         table. Upper and lower case differ; blanks around a text do not count.

@@ -51,7 +51,8 @@ class Schema:
         values are alike, or one secret (`Requirement.any_of`, `at_level`), for requirements that
         ask that; it is published as it is.
     types : mapping of column to "number", "text" or "date"
-        Overrules what a column looks like; zip codes without leading zeros are ``"text"``.
+        Overrules what a column looks like; zip codes without leading zeros are ``"text"``. The
+        values of a sensitive column stay texts, in which each number or date is one value.
     missing : "error", "drop" or {"label": ...}
         What to do with people whose sensitive value is null; under ``set`` and ``multiset`` they
         have no value.
@@ -227,9 +228,7 @@ class Schema:
 
     def _check_hierarchies(self) -> None:
         for column in (*self.hierarchies, *self.types):
-            if column not in self.quasi_identifiers:
-                if column in self.sensitives and column not in self.types:
-                    continue  # it names sets of values, and generalizes nothing
+            if column not in (*self.quasi_identifiers, *self.sensitives):
                 dotted = [name for name in self.quasi_identifiers if name.startswith(f"{column}.")]
                 hint = did_you_mean(column, self.quasi_identifiers)
                 if dotted:

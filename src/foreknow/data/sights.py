@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import open_table
-from foreknow.data.generalization import Wording, meant_by_sets, style_of
+from foreknow.data.generalization import Wording, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, Signatures, printed
 from foreknow.data.release import Release
@@ -250,38 +250,18 @@ def placed(release: Release, people: Microdata) -> IntArray:
 
 
 def covered(
-    people: Microdata, name: str, labels: Iterable[Any]
+    people: Microdata, name: str, labels: Collection[Any]
 ) -> tuple[Attribute, dict[Any, NDArray[np.bool_]]]:
     """The attribute in which labels can be read, and which codes each of them covers."""
-    unread: list[Any] = []
-    (exact,) = (one for one in people.attributes if one.name == name)
-    if style_of(exact, None) == "set" and (sets := meant_by_sets(exact, labels, people.times)):
-        every = range(len(exact.domain))
-        return exact, {
-            label: np.isin(every, sets[None if label is None else str(label)] or every)
-            for label in labels
-        }
     for table in (people, people.rounded()):
         (attribute,) = (one for one in table.attributes if one.name == name)
-        style = style_of(attribute, None)
-        wording = Wording(attribute, style)
-        meant = {x: wording.read(None if x is None else str(x)) for x in labels}
-        unread = [label for label, meaning in meant.items() if meaning is None]
-        if unread:
-            continue
-        found = {}
-        for label, meaning in meant.items():
-            inside = np.zeros(len(attribute.domain), dtype=bool)
-            if style == "range" and meaning:
-                null_too, first, last = meaning
-                inside[first : last + 1] = True
-                inside[0] |= bool(null_too)
-            else:
-                first, last = wording.covers(meaning or ())
-                inside[first : last + 1] = True
-            found[label] = inside
-        return attribute, found
+        wording = Wording(attribute, style_of(attribute, None))
+        meanings = wording.read_all(labels, people.times)
+        if meanings is not None:
+            return attribute, {label: wording.inside(codes) for label, codes in meanings.items()}
+    texts = {label: None if label is None else str(label) for label in labels}
+    unread = next(label for label, text in texts.items() if wording.read(text) is None)
     raise UnsupportedError(
-        f"{people.name}: which values of {name!r} the label {unread[0]!r} stands for is not known; "
+        f"{people.name}: which values of {name!r} the label {unread!r} stands for is not known; "
         "give the policy that says so (--policy), or in Python fk.Microdata(table, schema)"
     )

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.generalization import Coarsened, Meaning, Style, Wording, coarsened
+from foreknow.data.generalization import Coarsened, Codes, Style, Wording, coarsened
 from foreknow.data.hierarchy import DateLevels, Intervals, Ordered, Tree, period_of
 from foreknow.data.labels import text_of
 from foreknow.data.microdata import Attribute, Microdata
@@ -136,7 +136,7 @@ class Line:
         starts = cells[np.append(True, last[:-1])]
         return tuple(zip(starts.tolist(), (cells[last] + 1).tolist(), strict=True))
 
-    def of_meaning(self, style: Style, meaning: Meaning, cells: bool = False) -> Stretches:
+    def of_meaning(self, style: Style, meaning: Codes, cells: bool = False) -> Stretches:
         """What a label stands for: a null only if a member has one; of `cells`, each whole."""
         if not meaning:
             return self.everything
@@ -289,12 +289,12 @@ def covers_of_texts(
     line: Line,
     texts: Iterable[Any],
     style: Style,
-    known: Mapping[str | None, Meaning] | None = None,
+    known: Mapping[str | None, Codes] | None = None,
 ) -> Covers:
     """What the published label of each group covers: as is known of it, else as it reads."""
     wording = Wording(attribute, style)
 
-    def meaning(text: Any) -> Meaning:
+    def meaning(text: Any) -> Codes:
         if text is not None and not isinstance(text, str):
             text = str(text)
         found = wording.read(text) if known is None else known[text]

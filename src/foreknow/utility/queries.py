@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.write import disarm_name, rearmed
-from foreknow.data.generalization import KnownLabels, Wording, meant_by_sets, style_of
+from foreknow.data.generalization import KnownLabels, Wording, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray, combine, count_pairs
@@ -343,13 +343,13 @@ class Reading:
                 texts = [rearmed(text) if isinstance(text, str) else text for text in texts]
             style = style_of(attribute, self.styles.get(attribute.name))
             known = self.labels.get(name)
-            cells = None if attribute.cells else (own := rounded[attribute.name]).cells
+            cells = None if attribute.cells else (in_cells := rounded[attribute.name]).cells
             # Labels of other makers are of values.
-            if cells is not None and all(map(Wording(own, style).reads, texts)):
-                attribute, line = own, line_of(cells.values, cells.grid)
+            if cells is not None and Wording(in_cells, style).read_all(texts) is not None:
+                attribute, line = in_cells, line_of(cells.values, cells.grid)
             meanings = known.of(attribute) if known is not None else None
             if style == "set" and meanings is None:
-                meanings = meant_by_sets(attribute, texts, microdata.times)
+                meanings = Wording(attribute, style).read_all(texts, microdata.times)
             covers.append(covers_of_texts(attribute, line, texts, style, meanings))
         return covers
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
@@ -224,7 +224,7 @@ def _readers(reading: Reading, typed: bool, values: list[Any]) -> Sequence[_Read
     """What reads texts; those of a table with types only what is said to be in them."""
     found: list[_Reader] = [] if typed else list(_READERS)
     if reading.decimal == "," and (not typed or has_decimal_commas(values)):
-        found[1:2] = [("number", (int, float, Decimal), _THOUSANDS, _with_comma)]
+        found[1:2] = [_COMMAS]
     if reading.as_date is not None:
         found.insert(0, ("date", (dt.date, dt.datetime), r"(?s:.+)", reading.as_date))
     return found
@@ -232,6 +232,9 @@ def _readers(reading: Reading, typed: bool, values: list[Any]) -> Sequence[_Read
 
 def _with_comma(text: str) -> Decimal:
     return Decimal(text.replace(".", "").replace(",", "."))
+
+
+_COMMAS: _Reader = ("number", (int, float, Decimal), _THOUSANDS, _with_comma)
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,6 +290,46 @@ def encode(
     domain = sorted(set(values), key=lambda v: (v is not None, 0 if v is None else v))
     rank = {value: code for code, value in enumerate(domain)}
     return Column(name, np.array([rank[v] for v in values], dtype=codes.dtype)[codes], domain, kind)
+
+
+def as_plain_texts(
+    name: str, array: pa.ChunkedArray, reading: Reading, declared: Kind | None = None
+) -> pa.ChunkedArray:
+    """A sensitive column whose numbers and dates are texts that anybody reads alike.
+
+    A release is read without the reading, so 1.234,5 becomes 1234.5. A number, or a date, that is
+    written in several ways is one value.
+    """
+    array = plain(name, array)
+    if declared is None and not reading.converts:
+        return array
+    codes, distinct = codes_of(array)
+    is_text = pa.types.is_string(distinct.type) or pa.types.is_large_string(distinct.type)
+    if declared is None and not is_text:
+        return array
+    values = to_python(name, distinct)
+    if declared == "text":
+        texts = values if is_text else _as_texts(values)
+    else:
+        # Where a reader may take a point for a decimal one, no comma need be there.
+        numbers = [_READERS[0], _COMMAS] if reading.decimal == "," else []
+        readers = [*_readers(replace(reading, decimal=None), True, []), *numbers]
+        readers += _READERS if declared and not numbers else _READERS[2:] if declared else ()
+        kind, read = _parsed(name, values, codes, declared, None, readers)
+        if kind == "text":
+            _refuse_mixed(name, values, codes, None, reading, strict=True)
+        texts = _plainly(_as_days(read)) if is_text and kind != "text" else values
+    return array if texts == values else pa.chunked_array([pa.array(texts).take(pa.array(codes))])
+
+
+def _plainly(values: list[Any]) -> list[str | None]:
+    """Numbers and dates as texts; what is equal is written in the shortest way that it is given."""
+    spelled: dict[Any, str] = {}
+    for value in values:
+        if value is not None:
+            text = format(value or abs(value), "f") if type(value) is Decimal else text_of(value)
+            spelled[value] = min(spelled.get(value, text), text, key=len)
+    return [None if value is None else spelled[value] for value in values]
 
 
 def _as_texts(values: list[Any]) -> list[str | None]:
@@ -402,24 +445,36 @@ def _parsed(
 
 
 def _refuse_mixed(
-    name: str, values: list[Any], codes: Codes, positions: IntArray | None, reading: Reading
+    name: str,
+    values: list[Any],
+    codes: Codes,
+    positions: IntArray | None,
+    reading: Reading,
+    *,
+    strict: bool = False,
 ) -> None:
-    """Refuse texts of which most, but not all, are written as the reading says."""
-    commas = [v for v in values if isinstance(v, str) and "," in v]
-    for what, reader, seen in (
-        ("dates by date_format", reading.as_date, values),
-        ('numbers with decimal = ","', reading.decimal == "," and _with_comma, commas),
+    """Refuse texts of which most, but not all, are written as the reading says.
+
+    `strict`: any number with a comma or a point will do, since it would be read otherwise.
+    """
+    signs = {",", "."} if strict else {","}
+    for what, pattern, read in (
+        ("dates by date_format", r"(?s:.+)", reading.as_date),
+        ('numbers with decimal = ","', _THOUSANDS, _with_comma if reading.decimal == "," else None),
     ):
-        if not reader:
+        if read is None:
             continue
-        looks = ("date", (), r"(?s:.+)" if seen is values else _THOUSANDS, reader)
-        fits = {v for v in seen if isinstance(v, str) and _read(v, looks) is not _UNREAD}
-        others = [i for i, v in enumerate(values) if v is not None and v not in fits]
-        if len(fits) > len(others):
+        reader = ("date", (), pattern, read)
+        fits = {v for v in values if isinstance(v, str) and _read(v, reader) is not _UNREAD}
+        others = [code for code, v in enumerate(values) if v is not None and v not in fits]
+        dates = read is not _with_comma
+        telling = fits if dates else {v for v in fits if signs & set(v)}
+        if others and (len(telling) > len(others) or (strict and not dates and telling)):
             row, code = min((int(np.argmax(codes == code)), code) for code in others)
             row = row if positions is None else int(positions[row])
+            most = "some" if len(telling) <= len(others) else "most"
             raise DataError(
-                f"column {name!r}: most values are {what}, but row {row + 1} holds "
+                f"column {name!r}: {most} values are {what}, but row {row + 1} holds "
                 f'{values[code]!r}; mend it, or add types = {{ {name} = "text" }} to the schema'
             )
 

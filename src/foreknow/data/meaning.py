@@ -1,0 +1,447 @@
+"""Meaning: what a published label stands for, by its text; and which values fall in it.
+
+A label is read as anybody reads it who has the release and the hierarchies, and nothing else: it
+is one value, a set, a range, a period, a masked code, a node, or everything. A text that can be
+read in several ways has several meanings; whoever knows more of its column chooses among them.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.labels import text_of
+from foreknow.errors import DataError, did_you_mean
+from foreknow.numbers import is_code, read_moment, read_number
+
+Mask: TypeAlias = NDArray[np.bool_]
+Rows: TypeAlias = Sequence[Sequence[str]]
+# Numbers or moments in ascending order, and the places of the values that these are.
+Keys: TypeAlias = tuple[list[Any], list[int]]
+
+# How labels join values; `foreknow.data.generalization` writes them so.
+AMONG, UP_TO, OR_MISSING, MISSING = " | ", " to ", " or missing", "missing"
+
+_EVERYTHING = re.compile(r"\*+( \(level \d+\))?")
+_MASKED = re.compile(r".*?(\*+)", re.DOTALL)
+_LEVELLED = re.compile(r"(.+) \(level (\d{1,3})\)", re.DOTALL)
+# What a plus may be added to, where a value is called so.
+_PLUS = re.compile(r"(.*(?:[*)\"]| or missing))\++", re.DOTALL)
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_PERIOD = re.compile(
+    r"(?P<year>\d{4})(?P<decade>s)?(-Q(?P<quarter>[1-4])|-(?P<month>\d\d)(-(?P<day>\d\d)"
+    r"( (?P<hour>\d\d)h)?)?)?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """One way to read a label: values that it lists, or what all values in it have in common.
+
+    Attributes
+    ----------
+    members : tuple of str
+        Values that it lists, as they print.
+    ends : tuple of str
+        The first and the last value of a range, as they print.
+    lower, upper : Decimal or datetime, optional
+        The numbers or moments from one to the other.
+    below : bool
+        Whether `upper` is the first that is outside.
+    start, length : str and int
+        How values begin, and how long they are.
+    node : str
+        What a node of a hierarchy is called, where that is not the label.
+    missing, everything : bool
+        Whether a missing value is among them, and whether all values are.
+    quoted : bool
+        Whether values stand in quotes, so that they are nothing else.
+    text : str
+        Of a missing value beside others: the label, all of whose meanings have it.
+
+    Examples
+    --------
+    >>> [(meaning.lower, meaning.upper) for meaning in meanings_of("20 to 29")]
+    [(Decimal('20'), Decimal('29'))]
+    >>> [meaning.members for meaning in meanings_of("Divorced | Widowed")]
+    [('Divorced', 'Widowed')]
+    """
+
+    members: tuple[str, ...] = ()
+    ends: tuple[str, str] | None = None
+    lower: int | Decimal | datetime | None = None
+    upper: int | Decimal | datetime | None = None
+    below: bool = False
+    start: str = ""
+    length: int = 0
+    node: str = ""
+    missing: bool = False
+    everything: bool = False
+    quoted: bool = False
+    text: str = ""
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is one value as it is, or one number."""
+        if self.missing or self.everything:
+            return False
+        return len(self.members) == 1 or (self.lower is not None and self.lower == self.upper)
+
+    @property
+    def middle(self) -> Decimal | datetime | None:
+        """Half way between `lower` and `upper`."""
+        low, high = self.lower, self.upper
+        if isinstance(low, datetime) and isinstance(high, datetime):
+            return low + (high - low) / 2
+        if low is None or high is None or isinstance(low, datetime) or isinstance(high, datetime):
+            return None
+        return (Decimal(low) + Decimal(high)) / 2
+
+
+@lru_cache(1 << 14)
+def meanings_of(text: str) -> tuple[Meaning, ...]:
+    """Every way to read a label, but as a value or a node that is called so."""
+    return tuple(_meanings(text))
+
+
+def _meanings(text: str) -> Iterator[Meaning]:
+    if text == MISSING:
+        yield Meaning(missing=True, quoted=True, text=text)
+    if _EVERYTHING.fullmatch(text):
+        yield Meaning(everything=True)
+    if (number := read_number(text)) is not None and not is_code(text):
+        yield Meaning(lower=number, upper=number)
+    if levelled := _LEVELLED.fullmatch(text):
+        if _MASKED.fullmatch(levelled[1]):
+            yield from _masked(levelled[1], int(levelled[2]))
+        else:
+            yield from meanings_of(levelled[1])
+    elif masked := _MASKED.fullmatch(text):
+        for masked_away in range(1, len(masked[1]) + 1):
+            yield from _masked(text, masked_away)
+    if plus := _PLUS.fullmatch(text):
+        yield Meaning(node=plus[1])
+        yield from meanings_of(plus[1])
+    if text.endswith(OR_MISSING):
+        known = text.removesuffix(OR_MISSING)
+        quoted = text.startswith('"')
+        for meaning in (Meaning(members=(known,)), *meanings_of(known)):
+            again = replace(meaning, missing=True, quoted=quoted, text=text)
+            yield meaning if meaning.text else again
+    yield from _listed(text)
+    if (ends := _parts(text, UP_TO)) and len(ends) == 2:
+        yield from _range(*ends)
+    if len(ends := text.split(UP_TO)) == 2:
+        yield from _range(*ends)
+    if period := _period(text):
+        yield Meaning(lower=period[0], upper=period[1], below=True)
+
+
+def _masked(text: str, masked_away: int) -> Iterator[Meaning]:
+    """Values of the same length that begin alike, but for so many characters."""
+    if 0 < masked_away < len(text):
+        yield Meaning(start=text[:-masked_away], length=len(text))
+
+
+def _listed(text: str) -> Iterator[Meaning]:
+    """Values in quotes; or as they stand, with the missing one before others."""
+    if quoted := _parts(text, AMONG):
+        yield Meaning(members=tuple(quoted), quoted=True)
+    rest = text.removeprefix(MISSING + AMONG)
+    if rest != text and (quoted := _parts(rest, AMONG)):
+        yield Meaning(members=tuple(quoted), missing=True, quoted=True, text=text)
+        bare = rest.split(AMONG)
+        if len(bare) == len(quoted):  # the quotes may be those of the values
+            yield Meaning(members=tuple(bare), missing=True, quoted=True, text=text)
+        return
+    bare = text.split(AMONG)
+    if len(bare) > 1:
+        yield Meaning(members=tuple(bare), missing=MISSING in bare)
+
+
+def _range(low: str, high: str) -> Iterator[Meaning]:
+    """From one number or period to another; or from a text to one, in an order of their own."""
+    meaning = Meaning(ends=(low, high))
+    first, last = read_number(low), read_number(high.removeprefix("<"))
+    if first is not None and last is not None:
+        yield replace(meaning, lower=first, upper=last, below=high.startswith("<"))
+    start, end = _period(low), _period(high)
+    if start is not None and end is not None:
+        yield replace(meaning, lower=start[0], upper=end[1], below=True)
+    if (first is None or last is None) and (start is None or end is None):
+        yield meaning
+
+
+def _parts(text: str, joint: str) -> list[str]:
+    """What a text joins in quotes, as where one of the parts holds the joint."""
+    quoted = _QUOTED.findall(text) if text.startswith('"') else []
+    if not quoted or joint.join(quoted) != text:
+        return []
+    return [part[1:-1].replace('""', '"') for part in quoted]
+
+
+def quote(text: str) -> str:
+    """Write a text in quotes, as CSV has them.
+
+    >>> print(quote('the "x" row'))
+    "the ""x"" row"
+    """
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _moment(text: str) -> datetime | None:
+    """The moment that a text is; digits alone are none."""
+    return read_moment(text) if "-" in text[1:] else None
+
+
+def _period(text: str) -> tuple[datetime, datetime] | None:
+    """When a day, month, quarter, year or decade begins, and when the next one does."""
+    found = _PERIOD.fullmatch(text)
+    if found is None:
+        moment = _moment(text)
+        return None if moment is None else (moment, moment + timedelta(microseconds=1))
+    year = int(found["year"])
+    try:
+        if found["day"]:
+            day = date(year, int(found["month"]), int(found["day"]))
+            start = datetime.combine(day, time(int(found["hour"] or 0)))
+            return start, start + timedelta(hours=1 if found["hour"] else 24)
+        if found["month"]:
+            month, many = int(found["month"]), 1
+        elif found["quarter"]:
+            month, many = 3 * int(found["quarter"]) - 2, 3
+        else:
+            month, many = 1, 120 if found["decade"] else 12
+        after = year * 12 + month - 1 + many
+        return datetime(year, month, 1), datetime(after // 12, after % 12 + 1, 1)
+    except (ValueError, OverflowError):
+        return None
+
+
+class Values:
+    """The distinct values of one column of a table, and which of them fall in a label.
+
+    A label that means one thing or another to this table is refused, unless it is known to be one
+    value.
+
+    Parameters
+    ----------
+    values : sequence
+        None is a missing one.
+    column : str
+        For messages.
+    tree : sequence of rows, optional
+        A value and the nodes above it, where the column has a hierarchy of that kind.
+    order : sequence of str, optional
+        All values from first to last, where texts are written as ranges.
+
+    Examples
+    --------
+    >>> ages = Values([19, 20, 24, 25], "age")
+    >>> ages.within("20 to 24").tolist(), ages.within("*").all()
+    ([False, True, True, False], np.True_)
+    """
+
+    def __init__(
+        self,
+        values: Sequence[Any],
+        column: str,
+        tree: Rows | None = None,
+        order: Sequence[str] | None = None,
+    ) -> None:
+        self.texts = [None if value is None else text_of(value) for value in values]
+        self._column, self._tree = column, tree
+        self._order = {text: i for i, text in enumerate(order or ())}
+        self._listed = {row[0] for row in tree or ()} | {*(order or ())}
+        self._known: dict[tuple[str | None, bool], Mask] = {}
+
+    def within(self, label: Any, exactly: bool = False) -> Mask:
+        """Which values fall in a label; `exactly`: it is known to be a value as it is."""
+        text = None if label is None else text_of(label)
+        if (text, exactly) not in self._known:
+            self._known[text, exactly] = self._alone(text) if exactly else self._read(text)
+        return self._known[text, exactly]
+
+    def misread(self, text: str) -> bool:
+        """Whether a value would be taken for a label that others fall in, or none of it does."""
+        try:
+            return bool((self._read(text) != self._alone(text)).any())
+        except DataError:
+            return True
+
+    def same(self, value: Any) -> list[int]:
+        """The places of what a table's exact value is: a number or a moment however written."""
+        text = None if value is None else text_of(value)
+        places = set(self._places.get(text, ()))
+        if text is not None and not isinstance(value, str):
+            if (number := read_number(text)) is not None:
+                near = _from_to(self._numbers, number, number)
+                places.update(i for i in near if not is_code(self.texts[i] or ""))
+            elif period := _period(text):
+                places.update(_from_to(self._moments, *period, below=True))
+        return sorted(places)
+
+    def equal(self, value: Any) -> Mask:
+        """Which values are this one: as it is written, or as a number."""
+        text = None if value is None else text_of(value)
+        return self._alone(text) if text is None else self._alone(text) | self._numbered(text)
+
+    def _read(self, text: str | None) -> Mask:
+        if text is None or text in self._listed:
+            return self._alone(text)
+        if text in self._nodes:
+            return self._nodes[text]
+        return self._only([self._alone(text), *self._ways(meanings_of(text), text)], text)
+
+    def _only(self, ways: Iterable[Mask], text: str) -> Mask:
+        """What a text means, if it cannot mean two things to this table."""
+        some = [way for way in ways if way.any()]
+        if any((way != some[0]).any() for way in some):
+            raise self._unclear(text)
+        return some[0] if some else self._none
+
+    def _unclear(self, text: str) -> DataError:
+        return DataError(
+            f"column {self._column!r}: {text!r} may be one value, or a label that others fall in, "
+            "and the population has both, so groups cannot be compared with it; write such values "
+            "otherwise, in the table and in the population"
+        )
+
+    def _ways(self, meanings: Iterable[Meaning], text: str) -> Iterator[Mask]:
+        """What falls in a label, in each way to read it."""
+        beside_missing: dict[tuple[str, bool], list[Mask]] = {}
+        for meaning in meanings:
+            inside = self._inside(meaning)
+            if meaning.text:
+                beside_missing.setdefault((meaning.text, meaning.quoted), []).append(inside)
+            else:
+                yield inside
+        for (_, quoted), ways in beside_missing.items():
+            yield self._only(ways, text) | self._missing(quoted=quoted)
+
+    def _inside(self, meaning: Meaning) -> Mask:
+        """Which values fall in a label that is read so, but for a missing one beside others."""
+        if meaning.everything:
+            return ~self._none
+        if meaning.node:
+            return self._nodes.get(meaning.node, self._none)
+        if meaning.start:
+            start, length = meaning.start, meaning.length
+            known = [text or "" for text in self.texts]
+            return np.array([len(text) == length and text.startswith(start) for text in known])
+        if meaning.members:
+            return self._among(meaning)
+        if meaning.ends is not None and self._order.keys() >= {*meaning.ends}:
+            first, last = map(self._order.__getitem__, meaning.ends)
+            return np.array([first <= self._order.get(t or "", -1) <= last for t in self.texts])
+        if meaning.lower is None:
+            return self._none
+        numbers = not isinstance(meaning.lower, datetime)
+        keys = self._numbers if numbers else self._moments
+        inside = self._none
+        inside[_from_to(keys, meaning.lower, meaning.upper, below=meaning.below)] = True
+        return inside & ~self._codes if numbers and meaning.ends is None else inside
+
+    def _among(self, meaning: Meaning) -> Mask:
+        inside = self._none
+        if meaning.quoted:
+            inside[[i for member in meaning.members for i in self._places.get(member, ())]] = True
+            return inside
+        label = AMONG.join(meaning.members)
+        if len(meaning.members) > 1 and not _parts(label, AMONG):
+            joined = (text for text in self.texts if text and AMONG in text and text != label)
+            if any(text in label for text in joined):
+                raise self._unclear(label)
+        for member in meaning.members:
+            if member == MISSING:
+                inside |= self._missing(quoted=False)
+            else:
+                inside |= self._only([self._alone(member), self._numbered(member)], member)
+        return inside
+
+    @property
+    def _none(self) -> Mask:
+        return np.zeros(len(self.texts), dtype=bool)
+
+    def _alone(self, text: str | None) -> Mask:
+        inside = self._none
+        inside[self._places.get(text, [])] = True
+        return inside
+
+    def _numbered(self, text: str) -> Mask:
+        """Values that are the same number; digits after a 0 are a code."""
+        number, inside = read_number(text), self._none
+        if number is not None and not is_code(text):
+            inside[_from_to(self._numbers, number, number)] = True
+        return inside & ~self._codes
+
+    def _missing(self, *, quoted: bool) -> Mask:
+        """What is missing; where values are in quotes, none of them is."""
+        missing = self._alone(None)
+        return missing if quoted else self._only([missing, self._alone(MISSING)], MISSING)
+
+    @cached_property
+    def _places(self) -> dict[str | None, list[int]]:
+        places: dict[str | None, list[int]] = {}
+        for i, text in enumerate(self.texts):
+            places.setdefault(text, []).append(i)
+        return places
+
+    @cached_property
+    def _codes(self) -> Mask:
+        return np.array([text is not None and is_code(text) for text in self.texts], dtype=bool)
+
+    @cached_property
+    def _numbers(self) -> Keys:
+        return _in_order([None if text is None else read_number(text) for text in self.texts])
+
+    @cached_property
+    def _moments(self) -> Keys:
+        return _in_order([None if text is None else _moment(text) for text in self.texts])
+
+    @cached_property
+    def _nodes(self) -> dict[str, Mask]:
+        """The values below each node, by its label; by label and level where that is needed."""
+        above = {row[0]: row[1:] for row in self._tree or ()}
+        if not above:
+            return {}
+        nodes_of = []  # of each value
+        for text in self.texts:
+            if text is not None and text not in above:
+                hint = did_you_mean(text, list(above)[:1000])
+                raise DataError(
+                    f"the population: column {self._column!r}: the hierarchy does not list the "
+                    f"value {text!r}{hint}"
+                )
+            nodes_of.append(above.get(text or "", ()))
+        below: dict[str, Mask] = {}
+        for level in range(1, len(next(iter(above.values()))) + 1):
+            labels = [nodes[level - 1] if nodes else None for nodes in nodes_of]
+            for label in {nodes[level - 1] for nodes in above.values()}:
+                mask = np.array([of_value == label for of_value in labels], dtype=bool)
+                below.setdefault(label, mask)
+                below[f"{label} (level {level})"] = mask
+        return below
+
+
+def _from_to(keys: Keys, low: Any, high: Any, *, below: bool = False) -> list[int]:
+    """The places of what lies between two numbers or moments."""
+    ascending, places = keys
+    end = bisect_left(ascending, high) if below else bisect_right(ascending, high)
+    return places[bisect_left(ascending, low) : end]
+
+
+def _in_order(keys: Sequence[Any]) -> Keys:
+    """Keys in order, and the place of each; None is left out."""
+    order = sorted((i for i, key in enumerate(keys) if key is not None), key=keys.__getitem__)
+    return [keys[i] for i in order], order
