@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.sparse import IntArray
+from foreknow.data.sparse import IntArray, starts_of
 from foreknow.errors import InternalError
 
-# Colours of up to so many people are shuffled all at once.
+# Colours of up to so many people are shuffled all at once: a loop over places instead of colours,
+# which is quicker as long as there are fewer places than small colours.
 _SMALL = 32
 # People at a time: large enough for NumPy, small enough for a processor's cache.
 _BLOCK = 1 << 16
@@ -216,7 +217,7 @@ def _sorted_blocks(
         block = codes[begin : begin + _BLOCK]
         order = np.argsort(block, kind="stable")
         ordered = block[order]
-        firsts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+        firsts = starts_of(ordered)
         counts = np.diff(firsts, append=len(block))
         places = np.repeat(cursor[ordered[firsts]] - firsts, counts) + np.arange(len(block))
         cursor[ordered[firsts]] += counts

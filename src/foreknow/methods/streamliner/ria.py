@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.sparse import IntArray, count_pairs, ranges
+from foreknow.data.sparse import IntArray, count_pairs, ranges, starts_of
 from foreknow.methods.streamliner.rda import Colours
 
-# Partners that are drawn at a time.
+# Partners that are drawn at a time: 2 MB of them, which a processor's cache holds.
 _BLOCK = 1 << 18
-# From so many draws of a set on, each set is drawn from by itself.
-_MANY = 32
 
 
 def groups_of_ria(
@@ -40,7 +38,7 @@ def groups_of_ria(
         keys = keys.astype(np.min_scalar_type(len(some) * len(sizes)))
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
-        begins = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+        begins = starts_of(keys)
         asked = keys[begins].astype(np.int64) % len(sizes)
         times = np.diff(begins, append=len(keys))
         places = np.repeat(starts[asked], times) + choices(sizes[asked], times, random)
@@ -198,26 +196,22 @@ def _subsets(n: int, rows: int, need: int, random: np.random.Generator) -> NDArr
 
 def choices(sizes: IntArray, times: IntArray, random: np.random.Generator) -> IntArray:
     """Draw `times` different members of sets of some sizes, in random order; numbers set by set."""
-    several, large = times > 1, (times >= _MANY) & (sizes <= _MANY * times)
-    small = several & ~large & (sizes <= 4 * times)
-    found = np.empty(int(times.sum()), dtype=np.int64)
-    plain = np.repeat(~large & ~small, times)
-    found[plain] = random.integers(0, np.repeat(sizes, times)[plain])
-    found[np.repeat(small, times)] = _shuffled(sizes[small], times[small], random)
-    ends = np.cumsum(times)
-    for one in np.flatnonzero(large).tolist():
-        picks = random.choice(int(sizes[one]), int(times[one]), replace=False)
-        found[ends[one] - times[one] : ends[one]] = picks
+    # Where a fourth of a set is drawn or more, all its members are shuffled.
+    small = (times > 1) & (sizes <= 4 * times)
+    set_of = np.repeat(np.arange(len(sizes)), times)
+    member = np.empty(len(set_of), dtype=np.int64)
+    member[small[set_of]] = _shuffled(sizes[small], times[small], random)
+    drawn = np.flatnonzero(~small[set_of])
+    member[drawn] = random.integers(0, sizes[set_of[drawn]])
     # Repeats are drawn again. No member is preferred in that, so all ways remain as likely.
-    again = np.flatnonzero(np.repeat(several & ~large & ~small, times))
-    of_place = np.repeat(np.arange(len(sizes)), times)
+    again = drawn[times[set_of[drawn]] > 1]
     while len(again):
-        keys = of_place[again] * int(sizes.max()) + found[again]
+        keys = set_of[again] * int(sizes.max()) + member[again]
         order = np.argsort(keys, kind="stable")
         repeated = again[order[1:][keys[order[1:]] == keys[order[:-1]]]]
-        found[repeated] = random.integers(0, sizes[of_place[repeated]])
-        again = again[np.isin(of_place[again], of_place[repeated])]
-    return found
+        member[repeated] = random.integers(0, sizes[set_of[repeated]])
+        again = again[np.isin(set_of[again], set_of[repeated])]
+    return member
 
 
 def _shuffled(sizes: IntArray, times: IntArray, random: np.random.Generator) -> IntArray:
