@@ -35,9 +35,6 @@ from foreknow.auditing.skyline import skyline_report as skyline_report
 from foreknow.auditing.survey import LatticeSurvey as LatticeSurvey
 from foreknow.auditing.survey import SurveyedNode as SurveyedNode
 from foreknow.auditing.survey import survey as survey
-from foreknow.comparison import Candidate as Candidate
-from foreknow.comparison import Comparison as Comparison
-from foreknow.comparison import compare as compare
 from foreknow.criteria.diversity import AlphaK as AlphaK
 from foreknow.criteria.diversity import LDiversity as LDiversity
 from foreknow.criteria.likeness import BetaLikeness as BetaLikeness
@@ -69,8 +66,6 @@ from foreknow.engine import limit_memory as limit_memory
 from foreknow.errors import ForeknowError as ForeknowError
 from foreknow.errors import InputError as InputError
 from foreknow.errors import NoSafeRelease as NoSafeRelease
-from foreknow.evidence import EvidenceReport as EvidenceReport
-from foreknow.evidence import evidence_report as evidence_report
 from foreknow.methods.anatomy import Anatomy as Anatomy
 from foreknow.methods.art import ART as ART
 from foreknow.methods.art import Limit as Limit
@@ -102,6 +97,11 @@ from foreknow.publishing.publish import Publication as Publication
 from foreknow.publishing.publish import publish as publish
 from foreknow.publishing.verification import Verification as Verification
 from foreknow.publishing.verification import verify as verify
+from foreknow.report.evidence import EvidenceReport as EvidenceReport
+from foreknow.report.evidence import evidence_report as evidence_report
+from foreknow.utility.comparison import Candidate as Candidate
+from foreknow.utility.comparison import Comparison as Comparison
+from foreknow.utility.comparison import compare as compare
 from foreknow.utility.query_error import QueryError as QueryError
 from foreknow.utility.query_error import query_error as query_error
 from foreknow.utility.query_error import query_error_of_groups as query_error_of_groups

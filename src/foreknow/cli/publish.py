@@ -207,8 +207,8 @@ def evidence(
     key
         Sign with this private Ed25519 key (takes the extra sign).
     """
-    from foreknow.evidence import evidence_report
     from foreknow.publishing.signature import Signer, signature_of
+    from foreknow.report.evidence import evidence_report
 
     require_published(folder)
     refuse_published(table)

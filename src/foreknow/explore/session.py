@@ -21,7 +21,6 @@ from foreknow.data.reading import named_part
 from foreknow.data.windows import Windows
 from foreknow.documents import from_toml, read_text
 from foreknow.errors import InputError, PolicyError
-from foreknow.evidence import certified_policy
 from foreknow.explore.kinds import Kinds
 from foreknow.explore.security import inside
 from foreknow.policy.counted import Counted
@@ -31,6 +30,7 @@ from foreknow.policy.requirement import Point, Requirement
 from foreknow.policy.suggestion import PolicySuggestion, suggest_policy
 from foreknow.publishing import CERTIFICATE, owners_folder
 from foreknow.publishing.certificate import Certificate
+from foreknow.report.evidence import certified_policy
 from foreknow.verdict import Limit
 
 _TABLES = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx", ".sqlite", ".duckdb", ".sav", ".dta")
