@@ -28,7 +28,6 @@ from foreknow.auditing.named_people import NamedWitness as NamedWitness
 from foreknow.auditing.named_people import name_people as name_people
 from foreknow.auditing.risk import RiskReport as RiskReport
 from foreknow.auditing.risk import risk_report as risk_report
-from foreknow.auditing.scope import Scope as Scope
 from foreknow.auditing.skyline import SkylineReport as SkylineReport
 from foreknow.auditing.skyline import skyline as skyline
 from foreknow.auditing.skyline import skyline_report as skyline_report
@@ -84,8 +83,8 @@ from foreknow.methods.mondrian.mondrian import Mondrian as Mondrian
 from foreknow.methods.proof import Proof as Proof
 from foreknow.methods.protocol import Traits as Traits
 from foreknow.methods.streamliner import Streamliner as Streamliner
+from foreknow.policy.options import PublishOptions as PublishOptions
 from foreknow.policy.policy import Policy as Policy
-from foreknow.policy.policy import PublishOptions as PublishOptions
 from foreknow.policy.requirement import Requirement as Requirement
 from foreknow.policy.suggestion import ColumnSuggestion as ColumnSuggestion
 from foreknow.policy.suggestion import PolicySuggestion as PolicySuggestion
@@ -99,6 +98,7 @@ from foreknow.publishing.verification import Verification as Verification
 from foreknow.publishing.verification import verify as verify
 from foreknow.report.evidence import EvidenceReport as EvidenceReport
 from foreknow.report.evidence import evidence_report as evidence_report
+from foreknow.scope import Scope as Scope
 from foreknow.utility.comparison import Candidate as Candidate
 from foreknow.utility.comparison import Comparison as Comparison
 from foreknow.utility.comparison import compare as compare

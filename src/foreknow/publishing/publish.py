@@ -61,8 +61,19 @@ from foreknow.methods.protocol import (
 from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
 from foreknow.numbers import whole_number
 from foreknow.output import as_json, whole_folders, write_whole
-from foreknow.policy.policy import Policy, PublishOptions
-from foreknow.publishing import (
+from foreknow.policy.options import PublishOptions
+from foreknow.policy.policy import Policy
+from foreknow.publishing.certificate import (
+    CUT_OFF,
+    NOT_MINIMAL,
+    PERHAPS_LARGER,
+    Certificate,
+    digest_of,
+    note_of_others,
+    parts_of_sensitive,
+)
+from foreknow.publishing.entries import Entries, Placed, Stored
+from foreknow.publishing.files import (
     CERTIFICATE,
     LATTICE,
     MEMBERS,
@@ -71,17 +82,8 @@ from foreknow.publishing import (
     REPORT,
     owners_folder,
 )
-from foreknow.publishing.certificate import (
-    CUT_OFF,
-    NOT_MINIMAL,
-    PERHAPS_LARGER,
-    Certificate,
-    digest_of,
-    note_of_others,
-)
-from foreknow.publishing.certificate_file import parts_of_sensitive
-from foreknow.publishing.entries import Entries, Placed, Stored
 from foreknow.publishing.members import KEYED, OF_COUNTS
+from foreknow.publishing.opened import as_release
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.signature import Signer
 from foreknow.publishing.tables import (
@@ -92,7 +94,7 @@ from foreknow.publishing.tables import (
     group_ids,
     refuse_borrowed_priors,
 )
-from foreknow.publishing.verification import as_release, findings_of
+from foreknow.publishing.verification import findings_of, written_of
 from foreknow.randomness import generator
 from foreknow.result import page_of
 from foreknow.text import in_cases, people_text
@@ -263,8 +265,9 @@ class Publication:
         """Judge what was written; anything but what was certified is a bug."""
         said, kept, required = self.certificate, self._kept, self.certificate.policy["require"]
         tables = self.tables.paths if isinstance(self.tables, Stored) else self.tables
-        written, held = said.written(paths), replace(said.written(tables), escaped=False)
-        written = replace(written, populations=self.audit.policy.populations)
+        populations = self.audit.policy.populations
+        written = written_of(said, paths, populations)
+        held = replace(written_of(said, tables, {}), escaped=False)
         found = findings_of(written, required if kept is None else kept.filled(required))
         if _certified(found, kept) != said.findings or written.held != held.held:
             raise InternalError("the release differs from what was written")
@@ -787,7 +790,7 @@ def _certify(
         escaped=options.escape_formulas and options.format == "csv",
         semantics=semantics,
         minimal=policy.monotone() and not loosely and minimal is not None and bool(minimal(policy)),
-        grids=verdicts.utility.grids,
+        grids=dict(verdicts.utility.grids),
         notes=(
             *([learned_note(learned)] if learned else []),
             *([] if policy.monotone() or policy.attributes else [NOT_MINIMAL]),

@@ -10,7 +10,7 @@ from typing import Any
 from foreknow.documents import from_toml
 from foreknow.numbers import percentage, significant
 from foreknow.plain import Plain
-from foreknow.publishing import CERTIFICATE, REPORT
+from foreknow.publishing.files import CERTIFICATE, REPORT
 from foreknow.report.blocks import (
     Block,
     Cell,
