@@ -124,7 +124,7 @@ def priors(
         )
 
 
-@command("foreknow.comparison:compare")
+@command("foreknow.utility.comparison:compare")
 def compare(
     table: Raw,
     *,

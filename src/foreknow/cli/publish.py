@@ -178,7 +178,7 @@ def _verify(
     return UNSAFE if problems else 0
 
 
-@command("foreknow.evidence:evidence_report")
+@command("foreknow.report.evidence:evidence_report")
 def evidence(
     folder: Annotated[Path, "What foreknow publish wrote."],
     table: Annotated[
