@@ -336,7 +336,9 @@ def test_who_is_found_out_by_the_method_stands_in_a_column(tmp_path):
 
 
 def test_a_bound_that_is_above_the_limit_is_no_part_of_a_proof():
-    made = fk.comparison.Candidate("rda", Fraction(1, 3), status="safe", method_known="at most 1/2")
+    made = fk.utility.comparison.Candidate(
+        "rda", Fraction(1, 3), status="safe", method_known="at most 1/2"
+    )
     said = {
         below: method_text(replace(made, limit=below and Fraction(below)))
         for below in ("1/3", "1/2", "2/3", None)

@@ -12,8 +12,9 @@ from benchmarks.figures.diagrams import DRAWINGS
 import foreknow
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.cli.entry import app
-from foreknow.policy import file as policy_file
-from foreknow.publishing import certificate_file
+from foreknow.methods.registry import METHODS, kind_of
+from foreknow.policy.file import policy_settings
+from foreknow.publishing.certificate import _Finding, certificate_table
 
 ROOT = Path(__file__).resolve().parent.parent
 FRONT = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
@@ -55,7 +56,7 @@ def test_no_option_is_in_the_reference_that_does_not_exist():
     assert set(re.findall(r"--[a-z][a-z-]*", text)) <= known
 
 
-POLICY = policy_file.policy_settings()
+POLICY = policy_settings({key: kind_of(key).settings for key, _ in METHODS})
 
 
 def table_of(key):
@@ -104,16 +105,17 @@ def test_the_commands_write_no_file_that_the_reference_does_not_name():
         assert f"`{name}`" in text
 
 
-_MODELS = ["_Certificate", "_Release", "_Finding"]
+_FILE = certificate_table()
+_MODELS = [_FILE, _FILE.model_fields["release"].annotation, _Finding]
 # What a scope says of no release that we wrote.
 _ELSEWHERE = {"linked", "known", "identifiers", "lacking", "tallied"}
 
 
-@pytest.mark.parametrize("model", [*_MODELS, "Scope"])
+@pytest.mark.parametrize("model", [*_MODELS, foreknow.Scope])
 def test_every_key_of_a_certificate_is_in_the_page(model):
     text = section("docs/reference/command-line.md", "## The certificate")
-    of = getattr(certificate_file, model)
-    keys = {own.name for own in fields(of)} - _ELSEWHERE if model == "Scope" else of.model_fields
+    of_scope = model is foreknow.Scope
+    keys = {own.name for own in fields(model)} - _ELSEWHERE if of_scope else model.model_fields
     for name in keys:
         assert f"`{name}`" in text, f"{name} is not in the page"
 

@@ -21,10 +21,10 @@ import foreknow as fk
 from foreknow import sample
 from foreknow.cli.entry import app
 from foreknow.errors import CertificateError, DataError, InputError, OutputError, SchemaError
-from foreknow.evidence import notes_of_programs
 from foreknow.publishing import certificate
 from foreknow.publishing.publish import TRIED
 from foreknow.report import render
+from foreknow.report.evidence import notes_of_programs
 
 POLICY = """[schema]
 identifiers = ["name"]

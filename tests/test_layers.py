@@ -31,7 +31,7 @@ TREES = {
 del TREES["__init__"]
 
 # The only door upwards, and only inside a function: a result is shown by the page of its kind.
-DOORS = {("result", "report"), ("policy", "policy.file"), ("auditing", "publishing")}
+DOORS = {("result", "report")}
 LIBRARIES = {"pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark"}
 ENGINES_ALLOWED = (
     "bounds",

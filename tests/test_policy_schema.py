@@ -6,7 +6,8 @@ import pytest
 
 import foreknow as fk
 from foreknow import sample
-from foreknow.policy.file import policy_schema, policy_settings
+from foreknow.methods.registry import policy_schema
+from foreknow.policy.file import policy_settings
 
 
 def test_the_schema_names_every_key_that_a_file_may_have():
@@ -19,7 +20,7 @@ def test_the_schema_names_every_key_that_a_file_may_have():
     for table in ("Require", "Publish", "SchemaTable", "TryTable"):
         assert schema["$defs"][table]["additionalProperties"] is False
     assert {"require", "schema", "publish", "try"} == {
-        field.alias or name for name, field in policy_settings().model_fields.items()
+        field.alias or name for name, field in policy_settings({}).model_fields.items()
     }
 
 

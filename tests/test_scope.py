@@ -482,7 +482,7 @@ def test_what_is_certified_is_what_the_verifier_finds(form, fmt, semantics, tmp_
 
 
 def opened(folder):
-    from foreknow.publishing.verification import open_published
+    from foreknow.publishing.opened import open_published
 
     return open_published(folder).release
 

@@ -19,7 +19,7 @@ from foreknow.attacks.trial import Share
 from foreknow.data.sights import Sight
 from foreknow.errors import PolicyError
 from foreknow.policy.tries import Try
-from foreknow.publishing.verification import open_published
+from foreknow.publishing.opened import open_published
 
 NOTE = "an attacker who learns from the release by code was tried, and stopped nothing"
 SCHEMA = fk.Schema(quasi_identifiers=["code", "age"], sensitive="ill")

@@ -7,6 +7,7 @@ What a key means (how wide a window is, which values a label has) is read elsewh
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
@@ -326,6 +327,11 @@ class PublishTable(Settings):
     rows_per_part: int | None = None
 
 
+def _as_numbers(given: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a method, which are checked where it is made; decimals as floats."""
+    return {key: float(own) if isinstance(own, Decimal) else own for key, own in given.items()}
+
+
 class TryTable(Settings):
     """A ``[[try]]`` table, without its attack."""
 
@@ -356,13 +362,16 @@ def require_table(
 
 
 def policy_table(of: Registered) -> type[Settings]:
-    """A whole policy file."""
-    methods: dict[str, Any] = {key: (own and own | None, None) for key, own in of.methods.items()}
+    """A whole policy file; a method without settings of its own here has any."""
+    free: Any = Annotated[dict[str, Any], AfterValidator(_as_numbers)]
+    methods: dict[str, Any] = {key: ((own or free) | None, None) for key, own in of.methods.items()}
+    if all(of.methods.values()) and of.methods:
+        methods["method"] = (
+            Literal[tuple(of.methods)],
+            PublishTable.model_fields["method"].default,
+        )
     attacks: dict[str, Any] = {key: (settings, ...) for key, settings in of.attacks.items()}
-    method: Any = Literal[tuple(of.methods)]
-    publish: Any = create_model(
-        "Publish", __base__=PublishTable, method=(method, "mondrian"), **methods
-    )
+    publish: Any = create_model("Publish", __base__=PublishTable, **methods)
     require: Any = require_table(of.knowledge, of.criteria, RequireTable, 0)
     tries: Any = create_model("TryTable", __base__=TryTable, **attacks)
     return create_model(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Annotated, Any, get_args
 
 from pydantic import (
@@ -22,9 +23,9 @@ from foreknow.errors import did_you_mean
 
 
 def _number(given: Any) -> Decimal:
-    if isinstance(given, bool) or not isinstance(given, (int, float, Decimal)):
+    if isinstance(given, bool) or not isinstance(given, (int, float, Decimal, Fraction)):
         raise ValueError("it should be a number")
-    return Decimal(str(given))
+    return Decimal(str(float(given) if isinstance(given, Fraction) else given))
 
 
 Number = Annotated[Decimal, Strict(False), BeforeValidator(_number)]

@@ -63,7 +63,7 @@ def test_a_wrong_column_and_an_empty_file_are_refused(desk):
 
 STOPPED = """
 import os, signal, sys
-import foreknow.comparison as comparison
+import foreknow.utility.comparison as comparison
 from foreknow.cli import main
 
 def stop(said, done, *rest):

@@ -14,7 +14,7 @@ import foreknow as fk
 from foreknow.data.engines import open_table
 from foreknow.engine import CsvFile
 from foreknow.errors import DataError
-from foreknow.publishing.verification import open_published
+from foreknow.publishing.opened import open_published
 
 N = 40
 SCHEMA = fk.Schema(quasi_identifiers=["age"], sensitive="disease", other=["name"])

@@ -20,6 +20,7 @@ import foreknow as fk
 from foreknow import sample
 from foreknow.errors import InputError, PolicyError
 from foreknow.methods.fulldomain import bestfirst, fulldomain
+from foreknow.methods.registry import method_of
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 
@@ -168,26 +169,31 @@ def test_settings_of_a_policy_file_reach_the_method():
 @pytest.mark.parametrize(
     ("publish", "said"),
     [
-        ({"fulldomain": {"supression": 0.1}}, "publish.fulldomain.supression; did you mean"),
-        ({"fulldomain": {"suppression": 1}}, "publish.fulldomain.suppression"),
-        ({"fulldomain": {"find": "all"}}, "publish.fulldomain.find"),
-        ({"fulldomain": {"seconds": 0}}, "publish.fulldomain.seconds"),
-        ({"mondrian": {"cuts": "five"}}, "publish.mondrian.cuts"),
-        ({"method": "full-domain"}, "publish.method"),
+        (
+            {"fulldomain": {"supression": 0.1}},
+            "publish.fulldomain: unknown key supression; did you mean",
+        ),
+        ({"fulldomain": {"suppression": 1}}, "publish.fulldomain: suppression"),
+        ({"fulldomain": {"find": "all"}}, "publish.fulldomain: find"),
+        ({"fulldomain": {"seconds": 0}}, "publish.fulldomain: seconds"),
+        ({"method": "mondrian", "mondrian": {"cuts": "five"}}, "publish.mondrian: cuts"),
+        ({"method": "full-doman"}, "there is no method 'full-doman'; did you mean 'fulldomain'"),
+        ({"fulldoman": {}}, "there is no method 'fulldoman'; did you mean 'fulldomain'"),
     ],
 )
 def test_mistakes_in_settings_name_the_key(publish, said):
+    policy = policy_of({"method": "fulldomain", **publish})
     with pytest.raises(PolicyError) as raised:
-        policy_of(publish)
+        method_of(policy.options.method, policy)
     assert said in str(raised.value)
 
 
 def test_unknown_settings_of_python_are_refused():
     options = fk.PublishOptions("fulldomain", settings={"fulldomain": {"cuts": 3}})
-    with pytest.raises(PolicyError, match=r"publish.fulldomain: there is no 'cuts'"):
+    with pytest.raises(PolicyError, match=r"publish.fulldomain: unknown key cuts"):
         fk.publish(raw({"age": [1, 2], "disease": ["a", "b"]}), EASY, options=options)
     options = fk.PublishOptions("mondrian", settings={"mondrian": {"cuts": 0}})
-    with pytest.raises(InputError, match="cuts must be a whole number"):
+    with pytest.raises(InputError, match=r"publish\.mondrian: cuts: it should be greater than"):
         fk.publish(raw({"age": [1, 2], "disease": ["a", "b"]}), EASY, options=options)
 
 
@@ -266,7 +272,7 @@ def test_the_command_line_publishes_by_it(tmp_path):
         assert isinstance(refused.exception, InputError)
         assert "is not KEY=VALUE" in str(refused.exception)
     refused = run(app, [*call, str(tmp_path / "b"), "--set", "find=worst"])
-    assert "cannot find 'worst'" in str(refused.exception)
+    assert "find: it should be 'best', 'minimal' or 'chain', not 'worst'" in str(refused.exception)
     assert not (tmp_path / "b").exists()
 
 

@@ -18,7 +18,7 @@ from foreknow.errors import DataError, InputError, UnsupportedError, hinted
 from foreknow.numbers import Number, as_threshold
 from foreknow.policy.policy import Policy
 from foreknow.publishing.members import OwnRelease, groups_of, table_schema
-from foreknow.publishing.verification import open_published
+from foreknow.publishing.opened import open_published
 
 
 @hinted

@@ -15,7 +15,7 @@ from foreknow.attacks.learned import SURE, learned_beside, learned_trial
 from foreknow.attacks.trial import Trial
 from foreknow.auditing.exposed import Exposed, exposed_by
 from foreknow.auditing.opening import release_of
-from foreknow.auditing.scope import Scope, unprotected_codes
+from foreknow.auditing.scope import scope_of, unprotected_codes
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
 from foreknow.data.engines.advice import refuse_misread
@@ -29,6 +29,7 @@ from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.policy.sets import written
 from foreknow.result import Result, page_of
+from foreknow.scope import Scope
 from foreknow.utility.utility import Utility, utility_of
 from foreknow.verdict import Verdict, neither
 
@@ -307,7 +308,7 @@ def audit(
         tuple(verdicts),
         utility or utility_of(counts),
         name or str(getattr(release, "name", "release")),
-        scope=Scope.of(release, policy),
+        scope=scope_of(release, policy),
         trials=_trials(seen, policy) if learned else None,
         counted=tuple(judged),
     )

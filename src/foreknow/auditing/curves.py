@@ -10,11 +10,12 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.protocol import HasCounts, counts_of, whole_amount
 from foreknow.auditing.opening import seen_by
-from foreknow.auditing.scope import Scope
+from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.errors import DataError, InputError
 from foreknow.result import Result
+from foreknow.scope import Scope
 
 _MOST = 200
 
@@ -130,7 +131,7 @@ def disclosure_curves(
         raise InputError(f"upto is at most {_MOST}, not {most}: by then there is no more to know")
     release = seen_by(release, sensitive, knowing)
     name = name or str(getattr(release, "name", "release"))
-    sensitive, scope = sensitive or getattr(release, "sensitive", None), Scope.of(release)
+    sensitive, scope = sensitive or getattr(release, "sensitive", None), scope_of(release)
     if any_of is not None:
         if value is not None:
             raise InputError("give value or any_of, not both; any_of is one secret")
@@ -164,7 +165,7 @@ def curves_at(
         value,
         name or str(getattr(release, "name", "release")),
         sensitive or getattr(release, "sensitive", None),
-        Scope.of(release),
+        scope_of(release),
     )
 
 

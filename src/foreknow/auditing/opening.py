@@ -12,6 +12,8 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.errors import SchemaError
 from foreknow.policy.policy import Policy
+from foreknow.publishing.files import CERTIFICATE
+from foreknow.publishing.opened import open_published
 
 
 def release_of(given: Any, policy: Policy | None = None, group: str | None = None) -> HasCounts:
@@ -26,17 +28,13 @@ def release_of(given: Any, policy: Policy | None = None, group: str | None = Non
         return given
     if isinstance(getattr(given, "counts", None), GroupCounts):
         return given  # type: ignore[no-any-return]
-    if isinstance(given, (str, Path)) and (path := Path(given)).is_dir():
-        from foreknow.publishing import CERTIFICATE
-        from foreknow.publishing.verification import open_published
-
-        if (path / CERTIFICATE).is_file():
-            if group is not None:
-                raise SchemaError(
-                    f"the columns of {str(path)!r} are in its certificate; leave out the group"
-                )
-            opened = open_published(path, None if policy is None else policy.schema).release
-            return release_of(opened, policy)
+    if isinstance(given, (str, Path)) and (Path(given) / CERTIFICATE).is_file():
+        if group is not None:
+            raise SchemaError(
+                f"the columns of {str(given)!r} are in its certificate; leave out the group"
+            )
+        opened = open_published(given, None if policy is None else policy.schema).release
+        return release_of(opened, policy)
     if isinstance(given, Microdata):
         return Release.from_schema(given.source, given.schema, group)
     if policy is None:

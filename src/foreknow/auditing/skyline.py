@@ -24,7 +24,7 @@ from foreknow.adversaries.facts.skyline import (
 )
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.opening import release_of, seen_by
-from foreknow.auditing.scope import Scope
+from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.windows import Width, Window, Windows
@@ -33,6 +33,7 @@ from foreknow.numbers import Number, as_threshold
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.result import Result
+from foreknow.scope import Scope
 
 Point: TypeAlias = tuple[int, int, int]
 
@@ -305,7 +306,7 @@ def skyline_report(
         sensitive or getattr(release, "sensitive", None),
         tuple(map(tuple, found.values())),
         windows,
-        Scope.of(release),
+        scope_of(release),
     )
 
 

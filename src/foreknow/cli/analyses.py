@@ -243,7 +243,7 @@ def curves(
         suppressed.
     """
     from foreknow.auditing.curves import disclosure_curves
-    from foreknow.auditing.scope import Scope
+    from foreknow.auditing.scope import scope_of
     from foreknow.auditing.skyline import counted_as_one
     from foreknow.methods.fulldomain.rollup import counts_at
 
@@ -267,7 +267,7 @@ def curves(
             counts, about = counted_as_one(counts, known, columns.given)
         found = disclosure_curves(counts, value=about, name=name, sensitive=column, **given)
         if opened is not None:
-            found = replace(found, scope=Scope.of(opened))
+            found = replace(found, scope=scope_of(opened))
     output.show(found)
     if opened is not None and not output.quiet:
         say_index(opened)
@@ -377,7 +377,7 @@ def utility(
     """
     from foreknow.data.microdata import Microdata
     from foreknow.data.release import Release
-    from foreknow.publishing.verification import open_published
+    from foreknow.publishing.opened import open_published
     from foreknow.utility.report import utility_report
 
     rules, written = columns.rules, is_published(release)
@@ -448,7 +448,7 @@ def schema() -> None:
     """Print the JSON Schema of a policy file, for editors and for programs that write one."""
     from json import dumps
 
-    from foreknow.policy.file import policy_schema
+    from foreknow.methods.registry import policy_schema
 
     click.echo(dumps(policy_schema(), indent=2))
 

@@ -176,7 +176,7 @@ def _write(path: Path, release: Release, known: Statements, answers: list[Poster
 
 def _shown(release: Release, known: Statements, answers: list[Posterior]) -> Laid:
     """What is known, and a row for each answer."""
-    from foreknow.auditing.scope import Scope
+    from foreknow.auditing.scope import scope_of
     from foreknow.report.blocks import Sentence, Table
     from foreknow.report.scope import sight
     from foreknow.report.terminal import Laid
@@ -187,4 +187,4 @@ def _shown(release: Release, known: Statements, answers: list[Posterior]) -> Lai
         (visible(answer.person), visible(answer.value), *answer_texts(answer)) for answer in answers
     ]
     table = Table(("person", "value", "before", "after"), rows, left=(0, 1))
-    return Laid([*said, table, *map(Sentence, sight(Scope.of(release)))])
+    return Laid([*said, table, *map(Sentence, sight(scope_of(release)))])

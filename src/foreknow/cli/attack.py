@@ -101,7 +101,7 @@ def attack(
 
 def _as_published(own: OwnRelease, rules: Policy, said: bool) -> Policy:
     """The policy with the options of a release; its own method where another is said."""
-    from foreknow.policy.policy import PublishOptions
+    from foreknow.policy.options import PublishOptions
 
     options = PublishOptions.from_dict(own.published.certificate.policy["publish"])
     if said:

@@ -82,7 +82,7 @@ class Columns(Files):
     def whole(self, path: Path) -> Release:
         """Open a release with all its sensitive columns, as if nobody knew the columns beside."""
         from foreknow.data.release import Release
-        from foreknow.publishing.verification import open_published
+        from foreknow.publishing.opened import open_published
 
         rules = self.given
         if rules is None and not is_published(path):
@@ -297,7 +297,7 @@ def tally_of(rules: Policy) -> list[str]:
 
 def is_published(path: Path) -> bool:
     """Whether a path is a folder that `foreknow publish` wrote."""
-    from foreknow.publishing import CERTIFICATE
+    from foreknow.publishing.files import CERTIFICATE
 
     return path.is_dir() and (path / CERTIFICATE).is_file()
 

@@ -371,7 +371,7 @@ class Output:
 
     def refuse(self, *inputs: Path) -> None:
         """No output may replace what is read, nor another output, nor lie in what is published."""
-        from foreknow.publishing import CERTIFICATE, owners_folder
+        from foreknow.publishing.files import CERTIFICATE, owners_folder
 
         targets = [path for path in (self.html, self.json, self.exposed) if path is not None]
         for target in targets:

@@ -124,7 +124,7 @@ def priors(
         )
 
 
-@command("foreknow.comparison:compare")
+@command("foreknow.utility.comparison:compare")
 def compare(
     table: Raw,
     *,
@@ -148,7 +148,7 @@ def compare(
     queries
         Random queries that each release is asked.
     """
-    from foreknow.comparison import compare as run
+    from foreknow.utility.comparison import compare as run
 
     refuse_published(table)
     given["seconds"] = given["seconds"] or None

@@ -58,14 +58,14 @@ class Folder:
 
     def publish(self, table: Path, rules: Policy, **given: Any) -> None:
         """Publish a table here, and say what was written."""
-        from foreknow import publishing
         from foreknow.data.microdata import Microdata
         from foreknow.output import require_new
+        from foreknow.publishing import files
         from foreknow.publishing.publish import publish as make
         from foreknow.publishing.signature import Signer
 
         schema = rules.needed_schema
-        owner = publishing.owners_folder(self.out) if self.owner is None else self.owner
+        owner = files.owners_folder(self.out) if self.owner is None else self.owner
         require_new(self.out, owner)
         if self.key is not None:
             Signer(self.key)  # a key that does not do is refused before there is work
@@ -80,13 +80,13 @@ class Folder:
         for said in (*(f"Note: {note}" for note in made.certificate.notes), *made.advice):
             print_plain(f"{visible(said)}.")
         notes = {
-            publishing.CERTIFICATE: "what was required and found, for foreknow verify",
-            publishing.SIGNATURE: "your signature of it, for foreknow verify --key",
-            publishing.REPORT: "explains the release",
-            publishing.MEMBERS: "who is in which group, for foreknow ask and attack",
-            publishing.LATTICE: "which generalizations are safe, and which not",
-            publishing.OWNER: "the key of the source's digest",
-            publishing.PRIORS: "the priors that were learned; verify asks for them",
+            files.CERTIFICATE: "what was required and found, for foreknow verify",
+            files.SIGNATURE: "your signature of it, for foreknow verify --key",
+            files.REPORT: "explains the release",
+            files.MEMBERS: "who is in which group, for foreknow ask and attack",
+            files.LATTICE: "which generalizations are safe, and which not",
+            files.OWNER: "the key of the source's digest",
+            files.PRIORS: "the priors that were learned; verify asks for them",
         }
         order = list(notes)
         for folder, begins in ((self.out, "Written to"), (owner, "For you only, in")):
@@ -153,7 +153,7 @@ def _verify(
     from rich.console import Console
 
     from foreknow.policy.policy import Policy
-    from foreknow.publishing import CERTIFICATE
+    from foreknow.publishing.files import CERTIFICATE
     from foreknow.publishing.signature import check_signature
     from foreknow.publishing.verification import judge, load_signed
 
@@ -178,7 +178,7 @@ def _verify(
     return UNSAFE if problems else 0
 
 
-@command("foreknow.evidence:evidence_report")
+@command("foreknow.report.evidence:evidence_report")
 def evidence(
     folder: Annotated[Path, "What foreknow publish wrote."],
     table: Annotated[
@@ -207,8 +207,8 @@ def evidence(
     key
         Sign with this private Ed25519 key (takes the extra sign).
     """
-    from foreknow.evidence import evidence_report
     from foreknow.publishing.signature import Signer, signature_of
+    from foreknow.report.evidence import evidence_report
 
     require_published(folder)
     refuse_published(table)
@@ -241,7 +241,7 @@ def demo(
     """Run the main job on the bundled sample, end to end: publish, audit, verify."""
     from foreknow import sample
     from foreknow.policy.policy import Policy
-    from foreknow.publishing import CERTIFICATE
+    from foreknow.publishing.files import CERTIFICATE
 
     for name, path in (("Table: ", sample.table_path()), ("Policy:", sample.policy_path())):
         print_plain(f"{name} {path}", soft_wrap=True)

@@ -24,7 +24,7 @@ from foreknow.methods.registry import METHODS, key_of, kind_of
 from foreknow.numbers import percentage
 from foreknow.output import name_both, write_whole
 from foreknow.policy.policy import Policy
-from foreknow.publishing import owners_folder
+from foreknow.publishing.files import owners_folder
 from foreknow.publishing.publish import publish
 from foreknow.report.blocks import Cell, Table, mood_of
 from foreknow.report.exposed import exposed_table

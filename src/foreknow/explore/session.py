@@ -21,16 +21,15 @@ from foreknow.data.reading import named_part
 from foreknow.data.windows import Windows
 from foreknow.documents import from_toml, read_text
 from foreknow.errors import InputError, PolicyError
-from foreknow.evidence import certified_policy
 from foreknow.explore.kinds import Kinds
 from foreknow.explore.security import inside
 from foreknow.policy.counted import Counted
-from foreknow.policy.file import policy_from
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.policy.suggestion import PolicySuggestion, suggest_policy
-from foreknow.publishing import CERTIFICATE, owners_folder
 from foreknow.publishing.certificate import Certificate
+from foreknow.publishing.files import CERTIFICATE, owners_folder
+from foreknow.report.evidence import certified_policy
 from foreknow.verdict import Limit
 
 _TABLES = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx", ".sqlite", ".duckdb", ".sav", ".dta")
@@ -72,7 +71,7 @@ class Draft:
         """The policy that some tables say, as if they were in this file."""
         name = "policy" if self.name is None else Path(self.name).name
         self.check_paths(table)
-        return policy_from(table, self.beside, name)
+        return Policy.from_dict(table, self.beside, name)
 
     @cached_property
     def mistake(self) -> str:

@@ -48,28 +48,40 @@ def kind_of(key: str) -> type[Kind]:
 
 def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
     """Return the method, or the one of a name with what a policy sets for it."""
+    from foreknow.grammar import read
+
     if isinstance(given, type):
         raise PolicyError(f"give a method, such as {given.__name__}(), not its class")
     if not isinstance(given, str):
         if not hasattr(given, "partition"):
             raise PolicyError(f"a method has partition(microdata, policy, seed); {given!r} has not")
         return given
-    given, own = key_of(given), policy.options.settings
+    given, options = key_of(given), policy.options.settings
+    tables = [(key_of(key), own) for key, own in options.items()]
     kind = kind_of(given)
-    settings = {name: x for key in own if key_of(key) == given for name, x in own[key].items()}
-    keys = kind.settings.known_keys()
-    for key in settings:
-        if key not in keys:
-            raise PolicyError(
-                f"publish.{given}: there is no {key!r}{did_you_mean(key, sorted(keys))}"
-            )
+    settings = {name: x for key, own in tables if key == given for name, x in own.items()}
+    unknown = settings.keys() - kind.settings.known_keys()
     for name, field in kind.settings.model_fields.items():
-        if field.is_required() and name not in settings:
+        if field.is_required() and name not in settings and not unknown:
             raise PolicyError(
                 f"publish.{given}: {name} is missing; give it in the policy file, or as "
                 f"--set {name}=..."
             )
+    settings = read(kind.settings, settings, f"publish.{given}").given()
     of_policy: Any = getattr(kind, "from_settings", None)
     make: Any = kind if of_policy is None else lambda **given: of_policy(given, policy)
     made: Anonymizer = make(**settings)
     return made
+
+
+def policy_schema() -> dict[str, Any]:
+    """The JSON Schema of a policy file, for editors and for programs that write one.
+
+    >>> sorted(policy_schema()["properties"])
+    ['publish', 'require', 'schema', 'try']
+    """
+    from foreknow.policy.file import policy_settings
+
+    tables = policy_settings({key: kind_of(key).settings for key, _ in METHODS})
+    made = tables.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}

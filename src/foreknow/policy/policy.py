@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from operator import is_
 from pathlib import Path
-from typing import Any, get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from foreknow.adversaries.protocol import Gaining, HasCounts
 from foreknow.data.counts import GroupCounts, Semantics
@@ -18,161 +15,26 @@ from foreknow.data.grids import SHARED
 from foreknow.data.labels import Labels
 from foreknow.data.layout import Layout
 from foreknow.data.microdata import Microdata
-from foreknow.data.release import SHUFFLED
 from foreknow.data.schema import Schema
-from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
+from foreknow.documents import from_toml
+from foreknow.errors import (
+    ForeknowError,
+    InputError,
+    PolicyError,
+    SchemaError,
+    did_you_mean,
+    hints,
+)
 from foreknow.frozen import settle
-from foreknow.grammar import FileFormat, Form, PublishTable, Style
 from foreknow.needs import Need
-from foreknow.numbers import as_fraction, whole_number
-from foreknow.plain import plain
+from foreknow.output import write_new
 from foreknow.policy.counted import Counted
+from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
 from foreknow.policy.ledger import Part, PolicyLedger
+from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Point, Requirement, check_agreement
 from foreknow.policy.tries import Try
 from foreknow.result import card_of
-
-
-@hints()
-@dataclass(frozen=True)
-class PublishOptions:
-    """How a release is made: the ``[publish]`` table of a policy file.
-
-    Parameters
-    ----------
-    method : str
-        The anonymizer, such as "mondrian".
-    form : "generalized" or "bucketized", optional
-        Coarsened quasi-identifiers in one table; or exact ones with a group id, and a table of
-        (group, value, count). When left out, generalized, unless the method says otherwise.
-    format : "csv" or "parquet"
-    labels : mapping of column to "range", "exact", "hierarchy" or "set"
-        How a quasi-identifier is written in a generalized release; by its kind when left out.
-        Ranges of numbers and dates go from a step of a grid to another; "exact" ones from a
-        member's own value to another's. Sets list values that enough people of the table have,
-        and the others as one, `other`; "exact" ones of texts list all.
-    escape_formulas : bool
-        Whether texts that a spreadsheet would run are disarmed in CSV; it changes values.
-    settings : mapping of method to mapping
-        Parameters of a method, such as ``{"fulldomain": {"suppression": 0.05}}``.
-    unlinked : sequence of str
-        Sensitive and other columns that are published apart: each is shuffled within every group,
-        or of a bucketized release in a table of its own, so that it tells nothing of what else is
-        published of its person.
-    weights : mapping of column to number
-        How much a quasi-identifier counts beside the others, which count 1, in Mondrian's choice
-        of cuts, in what FullDomain loses, and in the average NCP.
-    rows_per_part : int, optional
-        Write each table of Parquet as a folder of files, of at most so many rows each.
-    """
-
-    method: str = "mondrian"
-    form: Form | None = None
-    format: FileFormat = "csv"
-    labels: dict[str, str] = field(default_factory=dict)
-    escape_formulas: bool = False
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    unlinked: Sequence[str] = ()
-    weights: Mapping[str, Any] = field(default_factory=dict)
-    rows_per_part: int | None = None
-
-    def __post_init__(self) -> None:
-        if isinstance(self.unlinked, str):
-            raise PolicyError(f"publish.unlinked must be a list, such as [{self.unlinked!r}]")
-        settle(self, unlinked=tuple(self.unlinked), weights=weights_of(self.weights))
-        for name, given, known in (
-            ("form", self.form, get_args(Form)),
-            ("format", self.format, get_args(FileFormat)),
-            *(
-                (f"labels.{column}", style, get_args(Style))
-                for column, style in self.labels.items()
-            ),
-        ):
-            if given not in known and not (name == "form" and given is None):
-                raise PolicyError(f"publish.{name} is {given!r}{did_you_mean(str(given), known)}")
-        if self.rows_per_part is not None:
-            whole_number(self.rows_per_part, "publish.rows_per_part", 1)
-            if self.format != "parquet":
-                raise PolicyError(
-                    'publish.rows_per_part is for format = "parquet"; CSV is one file'
-                )
-        for method, settings in self.settings.items():
-            if method in PublishTable.model_fields or not isinstance(settings, Mapping):
-                raise PolicyError(
-                    f"settings are a mapping for each method, not {method!r} with {settings!r}"
-                )
-
-    def check_columns(self, schema: Schema) -> None:
-        """Refuse to publish apart what is not published, or has a table of its own anyway."""
-        for name in self.unlinked:
-            if name not in (*schema.sensitives, *schema.other):
-                raise PolicyError(
-                    f"publish.unlinked: {name!r} is neither sensitive nor among other"
-                    f"{did_you_mean(name, [*schema.sensitives, *schema.other])}"
-                )
-            others = (*schema.quasi_identifiers, *schema.sensitives, *schema.other)
-            if f"{name}{SHUFFLED}" in others:
-                raise PolicyError(
-                    f"publish.unlinked: {name!r} is published as {name + SHUFFLED!r}, and another "
-                    "column is called so; rename that column"
-                )
-            if name in schema.other and self.form == "bucketized":
-                raise PolicyError(
-                    f"publish.unlinked: {name!r} is among other, which the bucketized form "
-                    "publishes beside the exact columns of each person; make it sensitive, leave "
-                    'it out, or publish with form = "generalized"'
-                )
-        for name in self.weights:
-            if name not in schema.quasi_identifiers:
-                raise PolicyError(
-                    f"publish.weights: {name!r} is no quasi-identifier"
-                    f"{did_you_mean(name, schema.quasi_identifiers)}"
-                )
-
-    def weights_of(self, columns: Iterable[str]) -> NDArray[np.float64] | None:
-        """What each of some columns counts; None where all count the same."""
-        found = np.array([self.weights.get(column, 1.0) for column in columns])
-        return None if np.all(found == 1) else found
-
-    @property
-    def written(self) -> Form:
-        """The form, generalized where none is said; see `foreknow.methods.protocol.in_its_form`."""
-        return self.form or "generalized"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The ``[publish]`` table."""
-        table = {key: plain(getattr(self, key)) for key in PublishTable.model_fields}
-        said = {key: given for key, given in table.items() if given or key == "method"}
-        return {**said, **{name: dict(given) for name, given in self.settings.items()}}
-
-    @classmethod
-    def from_dict(cls, table: Mapping[str, Any]) -> PublishOptions:
-        """Read what `to_dict` gives."""
-        own = {key: given for key, given in table.items() if key in PublishTable.model_fields}
-        return cls(**own, settings={key: table[key] for key in table if key not in own})
-
-
-def weights_of(given: Any) -> dict[str, int | float]:
-    """Read what columns count: numbers above 0.
-
-    >>> weights_of({"zip": 3, "age": "1/2"})
-    {'zip': 3, 'age': 0.5}
-    """
-    if not isinstance(given, Mapping):
-        raise PolicyError(f"publish.weights must be a table, such as {{ zip = 3 }}, not {given!r}")
-    read: dict[str, int | float] = {}
-    for column, weight in given.items():
-        try:
-            number = float(as_fraction(weight)) if not isinstance(weight, bool) else 0.0
-        except InputError:
-            number = 0.0
-        if not 1e-6 <= number <= 1e6:
-            raise PolicyError(
-                f"publish.weights: {column!r} must count a number above 0 (from 0.000001 to "
-                f"1,000,000), not {weight!r}"
-            )
-        read[str(column)] = int(number) if number.is_integer() else number
-    return read
 
 
 @hints()
@@ -268,9 +130,8 @@ class Policy:
         PolicyError
             Naming the line or key that is wrong, and what would be right.
         """
-        from foreknow.policy.file import load_policy
-
-        return load_policy(Path(path))
+        path = Path(path)
+        return cls.from_dict(tables_of(path), path.parent, path.name)
 
     def save(self, path: str | Path) -> None:
         """Write the policy as a new file (TOML), which `load` reads as the same policy.
@@ -282,9 +143,18 @@ class Policy:
         OutputError
             If the file exists already, or cannot be written.
         """
-        from foreknow.policy.file import save_policy
-
-        save_policy(self, Path(path))
+        path, table = Path(path), self.to_dict()
+        text = text_of(table)
+        try:
+            same = Policy.from_dict(from_toml(text), path.parent, path.name).to_dict() == table
+        except ForeknowError as error:
+            raise PolicyError(
+                f"{str(path)!r} would not be read as the same policy: {error}; files that it "
+                "names, such as hierarchies, are looked for beside it"
+            ) from None
+        if not same:
+            raise PolicyError(f"{str(path)!r} would not be read as the same policy")
+        write_new(path, text)
 
     @classmethod
     def of(cls, given: Policy | Mapping[str, Any] | str | Path) -> Policy:
@@ -301,11 +171,19 @@ class Policy:
         )
 
     @classmethod
-    def from_dict(cls, table: Mapping[str, Any], folder: str | Path = ".") -> Policy:
-        """Make a policy from the tables of a policy file; relative paths start at `folder`."""
-        from foreknow.policy.file import policy_from
+    def from_dict(
+        cls, table: Mapping[str, Any], folder: str | Path = ".", name: str = "policy"
+    ) -> Policy:
+        """Make a policy from the tables of a policy file; relative paths start at `folder`.
 
-        return policy_from(table, Path(folder), "policy")
+        Messages begin with `name`.
+        """
+        found = read_tables(table, name)
+        try:
+            return cls(*parts_of(found, Path(folder)))
+        except ForeknowError as error:
+            kind = type(error) if isinstance(error, InputError) else PolicyError
+            raise kind(f"{name}: {error}") from None
 
     def ledger(self, values: Labels, everyone: GroupCounts | None = None) -> PolicyLedger:
         """Start one ledger for all requirements, over the sensitive values of one table.

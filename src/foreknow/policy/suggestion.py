@@ -36,7 +36,8 @@ from foreknow.errors import DataError, PolicyError, UnsupportedError, hinted, me
 from foreknow.numbers import percentage
 from foreknow.output import write_new
 from foreknow.plain import Plain
-from foreknow.policy.policy import Policy, PublishOptions
+from foreknow.policy.options import PublishOptions
+from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.text import one_line, people_text, some
 

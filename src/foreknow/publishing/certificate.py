@@ -1,32 +1,69 @@
-"""Certificate: what was required of a release, and what the verifier found, as JSON."""
+"""Certificate: what was required of a release, and what the verifier found, as JSON.
+
+A file of one is untrusted: every key and type is checked. Nothing here may reach an engine: old
+versions of pydantic keep what a model's functions can see.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from fractions import Fraction
+from functools import cache
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_type_hints
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    PlainValidator,
+    Strict,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 
 from foreknow._version import __version__
+from foreknow.adversaries import registry as adversaries
+from foreknow.adversaries.priors.priors import Priors
+from foreknow.criteria import registry as criteria
 from foreknow.data.layout import several_of
-from foreknow.documents import from_json
-from foreknow.errors import CertificateError
-from foreknow.output import as_json, write_whole
-from foreknow.publishing.certificate_file import (
-    FORMAT,
-    FORMAT_VERSION,
-    checked,
-    files_of,
-    parts_of,
-    parts_of_sensitive,
-    read_certificate,
+from foreknow.data.schema import Schema
+from foreknow.data.windows import Range, Width
+from foreknow.documents import decoded, from_json, read_bytes
+from foreknow.errors import CertificateError, InputError
+from foreknow.grammar import (
+    Amount,
+    CertifiedTable,
+    FileFormat,
+    Form,
+    Names,
+    SchemaTable,
+    Semantics,
+    as_times,
+    each_once,
+    require_table,
 )
+from foreknow.needs import Need
+from foreknow.numbers import as_fraction, as_threshold
+from foreknow.output import as_json, write_whole
+from foreknow.plain import plain
+from foreknow.publishing.files import CERTIFICATE
+from foreknow.scope import Scope
+from foreknow.settings import Settings
 from foreknow.text import in_cases
-from foreknow.verifier.verify import Written
+
+FORMAT = "foreknow certificate"
+FORMAT_VERSION = 1
+_MOST_BYTES = 256 << 20
 
 NOT_MINIMAL = (
     "safe, but perhaps not minimal: with several sensitive values per person, merging groups can "
@@ -52,10 +89,118 @@ def note_of_others(columns: Sequence[str], least: int | str) -> str:
     )
 
 
-_AS_WRITTEN = ("policy", "method", "source", "seeded", "versions", "scope")
+# ---- what a file may hold ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, repr=False)
+def _reads(read: Callable[[str], Fraction]) -> AfterValidator:
+    """A text that can be read as a number, kept as it is."""
+
+    def check(text: str) -> str:
+        read(text)
+        return text
+
+    return AfterValidator(check)
+
+
+_Limit = Annotated[str, _reads(as_threshold)]
+_Times = Annotated[str, _reads(as_times)]
+_Exact = Annotated[str, _reads(as_fraction)]
+_SomeNames = Annotated[list[str], Field(min_length=1), AfterValidator(each_once)]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
+
+
+class TableOfPriors(Settings):
+    """How likely values are for people of each kind, in a certificate or beside it."""
+
+    attributes: _SomeNames
+    values: _SomeNames
+    rows: list[Annotated[tuple[list[str | None], list[str]], Strict(False)]]
+
+    @model_validator(mode="after")
+    def _check_rows(self) -> TableOfPriors:
+        if any(len(signature) != len(self.attributes) for signature, _ in self.rows):
+            raise ValueError("each row needs a text or null for each attribute")
+        for chance in {chance for _, row in self.rows for chance in row}:
+            as_fraction(chance)
+        return self
+
+
+class _KeptTable(Settings):
+    """Priors that were learned from the table: the owner has them."""
+
+    attributes: _SomeNames
+    digest: Digest
+
+
+_whole_or_kept = Discriminator(
+    lambda given: "kept" if isinstance(given, dict) and "digest" in given else "whole"
+)
+_AnyTable = Annotated[
+    Annotated[TableOfPriors, Tag("whole")] | Annotated[_KeptTable, Tag("kept")], _whole_or_kept
+]
+
+
+class _Priors(Settings):
+    """Priors as a certificate has them: written out, or kept with the owner; never in files."""
+
+    semantics: Literal["joint", "binary"] = "joint"
+    tables: Annotated[list[_AnyTable], Field(min_length=1)]
+
+
+@cache
+def _require_table(kinds: tuple[Any, ...], wanted: tuple[Any, ...]) -> Any:
+    """A ``[[require]]`` table of everything that is registered."""
+    knowledge = {kind.key: kind.settings for kind in kinds} | {Priors.key: _Priors}
+    return require_table(knowledge, {each.key: each.settings for each in wanted}, CertifiedTable, 1)
+
+
+def _required(given: Any) -> Any:
+    table = _require_table(adversaries.ADVERSARIES, criteria.CRITERIA).model_validate(given)
+    _check_amounts(table)
+    return table
+
+
+class _Policy(Settings):
+    schema_: SchemaTable = Field(alias="schema")
+    require: Annotated[list[Annotated[Any, BeforeValidator(_required)]], Field(min_length=1)]
+    publish: dict[str, Any] = Field(default={})
+
+
+class _Finding(Settings):
+    """A `Verdict`; null is what is kept with the owner, and left out what a criterion has not."""
+
+    requirement: Amount
+    judged: dict[str, Any]
+    below: _Limit | None = None
+    at_most: _Limit | None = None
+    at_most_times: _Times | None = None
+    limit: _Exact | None = None
+    value: str | None
+    group: str | None
+    exact: _Exact | None
+    probability: float | None = None
+    safe: bool
+
+
+# ---- the certificate ----------------------------------------------------------------------------
+
+_Findings = Annotated[
+    tuple[Annotated[Mapping[str, Any], PlainValidator(_Finding.model_validate)], ...],
+    Strict(False),
+    Field(min_length=1),
+]
+_Scope = Annotated[Mapping[str, Any], PlainValidator(TypeAdapter(Scope).validate_python)]
+_Texts = Annotated[tuple[str, ...], Strict(False)]
+# The fields that a file has under `release`, and what it calls them.
+_RELEASE = {
+    name: name
+    for name in ("form", "format", "groups", "sensitive", "semantics", "people", "n_groups")
+} | {"escaped": "escape_formulas", "files": "files"}
+# Written only where there is something to say.
+_SELDOM = ("grids", "report")
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Certificate:
     """A record that `foreknow verify` can check against the release, without the original table.
 
@@ -97,26 +242,28 @@ class Certificate:
         SHA-256 digest of ``report.html``; None before the release is written.
     """
 
-    policy: Mapping[str, Any]
-    form: str
-    format: str
-    groups: tuple[str, ...]
-    sensitive: str
-    people: int
-    n_groups: int
-    method: Mapping[str, Any]
-    findings: tuple[Mapping[str, Any], ...]
-    source: Mapping[str, Any]
-    seeded: bool
-    escaped: bool = False
-    semantics: Any = "single"
     minimal: bool = False
-    notes: tuple[str, ...] = ()
-    files: Mapping[str, str] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=lambda: versions())
-    scope: Mapping[str, Any] = field(default_factory=dict)
-    grids: Mapping[str, str] = field(default_factory=dict)
-    report: str | None = None
+    notes: _Texts = ()
+    scope: Annotated[Mapping[str, Any], PlainValidator(TypeAdapter(Scope).validate_python)] = field(
+        default_factory=dict
+    )
+    policy: Annotated[Mapping[str, Any], PlainValidator(_Policy.model_validate)]
+    form: Form
+    format: FileFormat
+    groups: Names
+    sensitive: str
+    semantics: Semantics | dict[str, Semantics] = "single"
+    people: Amount
+    n_groups: Amount
+    escaped: bool = False
+    files: dict[str, Digest] = field(default_factory=dict)
+    method: dict[str, Any]
+    findings: _Findings
+    source: dict[str, str | int]
+    seeded: bool
+    versions: dict[str, str] = field(default_factory=lambda: versions())
+    grids: dict[str, str] = field(default_factory=dict)
+    report: Digest | None = None
 
     @property
     def safe(self) -> bool:
@@ -172,58 +319,25 @@ class Certificate:
         people = (*known, *self.beside, *groups)
         return {
             "people": people,
-            **{part: (*self.groups, *of, "count") for part, of in self._of_sensitive.items()},
+            **{part: (*self.groups, *of, "count") for part, of in self.tables_of_sensitive.items()},
         }
 
     @property
-    def _of_sensitive(self) -> dict[str, tuple[str, ...]]:
+    def tables_of_sensitive(self) -> dict[str, tuple[str, ...]]:
+        """The columns of each table of sensitive values."""
         apart = (*self.unlinked, *several_of(self.semantics, self.sensitives))
         return parts_of_sensitive(self.sensitives, apart)
 
-    def written(self, tables: Mapping[str, Any]) -> Written:
-        """Return the tables, or their files, as what the verifier reads."""
-        return Written(
-            self.form,
-            self.groups,
-            self.sensitive,
-            tables,
-            self.escaped,
-            self.semantics,
-            self.columns,
-            parts={name: part for part, of in self._of_sensitive.items() for name in of},
-            exact=self.exact,
-            shuffled=self.unlinked if self.parts == ("release",) else (),
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
-        return {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "safe": self.safe,
-            "minimal": self.minimal,
-            "notes": list(self.notes),
-            "scope": dict(self.scope),
-            "policy": dict(self.policy),
-            "release": {
-                "form": self.form,
-                "format": self.format,
-                "groups": list(self.groups),
-                "sensitive": self.sensitive,
-                "semantics": self.semantics,
-                "people": self.people,
-                "n_groups": self.n_groups,
-                "escape_formulas": self.escaped,
-                "files": dict(self.files),
-            },
-            "method": dict(self.method),
-            "findings": [dict(finding) for finding in self.findings],
-            "source": dict(self.source),
-            "seeded": self.seeded,
-            "versions": dict(self.versions),
-            **({"grids": dict(self.grids)} if self.grids else {}),
-            **({} if self.report is None else {"report": self.report}),
-        }
+        table: dict[str, Any] = {"format": FORMAT, "version": FORMAT_VERSION, "safe": self.safe}
+        for each in fields(self):
+            given = plain(getattr(self, each.name))
+            if each.name in _RELEASE:
+                table.setdefault("release", {})[_RELEASE[each.name]] = given
+            elif given or each.name not in _SELDOM:
+                table[each.name] = given
+        return table
 
     def to_json(self, path: str | Path) -> None:
         """Write the certificate, whole or not at all.
@@ -257,18 +371,14 @@ class Certificate:
         CertificateError
             If the file is not a certificate that this version knows, or contradicts itself.
         """
-        table = read_certificate(Path(path), content)
-        release = dict(table["release"])
-        read = {key: table[key] for key in _AS_WRITTEN} | {
-            "escaped": release.pop("escape_formulas"),
-            "minimal": table.get("minimal", False),
-            "notes": tuple(table.get("notes", ())),
-            "findings": tuple(table["findings"]),
-            "groups": tuple(release.pop("groups")),
-            "grids": table.get("grids", {}),
-            "report": table.get("report"),
-        }
-        return cls(**release, **read)
+        path = Path(path)
+        content = bytes_of_certificate(path) if content is None else content
+        advice = f"give the folder of a release, or its {CERTIFICATE}"
+        table = checked(parsed(path, content, advice), repr(str(path)))
+        flat = {**table, **table["release"]}
+        keys = {each.name: _RELEASE.get(each.name, each.name) for each in fields(cls)}
+        read = {name: flat[key] for name, key in keys.items() if key in flat}
+        return cls(**{**read, **{name: tuple(read.get(name, ())) for name in _LISTS}})
 
     def __repr__(self) -> str:
         word = "safe" if self.safe else "UNSAFE"
@@ -302,6 +412,254 @@ class Certificate:
         # What judges stands on certificates, so it is entered by name.
         judge = import_module("foreknow.publishing.verification").judge
         return list(judge(self, Path(release), priors=priors)[1])
+
+
+_LISTS = ("notes", "groups", "findings")
+
+
+def _model(name: str, of: Mapping[str, str], **more: Any) -> type[Settings]:
+    """A table of a certificate's file, by the types of the fields that it has."""
+    types, own = get_type_hints(Certificate, include_extras=True), dict[str, Any]()
+    needed = {"scope", "versions", "escaped", "files"}  # with a default only before it is written
+    for each in fields(Certificate):
+        if each.name in of:
+            made = each.default_factory
+            default = each.default if made is MISSING else Field(default_factory=made)
+            bare = each.name in needed or default is MISSING
+            own[of[each.name]] = types[each.name], (... if bare else default)
+    return create_model(name, __base__=Settings, **{**more, **own})
+
+
+@cache
+def certificate_table() -> type[Settings]:
+    """A whole file."""
+    release = _model("Release", _RELEASE)
+    rest = {each.name: each.name for each in fields(Certificate) if each.name not in _RELEASE}
+    more = {"format": (str, ...), "version": (int, ...), "safe": (bool, ...)}
+    return _model("Certificate", rest, **more, release=(release, ...))
+
+
+def bytes_of_certificate(path: Path) -> bytes:
+    """Read the file of a certificate, once."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise CertificateError(f"{str(path)!r} is no file, but a pipe or a device")
+    return read_bytes(path, _MOST_BYTES, CertificateError, repr(str(path)))
+
+
+def parsed(path: Path, content: bytes, advice: str) -> Any:
+    """The JSON of a file that a certificate is, or that lies beside one."""
+    name = repr(str(path))
+    try:
+        return from_json(decoded(content, CertificateError, name))
+    except InputError:
+        raise
+    except ValueError as error:
+        raise CertificateError(f"{name} is not JSON: {error}; {advice}") from None
+
+
+def checked(table: Any, name: str) -> dict[str, Any]:
+    """Check the tables of a certificate; `name` begins each message."""
+    if not isinstance(table, dict) or table.get("format") != FORMAT:
+        raise CertificateError(f"{name} is not a {FORMAT}")
+    version = table.get("version")
+    if isinstance(version, bool) or version != FORMAT_VERSION:
+        raise CertificateError(
+            f"{name} is of version {str(version)[:40]}; this program knows version {FORMAT_VERSION}"
+        )
+    try:
+        read: Any = certificate_table().model_validate(table)
+    except ValidationError as error:
+        raise CertificateError(f"{name} {explain(error)}") from None
+    contradiction = _contradiction(read, table["policy"]["require"])
+    if contradiction is not None:
+        raise CertificateError(f"{name} contradicts itself: {contradiction}")
+    return table
+
+
+def parts_of(
+    form: str, semantics: Any, sensitives: Sequence[str] = ("",), unlinked: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Names of the tables of a release."""
+    one_table = form == "generalized" and semantics == "single"
+    apart = (*unlinked, *several_of(semantics, sensitives))
+    return ("release",) if one_table else ("people", *parts_of_sensitive(sensitives, apart))
+
+
+def parts_of_sensitive(
+    sensitives: Sequence[str], unlinked: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """The columns of each table of sensitive values: linked ones share one.
+
+    >>> parts_of_sensitive(["disease", "income"], ["income"])
+    {'sensitive': ('disease',), 'sensitive2': ('income',)}
+    """
+    linked = tuple(name for name in sensitives if name not in unlinked)
+    blocks = [linked] * bool(linked) + [(name,) for name in sensitives if name in unlinked]
+    return {f"sensitive{place if place > 1 else ''}": of for place, of in enumerate(blocks, 1)}
+
+
+def files_of(part: str, file_format: str, files: Collection[str]) -> list[str]:
+    """The files of a table: one, or those in a folder of its name, if there are such.
+
+    >>> files_of("people", "csv", ["people.csv", "sensitive.csv"])
+    ['people.csv']
+    >>> files_of("release", "parquet", ["release.parquet/a", "release.parquet/b"])
+    ['release.parquet/part-00000.parquet', 'release.parquet/part-00001.parquet']
+    """
+    name = f"{part}.{file_format}"
+    many = sum(file.startswith(f"{name}/") for file in files)
+    parts = [f"{name}/part-{i:05}.parquet" for i in range(many if file_format == "parquet" else 0)]
+    return parts or [name]
+
+
+def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str | None:
+    """What a certificate says in two ways that do not agree."""
+    try:
+        # Hierarchies, types and the like are the owner's: nothing reads them.
+        schema = Schema(**{**dict(read.policy.schema_), "hierarchies": {}, "types": {}})
+    except InputError as error:
+        return str(error)
+    release, semantics = read.release, read.policy.schema_.semantics
+    wanted = ["group"] if release.form == "bucketized" else [*schema.quasi_identifiers]
+    unlinked = read.policy.publish.get("unlinked", [])
+    if not isinstance(unlinked, list) or not {*unlinked} <= {*schema.sensitives, *schema.other}:
+        return "unlinked columns are sensitive or among other"
+    parts = parts_of(release.form, release.semantics, schema.sensitives, unlinked)
+    files = {name for part in parts for name in files_of(part, release.format, release.files)}
+    if [*release.groups] != wanted:
+        return (
+            f"the groups of the release are by {[*release.groups]}, those of its policy by {wanted}"
+        )
+    if release.sensitive != schema.sensitive:
+        return (
+            f"the sensitive column of the release is {release.sensitive!r}, that of its policy "
+            f"{schema.sensitive!r}"
+        )
+    for required in read.policy.require:
+        if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
+            return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
+        of_people = any(each.of_people for each in _criteria(required))
+        beside = len(schema.sensitives) + len(schema.other) > 1
+        if beside and required.knowing is None and not of_people:
+            return "a requirement does not say by knowing which columns are known of everybody"
+        for name in required.knowing or ():
+            if name not in (*schema.sensitives, *schema.other):
+                return f"{name!r} is said to be known, and is not published beside values"
+    if release.semantics != semantics:
+        return (
+            f"the semantics of the release are {release.semantics!r}, those of its policy "
+            f"{semantics!r}"
+        )
+    if release.files and set(release.files) != files:
+        return f"the files of such a release are {', '.join(sorted(files))}, and no others"
+    if release.escape_formulas and release.format != "csv":
+        return "formulas are escaped in CSV only"
+    if read.safe != all(finding.safe for finding in read.findings):
+        return "it is safe if and only if each of its findings is"
+    known = {*schema.quasi_identifiers, *schema.other}
+    for required in read.policy.require:
+        several = required.priors if isinstance(required.priors, list) else [required.priors]
+        for priors in several:
+            for table in [] if priors is None else priors.tables:
+                for attribute in table.attributes:
+                    if attribute not in known:
+                        return f"priors are by {attribute!r}, which is not published of people"
+    kept = {place for place, table in enumerate(requirements) if is_kept(table)}
+    if read.report is None and release.files:
+        return "a release is written with a report, and its digest is missing"
+    for required in read.policy.require:
+        for each in _criteria(required):
+            if Need.POPULATION in each.needs and required.kinds[each.key].digest is None:
+                return "a population is certified by its digest"
+    if read.scope.method is None or read.scope.left_out is None:
+        return "scope.left_out and scope.method are not both given"
+    if read.scope.method == "frequencies" and release.form != "bucketized":
+        return "that the method reveals frequencies only is for the bucketized form"
+    if (
+        read.scope.method.startswith("at most ")
+        and not 0 < as_fraction(read.scope.method.removeprefix("at most ")) < 1
+    ):
+        return "what the method reveals at most is a probability"
+    if release.semantics == "single" and read.source.get("rows") != release.people + (
+        read.scope.left_out
+    ):
+        return "the rows of the source are the people of the release and those left out"
+    if release.semantics != "single" and read.scope.left_out:
+        return "people without a value are left out where everybody has one, and only there"
+    if not set(read.grids) <= set(release.groups):
+        return "grids are of columns that make its groups"
+    for finding in read.findings:
+        if finding.exact is None and finding.requirement not in kept:
+            return "a finding does not say what was found, though no priors of it are kept"
+    return None
+
+
+def _criteria(required: CertifiedTable) -> list[Any]:
+    """The criterion of a requirement, if it has one."""
+    return [each for each in criteria.CRITERIA if each.key in required.kinds]
+
+
+def _check_amounts(required: CertifiedTable) -> None:
+    """Refuse widths and ranges that cannot be read, and a limit too few or too many."""
+    if required.within is not None:
+        Width.of(required.within)
+    for own in required.any_of.values() if isinstance(required.any_of, Mapping) else ():
+        if isinstance(own, Mapping):
+            Range.of(own)
+    if _criteria(required):
+        more = required.said.keys() - {"name", "sensitive", "knowing", "any_of"}
+        if more:
+            raise CertificateError(f"{next(iter(required.kinds))} stands by itself")
+        return
+    several = [isinstance(own, list) for own in required.kinds.values()]
+    if len(required.limits) != several.count(False):
+        raise CertificateError("a requirement needs exactly one limit, or one in each point")
+    if required.limits and required.below is None and Priors.key not in required.kinds:
+        raise CertificateError("at_most and at_most_times are for priors")
+
+
+def with_tables(
+    required: Mapping[str, Any], change: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+) -> dict[str, Any]:
+    """A ``[[require]]`` table, or what was judged, with each of its tables of priors changed."""
+
+    def point(given: Any) -> Any:
+        if isinstance(given, (list, tuple)):
+            return [point(each) for each in given]
+        if not isinstance(given, Mapping) or not isinstance(given.get("tables"), (list, tuple)):
+            return given
+        tables = [change(t) if isinstance(t, Mapping) else t for t in given["tables"]]
+        return {**given, "tables": tables}
+
+    return {key: point(own) if key == Priors.key else own for key, own in required.items()}
+
+
+def is_kept(required: Mapping[str, Any]) -> bool:
+    """Whether a requirement of a certificate stands on priors that are not in it."""
+    kept: list[bool] = []
+
+    def look(table: Mapping[str, Any]) -> Mapping[str, Any]:
+        kept.append("digest" in table)
+        return table
+
+    with_tables(required, look)
+    return any(kept)
+
+
+def explain(error: ValidationError) -> str:
+    """Say the first problem in the words of the file."""
+    first = max(error.errors(include_url=False), key=lambda e: len(e["loc"]))
+    place = "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}"
+        for part in first["loc"]
+        if part not in ("list", "table", "whole", "kept")
+    ).removeprefix(".")
+    if first["type"] == "missing":
+        return f"lacks {place!r}"
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        return f"has an unknown key {place!r}"
+    said = first["msg"].removeprefix("Value error, ")
+    return f"is malformed: {place}: {said[0].lower()}{said[1:]}"
 
 
 def digest_of(path: Path) -> str:

@@ -30,7 +30,8 @@ from foreknow.data.sparse import IntArray, combine
 from foreknow.engine import memory_limit, memory_there_is, new_folder
 from foreknow.errors import DataError, InputError, InternalError, UnsupportedError, did_you_mean
 from foreknow.methods.protocol import traits_of
-from foreknow.policy.policy import Policy, PublishOptions
+from foreknow.policy.options import PublishOptions
+from foreknow.policy.policy import Policy
 from foreknow.publishing.certificate import digest_of
 from foreknow.publishing.tables import ROW
 

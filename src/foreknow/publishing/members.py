@@ -26,9 +26,9 @@ from foreknow.documents import from_json
 from foreknow.errors import DataError, InputError, SchemaError
 from foreknow.grammar import SchemaTable, read
 from foreknow.policy.policy import Policy
-from foreknow.publishing import MEMBERS, OWNER, owners_folder
 from foreknow.publishing.certificate import Certificate
-from foreknow.publishing.verification import Published, open_published
+from foreknow.publishing.files import MEMBERS, OWNER, owners_folder
+from foreknow.publishing.opened import Published, open_published
 
 # How the digest of a source is called: of its rows, or of how often each occurs.
 KEYED = "BLAKE2b-256 keyed with the owner's key"

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
+from pydantic import Field, ValidationError
 
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import printed
 from foreknow.data.sparse import combine, count_pairs
+from foreknow.documents import read_bytes
 from foreknow.errors import CertificateError
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow.publishing import PRIORS
-from foreknow.publishing.certificate_file import KEPT_FORMAT, KEPT_VERSION, is_kept, read_kept
+from foreknow.publishing.certificate import (
+    Digest,
+    TableOfPriors,
+    explain,
+    is_kept,
+    parsed,
+    with_tables,
+)
+from foreknow.publishing.files import PRIORS
+from foreknow.settings import Settings
 
 # So near to a frequency, a prior is that frequency, rounded; less near, if all priors are.
 _NEAR, _NEAR_IF_ALL = 0.0005, 0.01
+_MOST_BYTES = 256 << 20
 
 
 def marked(policy: Policy, microdata: Microdata) -> Policy:
@@ -98,8 +109,18 @@ def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = Non
     return bool(missed) and (min(missed) <= _NEAR or max(missed) <= _NEAR_IF_ALL)
 
 
-_PARTS = ("attributes", "values", "rows")
+_PARTS = tuple(TableOfPriors.model_fields)
 _Table: TypeAlias = Mapping[str, Any]
+
+
+class _KeptTable(Settings):
+    """The owner's file."""
+
+    format: Literal["foreknow priors"]
+    version: Literal[1]
+    may_be_published: Literal[False]
+    key: Digest
+    tables: Annotated[list[TableOfPriors], Field(min_length=1)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,12 +150,12 @@ class KeptPriors:
     def withheld(self, requirements: Sequence[_Table]) -> list[dict[str, Any]]:
         """The requirements of a policy with a digest in place of each table that was learned."""
         named = self._named
-        return [_changed(r, lambda t: named(t) if t.get("learned") else t) for r in requirements]
+        return [with_tables(r, lambda t: named(t) if t.get("learned") else t) for r in requirements]
 
     def withheld_finding(self, finding: _Table) -> dict[str, Any]:
         """A finding without what reveals these priors; that it is safe remains."""
         own = {self.digest(table) for table in self.tables}
-        judged = _changed(
+        judged = with_tables(
             finding["judged"], lambda t: self._named(t) if self.digest(t) in own else t
         )
         if not is_kept(judged):
@@ -160,13 +181,13 @@ class KeptPriors:
                 )
             return found
 
-        return [_changed(required, fill) for required in requirements]
+        return [with_tables(required, fill) for required in requirements]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
         return {
-            "format": KEPT_FORMAT,
-            "version": KEPT_VERSION,
+            "format": "foreknow priors",
+            "version": 1,
             "may_be_published": False,
             "key": self.key.hex(),
             "tables": [dict(table) for table in self.tables],
@@ -175,21 +196,16 @@ class KeptPriors:
     @classmethod
     def load(cls, path: str | Path) -> KeptPriors:
         """Read the file that `publish` wrote for the owner."""
-        read = read_kept(Path(path))
-        return cls(bytes.fromhex(read["key"]), tuple(read["tables"]))
-
-
-def _changed(required: _Table, change: Callable[[_Table], _Table]) -> dict[str, Any]:
-    """A ``[[require]]`` table with some change of each of its tables of priors."""
-
-    def point(given: Any) -> Any:
-        if not isinstance(given, Mapping) or not isinstance(given.get("tables"), (list, tuple)):
-            return given
-        tables = [change(t) if isinstance(t, Mapping) else t for t in given["tables"]]
-        return {**given, "tables": tables}
-
-    priors = required.get("priors")
-    if priors is None:
-        return dict(required)
-    several = isinstance(priors, (list, tuple))
-    return {**required, "priors": [point(p) for p in priors] if several else point(priors)}
+        path = Path(path)
+        if path.exists() and not path.is_file():
+            raise CertificateError(f"{str(path)!r} is no file")
+        content = read_bytes(path, _MOST_BYTES, CertificateError, repr(str(path)))
+        table = parsed(path, content, f"give the {PRIORS} that publish wrote")
+        try:
+            _KeptTable.model_validate(table)
+        except ValidationError as error:
+            raise CertificateError(
+                f"{str(path)!r} does not hold the priors of a release, as publish writes them to "
+                f"{PRIORS}: it {explain(error)}"
+            ) from None
+        return cls(bytes.fromhex(table["key"]), tuple(table["tables"]))

@@ -62,8 +62,19 @@ from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
 from foreknow.needs import Need
 from foreknow.numbers import whole_number
 from foreknow.output import as_json, whole_folders, write_whole
-from foreknow.policy.policy import Policy, PublishOptions
-from foreknow.publishing import (
+from foreknow.policy.options import PublishOptions
+from foreknow.policy.policy import Policy
+from foreknow.publishing.certificate import (
+    CUT_OFF,
+    NOT_MINIMAL,
+    PERHAPS_LARGER,
+    Certificate,
+    digest_of,
+    note_of_others,
+    parts_of_sensitive,
+)
+from foreknow.publishing.entries import Entries, Placed, Stored
+from foreknow.publishing.files import (
     CERTIFICATE,
     LATTICE,
     MEMBERS,
@@ -72,17 +83,8 @@ from foreknow.publishing import (
     REPORT,
     owners_folder,
 )
-from foreknow.publishing.certificate import (
-    CUT_OFF,
-    NOT_MINIMAL,
-    PERHAPS_LARGER,
-    Certificate,
-    digest_of,
-    note_of_others,
-)
-from foreknow.publishing.certificate_file import parts_of_sensitive
-from foreknow.publishing.entries import Entries, Placed, Stored
 from foreknow.publishing.members import KEYED, OF_COUNTS
+from foreknow.publishing.opened import as_release
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.signature import Signer
 from foreknow.publishing.tables import (
@@ -93,7 +95,7 @@ from foreknow.publishing.tables import (
     group_ids,
     refuse_borrowed_priors,
 )
-from foreknow.publishing.verification import as_release, findings_of
+from foreknow.publishing.verification import findings_of, written_of
 from foreknow.randomness import generator
 from foreknow.result import page_of
 from foreknow.text import in_cases, people_text
@@ -119,6 +121,8 @@ class Publication:
         where a person may have several values.
     labels : mapping of column to KnownLabels
         What the labels of a generalized release mean, so that nothing has to read them back.
+    advice : tuple of str
+        What to do where the release says next to nothing; for the owner, and never written.
     """
 
     release: Release
@@ -130,7 +134,7 @@ class Publication:
     _placed: Placed = field(repr=False)
     _kept: KeptPriors | None = field(repr=False, default=None)
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
-    _dividing: str = field(repr=False, default="")
+    advice: tuple[str, ...] = field(repr=False, default=())
 
     @property
     def counts(self) -> GroupCounts:
@@ -141,12 +145,6 @@ class Publication:
     def utility(self) -> Utility:
         """What the release is still worth; see also `foreknow.utility_report`."""
         return self.audit.utility
-
-    @property
-    def advice(self) -> tuple[str, ...]:
-        """What to do where the release says next to nothing; for the owner, and never written."""
-        said = tuple(_advice(self))
-        return tuple(map(in_cases, said)) if self.certificate.in_cases else said
 
     @property
     def groups(self) -> dict[Label, int]:
@@ -268,8 +266,9 @@ class Publication:
         """Judge what was written; anything but what was certified is a bug."""
         said, kept, required = self.certificate, self._kept, self.certificate.policy["require"]
         tables = self.tables.paths if isinstance(self.tables, Stored) else self.tables
-        written, held = said.written(paths), replace(said.written(tables), escaped=False)
-        written = replace(written, populations=self.audit.policy.populations)
+        populations = self.audit.policy.populations
+        written = written_of(said, paths, populations)
+        held = replace(written_of(said, tables, {}), escaped=False)
         found = findings_of(written, required if kept is None else kept.filled(required))
         if _certified(found, kept) != said.findings or written.held != held.held:
             raise InternalError("the release differs from what was written")
@@ -493,16 +492,28 @@ def publish(
         notes = (*certificate.notes, note_of_others(rare, policy.least_listed))
         certificate = replace(certificate, notes=notes)
     placed = Placed(entries, groups, called)
-    dividing = ""
-    if n_groups == 1:
-        dividing = _by_suppressing(anonymizer, written, policy, seed)
+    advice: tuple[str, ...] = ()
+    if n_groups == 1 < microdata.n_people:
+        said = _advice(anonymizer, written, policy, verdicts, seed)
+        advice = tuple(map(in_cases, said) if certificate.in_cases else said)
     return Publication(
-        release, verdicts, certificate, tables, options, private, placed, kept, labels, dividing
+        release,
+        verdicts,
+        certificate,
+        tables,
+        options,
+        private,
+        placed,
+        kept,
+        labels,
+        tuple(advice),
     )
 
 
 # Shares of people that are tried, of tables of so many people.
 _SHARES, _MOST_TRIED = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 10)), 200_000
+# Of how many requirements each is left out in turn.
+_MOST_REQUIRED = 10
 
 
 def _by_suppressing(method: Any, microdata: Microdata, policy: Policy, seed: int | None) -> str:
@@ -523,35 +534,74 @@ def _by_suppressing(method: Any, microdata: Microdata, policy: Policy, seed: int
     return ""
 
 
-def _advice(made: Publication) -> Iterator[str]:
-    """Whether everybody is in one group, and what gives more."""
-    counts, policy = made.counts, made.audit.policy
-    if counts.n_groups > 1 or counts.n_people < 2:
-        return
-    schema, method = policy.needed_schema, policy.options.method
+def _advice(
+    method: Any, microdata: Microdata, policy: Policy, judged: Audit, seed: int | None
+) -> Iterator[str]:
+    """Where everybody is in one group: that this says nothing, and what gives more."""
+    schema = policy.needed_schema
     yield (
-        f"Worthless: {people_text(counts.n_people, 'all')} are in one group, so the release says "
-        f"how often each {schema.sensitive!r} occurs, and ties none to "
+        f"Worthless: {people_text(microdata.n_people, 'all')} are in one group, so the release "
+        f"says how often each {schema.sensitive!r} occurs, and ties none to "
         f"{_or(schema.quasi_identifiers)}"
     )
     flat = [name for name in schema.quasi_identifiers if name not in schema.hierarchies]
-    if method == "fulldomain":
+    if policy.options.method == "fulldomain":
         if flat:
             yield (
                 f"Without a hierarchy {_or(flat)} can only be published as it is, or not at all: "
                 "add levels in [schema.hierarchies]"
             )
         yield 'FullDomain writes everybody at one level: method = "mondrian" keeps more'
-    if made._dividing:
-        yield made._dividing
-    if of_people := [verdict for verdict in made.audit.verdicts if not verdict.of_groups]:
-        tight = max(of_people, key=lambda v: v.probability / float(v.limit))
-        reached, limit = tight.said
+    if share := _by_suppressing(method, microdata, policy, seed):
+        yield share
+    yield from _binding(method, microdata, policy, judged, seed)
+
+
+def _binding(
+    method: Any, microdata: Microdata, policy: Policy, judged: Audit, seed: int | None
+) -> Iterator[str]:
+    """Which requirement keeps everybody in one group, found by leaving out one at a time."""
+    required = policy.requirements
+    if len(required) == 1:
+        if required[0].criterion is None:
+            yield _nearest(_tight(judged))
+        return
+    if microdata.n_people > _MOST_TRIED or len(required) > _MOST_REQUIRED:
+        return
+    found = False
+    for place, left_out in enumerate(required):
+        others = replace(policy, requirements=[*required[:place], *required[place + 1 :]])
+        with suppress(InputError, NoSafeRelease):
+            many = int(grouping_of(method, microdata, others, seed).of_row.max()) + 1
+            if many > 1:
+                found = True
+                asks = left_out.criterion or "; ".join(str(p.adversary) for p in left_out.points)
+                yield (
+                    f"{left_out.name} ({asks}) keeps everybody in one group: without it there "
+                    f"would be {many:,}"
+                )
+                if not left_out.criterion:
+                    yield _nearest(_tight(judged, place))
+    if not found:
         yield (
-            f"{tight.requirement.name} is nearest to its limit: with everybody in one group, "
-            f"{reached} is reached for {str(tight.value)!r}, and the limit is {limit}. A higher "
-            "limit, a weaker adversary, or except = [...] for values that harm nobody may divide it"
+            "No requirement by itself keeps everybody in one group: without any one of them there "
+            "would be one, too"
         )
+
+
+def _tight(judged: Audit, place: int = 0) -> Verdict:
+    """Of a requirement's verdicts, that which is nearest to its limit."""
+    own = [verdict for verdict in judged.verdicts if verdict.place == place]
+    return max(own, key=lambda verdict: verdict.probability / float(verdict.limit))
+
+
+def _nearest(tight: Verdict) -> str:
+    reached, limit = tight.said
+    return (
+        f"{tight.requirement.name} is nearest to its limit: with everybody in one group, "
+        f"{reached} is reached for {str(tight.value)!r}, and the limit is {limit}. A higher "
+        "limit, a weaker adversary, or except = [...] for values that harm nobody may divide it"
+    )
 
 
 def _or(names: Sequence[str]) -> str:
@@ -741,7 +791,7 @@ def _certify(
         escaped=options.escape_formulas and options.format == "csv",
         semantics=semantics,
         minimal=policy.monotone() and not loosely and minimal is not None and bool(minimal(policy)),
-        grids=verdicts.utility.grids,
+        grids=dict(verdicts.utility.grids),
         notes=(
             *([learned_note(learned)] if learned else []),
             *([] if policy.monotone() or policy.attributes else [NOT_MINIMAL]),

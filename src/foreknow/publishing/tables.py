@@ -23,7 +23,7 @@ from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import COUNT, SHUFFLED
 from foreknow.data.sparse import IntArray, combine, count_pairs, order_of
 from foreknow.errors import NoSafeRelease, SchemaError
-from foreknow.publishing.certificate_file import parts_of_sensitive
+from foreknow.publishing.certificate import parts_of_sensitive
 
 GROUP = "group"
 ROW = "row"

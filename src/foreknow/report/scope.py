@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foreknow.auditing.scope import Scope
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.report.knowledge import NOUN
 from foreknow.report.words import listing, named, noun_of, number, some
+from foreknow.scope import Scope
 from foreknow.text import visible
 
 HEADING = "What the verdicts do not cover:"

@@ -20,9 +20,9 @@ from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, did_you_mean
 from foreknow.grammar import Form
 from foreknow.numbers import is_real, whole_number
-from foreknow.policy.policy import weights_of
+from foreknow.policy.options import weights_of
+from foreknow.publishing.opened import Published, open_published
 from foreknow.publishing.publish import Publication
-from foreknow.publishing.verification import Published, open_published
 from foreknow.text import people_text
 from foreknow.utility.lines import (
     BoolArray,

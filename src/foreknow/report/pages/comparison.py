@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.comparison import Candidate, Comparison
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, NOT_JUDGED
 from foreknow.policy.policy import Policy
 from foreknow.report.blocks import Block, Cell, Figure, Heading, Mood, Row, Sentence, Table
@@ -14,6 +13,7 @@ from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
 from foreknow.report.page import Page
 from foreknow.report.pages.utility import measure_text
 from foreknow.report.words import limit_text, listing, number, percent, some, visible
+from foreknow.utility.comparison import Candidate, Comparison
 
 _NOTHING = "–"
 _ALL = Fraction(1)

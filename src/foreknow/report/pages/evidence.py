@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from foreknow.documents import from_toml
-from foreknow.evidence import EvidenceReport, notes_of_programs
 from foreknow.numbers import percentage, significant
 from foreknow.plain import Plain
-from foreknow.publishing import CERTIFICATE, REPORT
+from foreknow.publishing.files import CERTIFICATE, REPORT
 from foreknow.report.blocks import (
     Block,
     Cell,
@@ -25,6 +24,7 @@ from foreknow.report.blocks import (
     Table,
     mood_of,
 )
+from foreknow.report.evidence import EvidenceReport, notes_of_programs
 from foreknow.report.exposed import exposed_blocks, exposed_figure, tally_text
 from foreknow.report.html import resource
 from foreknow.report.knowledge import describe, is_learned

@@ -16,27 +16,21 @@ from foreknow.errors import CertificateError, DataError, InputError, hinted
 from foreknow.methods.protocol import OF_ITS_OWN, traits_of
 from foreknow.methods.registry import METHODS, kind_of
 from foreknow.policy.policy import Policy
-from foreknow.publishing import CERTIFICATE, OWNER, PRIORS, owners_folder
 from foreknow.publishing.certificate import (
     CUT_OFF,
     NOT_MINIMAL,
     PERHAPS_LARGER,
     Certificate,
+    is_kept,
     note_of_others,
+    with_tables,
 )
-from foreknow.publishing.certificate_file import is_kept
+from foreknow.publishing.files import CERTIFICATE, OWNER, PRIORS, owners_folder
 from foreknow.publishing.members import is_source, table_schema
+from foreknow.publishing.opened import Published, open_published, refuse_other_schema
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.publish import TRIED
-from foreknow.publishing.verification import (
-    Published,
-    Verification,
-    judge,
-    load_signed,
-    open_published,
-    populations_of,
-    refuse_other_schema,
-)
+from foreknow.publishing.verification import Verification, judge, load_signed, populations_of
 from foreknow.result import Result, page_of
 from foreknow.utility.report import UtilityReport, utility_report
 
@@ -278,12 +272,10 @@ def _columns(known: Certificate) -> dict[str, Any]:
 
 def _learned(filled: list[dict[str, Any]], required: Any) -> list[dict[str, Any]]:
     """Note again which tables of priors were learned: what they disclose is not shown."""
-    for table, then in zip(filled, required, strict=True):
-        if is_kept(then):
-            points = table["priors"] if isinstance(table["priors"], list) else [table["priors"]]
-            for point in points:
-                point["tables"] = [{**own, "learned": True} for own in point["tables"]]
-    return filled
+    return [
+        with_tables(table, lambda of: {**of, "learned": True}) if is_kept(then) else table
+        for table, then in zip(filled, required, strict=True)
+    ]
 
 
 def _before(

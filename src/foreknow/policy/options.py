@@ -1,0 +1,160 @@
+"""Options: how a release is made, the `[publish]` table of a policy file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.release import SHUFFLED
+from foreknow.data.schema import Schema
+from foreknow.errors import InputError, PolicyError, did_you_mean, hints
+from foreknow.frozen import settle
+from foreknow.grammar import FileFormat, Form, PublishTable, Style
+from foreknow.numbers import as_fraction, whole_number
+from foreknow.plain import plain
+
+
+@hints()
+@dataclass(frozen=True)
+class PublishOptions:
+    """How a release is made: the ``[publish]`` table of a policy file.
+
+    Parameters
+    ----------
+    method : str
+        The anonymizer, such as "mondrian".
+    form : "generalized" or "bucketized", optional
+        Coarsened quasi-identifiers in one table; or exact ones with a group id, and a table of
+        (group, value, count). When left out, generalized, unless the method says otherwise.
+    format : "csv" or "parquet"
+    labels : mapping of column to "range", "exact", "hierarchy" or "set"
+        How a quasi-identifier is written in a generalized release; by its kind when left out.
+        Ranges of numbers and dates go from a step of a grid to another; "exact" ones from a
+        member's own value to another's. Sets list values that enough people of the table have,
+        and the others as one, `other`; "exact" ones of texts list all.
+    escape_formulas : bool
+        Whether texts that a spreadsheet would run are disarmed in CSV; it changes values.
+    settings : mapping of method to mapping
+        Parameters of a method, such as ``{"fulldomain": {"suppression": 0.05}}``.
+    unlinked : sequence of str
+        Sensitive and other columns that are published apart: each is shuffled within every group,
+        or of a bucketized release in a table of its own, so that it tells nothing of what else is
+        published of its person.
+    weights : mapping of column to number
+        How much a quasi-identifier counts beside the others, which count 1, in Mondrian's choice
+        of cuts, in what FullDomain loses, and in the average NCP.
+    rows_per_part : int, optional
+        Write each table of Parquet as a folder of files, of at most so many rows each.
+    """
+
+    method: str = "mondrian"
+    form: Form | None = None
+    format: FileFormat = "csv"
+    labels: dict[str, str] = field(default_factory=dict)
+    escape_formulas: bool = False
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    unlinked: Sequence[str] = ()
+    weights: Mapping[str, Any] = field(default_factory=dict)
+    rows_per_part: int | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.unlinked, str):
+            raise PolicyError(f"publish.unlinked must be a list, such as [{self.unlinked!r}]")
+        settle(self, unlinked=tuple(self.unlinked), weights=weights_of(self.weights))
+        for name, given, known in (
+            ("form", self.form, get_args(Form)),
+            ("format", self.format, get_args(FileFormat)),
+            *(
+                (f"labels.{column}", style, get_args(Style))
+                for column, style in self.labels.items()
+            ),
+        ):
+            if given not in known and not (name == "form" and given is None):
+                raise PolicyError(f"publish.{name} is {given!r}{did_you_mean(str(given), known)}")
+        if self.rows_per_part is not None:
+            whole_number(self.rows_per_part, "publish.rows_per_part", 1)
+            if self.format != "parquet":
+                raise PolicyError(
+                    'publish.rows_per_part is for format = "parquet"; CSV is one file'
+                )
+        for method, settings in self.settings.items():
+            if method in PublishTable.model_fields or not isinstance(settings, Mapping):
+                raise PolicyError(
+                    f"settings are a mapping for each method, not {method!r} with {settings!r}"
+                )
+
+    def check_columns(self, schema: Schema) -> None:
+        """Refuse to publish apart what is not published, or has a table of its own anyway."""
+        for name in self.unlinked:
+            if name not in (*schema.sensitives, *schema.other):
+                raise PolicyError(
+                    f"publish.unlinked: {name!r} is neither sensitive nor among other"
+                    f"{did_you_mean(name, [*schema.sensitives, *schema.other])}"
+                )
+            others = (*schema.quasi_identifiers, *schema.sensitives, *schema.other)
+            if f"{name}{SHUFFLED}" in others:
+                raise PolicyError(
+                    f"publish.unlinked: {name!r} is published as {name + SHUFFLED!r}, and another "
+                    "column is called so; rename that column"
+                )
+            if name in schema.other and self.form == "bucketized":
+                raise PolicyError(
+                    f"publish.unlinked: {name!r} is among other, which the bucketized form "
+                    "publishes beside the exact columns of each person; make it sensitive, leave "
+                    'it out, or publish with form = "generalized"'
+                )
+        for name in self.weights:
+            if name not in schema.quasi_identifiers:
+                raise PolicyError(
+                    f"publish.weights: {name!r} is no quasi-identifier"
+                    f"{did_you_mean(name, schema.quasi_identifiers)}"
+                )
+
+    def weights_of(self, columns: Iterable[str]) -> NDArray[np.float64] | None:
+        """What each of some columns counts; None where all count the same."""
+        found = np.array([self.weights.get(column, 1.0) for column in columns])
+        return None if np.all(found == 1) else found
+
+    @property
+    def written(self) -> Form:
+        """The form, generalized where none is said; see `foreknow.methods.protocol.in_its_form`."""
+        return self.form or "generalized"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ``[publish]`` table."""
+        table = {key: plain(getattr(self, key)) for key in PublishTable.model_fields}
+        said = {key: given for key, given in table.items() if given or key == "method"}
+        return {**said, **{name: dict(given) for name, given in self.settings.items()}}
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> PublishOptions:
+        """Read what `to_dict` gives."""
+        own = {key: given for key, given in table.items() if key in PublishTable.model_fields}
+        return cls(**own, settings={key: table[key] for key in table if key not in own})
+
+
+def weights_of(given: Any) -> dict[str, int | float]:
+    """Read what columns count: numbers above 0.
+
+    >>> weights_of({"zip": 3, "age": "1/2"})
+    {'zip': 3, 'age': 0.5}
+    """
+    if not isinstance(given, Mapping):
+        raise PolicyError(f"publish.weights must be a table, such as {{ zip = 3 }}, not {given!r}")
+    read: dict[str, int | float] = {}
+    for column, weight in given.items():
+        try:
+            number = float(as_fraction(weight)) if not isinstance(weight, bool) else 0.0
+        except InputError:
+            number = 0.0
+        if not 1e-6 <= number <= 1e6:
+            raise PolicyError(
+                f"publish.weights: {column!r} must count a number above 0 (from 0.000001 to "
+                f"1,000,000), not {weight!r}"
+            )
+        read[str(column)] = int(number) if number.is_integer() else number
+    return read

@@ -1,0 +1,167 @@
+"""Opened: what was written, as a reader has it by its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from foreknow.data.engines import Table, open_table
+from foreknow.data.engines.write import disarm_name
+from foreknow.data.layout import several_of
+from foreknow.data.release import Release
+from foreknow.data.schema import Schema
+from foreknow.errors import CertificateError, InputError, SchemaError
+from foreknow.publishing.certificate import (
+    Certificate,
+    digest_of,
+    files_of,
+    parts_of_sensitive,
+)
+from foreknow.publishing.files import CERTIFICATE
+
+
+@dataclass(frozen=True, repr=False)
+class Published:
+    """A written release, as its reader has it."""
+
+    release: Release
+    certificate: Certificate
+
+    def __repr__(self) -> str:
+        return f"Published({self.release.name}, {self.certificate.form})"
+
+
+def open_published(path: str | Path, schema: Schema | None = None) -> Published:
+    """Open what `foreknow publish` wrote."""
+    folder = _folder_of(Path(path))
+    known = Certificate.load(folder / CERTIFICATE)
+    if not known.files:
+        raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
+    # Opened before they are digested: a table that changes afterwards cannot be read any more.
+    tables = {}
+    for part, files in known.paths(folder).items():
+        place = folder / f"{part}.{known.format}"
+        for strange in strange_parts(place, files_of(part, known.format, known.files)):
+            raise CertificateError(strange)
+        opened = _opened(place, files)
+        for file in files if opened is not None else [place]:
+            name = file.relative_to(folder).as_posix()
+            if opened is None or digest_of(file) != known.files[name]:
+                raise CertificateError(
+                    f"{name} is not the file of {str(folder)!r} that was certified; name the file "
+                    "itself to audit it as it is"
+                )
+        tables[part] = opened
+    if schema is not None:
+        refuse_other_schema(known, schema)
+
+    def written(names: Sequence[str]) -> list[str]:
+        return [disarm_name(name) if known.escaped else name for name in names]
+
+    schema = Schema(
+        quasi_identifiers=written(known.groups),
+        sensitive=written(known.sensitives),
+        other=written(known.beside),
+        semantics=known.semantics
+        if isinstance(known.semantics, str)
+        else dict(zip(written([*known.semantics]), known.semantics.values(), strict=True)),
+    )
+    unlinked = written(known.unlinked)
+    exact = written(known.exact)
+    release = as_release(tables, known.form, schema.quasi_identifiers, schema, unlinked, exact)
+    release = release.rearmed() if known.escaped else release
+    release.cases = known.in_cases
+    return Published(release, known)
+
+
+def _opened(path: Path, files: Sequence[Path]) -> Table | None:
+    """A table, if its files are these and no others."""
+    if not all(file.is_file() for file in files):
+        return None
+    opened = open_table(path)
+    return opened if getattr(opened, "files", files) == files else None
+
+
+def as_release(
+    tables: Mapping[str, Any],
+    form: str,
+    groups: Sequence[str],
+    schema: Schema,
+    unlinked: Sequence[str] = (),
+    recognized: Sequence[str] = (),
+) -> Release:
+    """Take the tables for what a reader makes of them; in the bucketized form, with exact columns.
+
+    By those that are `recognized` somebody may be found among the people.
+    """
+    if "release" in tables:
+        return Release.from_generalized(
+            tables["release"],
+            quasi_identifiers=groups,
+            sensitive=schema.sensitives,
+            other=schema.other,
+            unlinked=unlinked,
+        )
+    apart = (*unlinked, *schema.several)
+    opened = [
+        Release.from_bucketized(
+            tables[part],
+            group=groups[0] if form == "bucketized" else groups,
+            sensitive=columns,
+            semantics=schema.semantics_of(columns[0]),
+            people=tables["people"],
+            quasi_identifiers=recognized,
+        )
+        for part, columns in parts_of_sensitive(schema.sensitives, apart).items()
+    ]
+    first, *others = sorted(opened, key=lambda each: schema.sensitive not in each.sensitives)
+    return first.joined(others, schema.sensitives) if others else first
+
+
+def _folder_of(path: Path) -> Path:
+    """The folder with the certificate that a path means."""
+    for folder in (path, path.parent):
+        if path.exists() and (folder / CERTIFICATE).is_file():
+            return folder
+    if not path.exists():
+        raise InputError(f"there is no file or folder {str(path)!r}")
+    raise InputError(
+        f"{str(path)!r} has no {CERTIFICATE}, as what foreknow publish wrote has; open another "
+        "table with Release.from_generalized(path, quasi_identifiers=[...], sensitive=...) or "
+        "Release.from_groups(path, group=..., sensitive=...)"
+    )
+
+
+def refuse_other_schema(known: Certificate, schema: Schema) -> None:
+    """Raise `SchemaError` if a certificate is for other columns than a schema."""
+    other_groups = known.form == "generalized" and set(known.groups) != set(
+        schema.quasi_identifiers
+    )
+    if other_groups or set(known.sensitives) != set(schema.sensitives):
+        raise SchemaError(
+            f"the certificate is for {', '.join(known.groups)} and {', '.join(known.sensitives)}, "
+            f"the policy for {', '.join(schema.quasi_identifiers)} and "
+            f"{', '.join(schema.sensitives)}"
+        )
+    if several_of(known.semantics, known.sensitives) != schema.several:
+        raise SchemaError(
+            f"the certificate is for semantics {known.semantics!r}, the policy for "
+            f"{schema.semantics!r}"
+        )
+
+
+def strange_parts(folder: Path, names: Sequence[str]) -> Iterator[str]:
+    """What is wrong with a folder of the parts of a table: readers take all that it holds."""
+    known = {name.partition("/")[2] for name in names}
+    if known == {""} or not folder.is_dir():
+        return
+    if folder.is_symlink():
+        yield f"{folder.name} is a link, and no folder of parts"
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in known)
+    if strange:
+        yield (
+            f"{folder.name}/{strange[0]} lies among the parts of a table, and is not certified: "
+            "nothing has judged it; move it elsewhere"
+        )
