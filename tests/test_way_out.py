@@ -264,10 +264,10 @@ def test_a_release_that_divides_people_is_not_called_worthless():
 def test_the_requirement_that_keeps_everybody_in_one_group_is_named_where_another_is_tighter():
     ages, ill = [20] * 20 + [60] * 20, [*"ab"] * 9 + ["a"] * 2 + [*"ab"] * 9 + ["b"] * 2
     rows = pa.table({"age": ages, "ill": ill})
-    loose, close = {"facts": {}, "below": 0.56}, {"t_closeness": 0.01}
+    loose, close = {"facts": {}, "below": 0.56}, {"t_closeness": {"t": 0.01}}
     made = fk.publish(rows, asking(loose, close))
     assert made.counts.n_groups == 1
-    said = "require[1] (TCloseness(0.01)) keeps everybody in one group: without it there would be 2"
+    said = "require[1] (t_closeness) keeps everybody in one group: without it there would be 2"
     assert made.advice[1:] == (said,)
     assert fk.publish(rows, asking(loose)).counts.n_groups == 2
 

@@ -76,7 +76,8 @@ class Exposed:
     # have several; or all people, by the value of which somebody could be surest, where a release
     # does not say who of the people with a prior has it
     about: Literal["people", "values", "suspected"] = "people"
-    _found: _OfCells | _OfGroups | _OfSecrets | None = field(default=None, repr=False)
+    # what is over the limit
+    where: _OfCells | _OfGroups | _OfSecrets | None = field(default=None, repr=False)
 
     @property
     def requirement(self) -> Any:
@@ -86,7 +87,7 @@ class Exposed:
     @property
     def groups(self) -> Iterator[ExposedGroup]:
         """The groups over the limit, the worst first."""
-        return iter(()) if self._found is None else self._found.groups(self.verdict.required)
+        return iter(()) if self.where is None else self.where.groups(self.verdict.required)
 
     def __repr__(self) -> str:
         over, certain = self.over, self.certain
@@ -116,34 +117,39 @@ def exposed_by(counted: Counted, verdicts: Sequence[Verdict]) -> list[Exposed]:
     # Of whom which window would be the worst is not counted.
     if counted.apart or counted.requirement.of_windows:
         return [Exposed(verdict) for verdict in verdicts]
-    each = [_exposed(secret, verdicts) for secret in counted.secrets]
-    return [_together(counted, list(found)) for found in zip(*each, strict=True)]
+    by_secret = [_exposed(secret, verdicts) for secret in counted.secrets]
+    return [_together(counted, of_verdict) for of_verdict in zip(*by_secret, strict=True)]
 
 
-def _together(counted: Counted, each: Sequence[Exposed]) -> Exposed:
+def _together(counted: Counted, by_secret: Sequence[Exposed]) -> Exposed:
     """Who is exposed by any of the secrets of a requirement: whoever has two counts once."""
-    first, tallies = each[0], [one.over for one in each]
-    if len(each) == 1 or None in tallies:
+    first = by_secret[0]
+    if len(by_secret) == 1 or any(exposed.over is None for exposed in by_secret):
         return first
-    members = [value for own in counted.meant.sets.values() for value in own]
-    disjoint = len(set(members)) == len(members)
-    found = _OfSecrets(each, [own.meant.about for own in counted.secrets])
-    groups = list(found.groups(first.verdict.required))
-    over, certain = (
-        Tally(
-            people=found.people(sure=sure),
-            groups=len(there),
-            suspected=sum(there.values()),
-            at_most=any(tally is not None and tally.at_most for tally in own),
-        )
-        for sure, own, there in (
-            (False, tallies, {group.label: group.size for group in groups}),
-            (True, [one.certain for one in each], {g.label: g.size for g in groups if g.certain}),
-        )
+    where = _OfSecrets(by_secret, [secret.meant.about for secret in counted.secrets])
+    groups = list(where.groups(first.verdict.required))
+    certain = [group for group in groups if group.certain]
+    members = [value for values in counted.meant.sets.values() for value in values]
+    steps: tuple[int, ...] = ()
+    if len(set(members)) == len(members):  # else somebody may have a value of two sets
+        steps = tuple(map(sum, zip(*(exposed.by_chance for exposed in by_secret), strict=True)))
+    return Exposed(
+        first.verdict,
+        _tally_of(where.people(sure=False), groups, [one.over for one in by_secret]),
+        _tally_of(where.people(sure=True), certain, [one.certain for one in by_secret]),
+        steps,
+        first.about,
+        where,
     )
-    steps = tuple(map(sum, zip(*(one.by_chance for one in each), strict=True)))
-    steps = steps if disjoint else ()
-    return Exposed(first.verdict, over, certain, steps, first.about, found)
+
+
+def _tally_of(
+    people: int, groups: Sequence[ExposedGroup], tallies: Sequence[Tally | None]
+) -> Tally:
+    """So many people in some groups, of which each may be there for several secrets."""
+    sizes = {group.label: group.size for group in groups}
+    at_most = any(tally is not None and tally.at_most for tally in tallies)
+    return Tally(people, len(sizes), sum(sizes.values()), at_most)
 
 
 def _exposed(secret: Counted, verdicts: Sequence[Verdict]) -> list[Exposed]:
@@ -189,7 +195,7 @@ def _failing(verdict: Verdict, counted: HasCounts) -> Exposed:
     if not len(failing) and (fails is None or not criterion.holds(counts)):
         return Exposed(verdict)  # what fails is no group
     found = _OfGroups(counts, failing)
-    return Exposed(verdict, found.tally(), _found=found)
+    return Exposed(verdict, found.tally(), where=found)
 
 
 def _by_chance(chances: Chances, cells: IntArray, sure: Mask) -> tuple[int, ...]:
@@ -222,18 +228,19 @@ class _OfSecrets:
 
     def people(self, *, sure: bool) -> int:
         """Who has a value of any set over the limit, or certain, in their group; at most all."""
-        plain: GroupCounts | None = None
-        for one, about in zip(self.each, self.about, strict=True):
-            own = one._found
-            assert isinstance(own, _OfCells)
-            assert own.counts.apart is not None
-            if plain is None:
-                plain, found = own.counts.apart, np.zeros(len(own.counts.apart.codes), dtype=bool)
-            over = own.held_in(own.certain if sure else own.over)
-            found |= over[plain.cell_groups] & about[plain.codes]
-        assert plain is not None
-        people = _sums(plain.cell_groups[found], plain.counts[found], plain.n_groups)
-        return int(np.minimum(people, plain.sizes).sum())
+        values: GroupCounts | None = None  # of which each is counted by itself
+        for exposed, about in zip(self.each, self.about, strict=True):
+            cells = exposed.where
+            assert isinstance(cells, _OfCells)
+            assert cells.counts.apart is not None
+            if values is None:
+                values = cells.counts.apart
+                held = np.zeros(len(values.codes), dtype=bool)
+            over = cells.held_in(cells.certain if sure else cells.over)
+            held |= over[values.cell_groups] & about[values.codes]
+        assert values is not None
+        people = _sums(values.cell_groups[held], values.counts[held], values.n_groups)
+        return int(np.minimum(people, values.sizes).sum())
 
     def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
         """All of them, the secrets in order."""

@@ -202,10 +202,10 @@ class Counted:
         found: list[list[Disclosure]] = [[] for _ in self.requirement.points]
         for own in self.secrets:
             for point, listed in zip(self.requirement.points, found, strict=True):
-                listed += own._found_by(point, known)
+                listed += own.found_by(point, known)
         return found
 
-    def _found_by(self, point: Point, known: dict[Any, Any]) -> Iterable[Disclosure]:
+    def found_by(self, point: Point, known: dict[Any, Any]) -> Iterable[Disclosure]:
         """What an adversary finds out at worst of its one set, or of each value."""
         if self.meant.places is not None:
             name = self.labels[-1]

@@ -53,6 +53,7 @@ _K = 5
 _FEW, _FEW_NUMBERS, _LEAST_COLUMNS = 20, 12, 3
 _NEARLY = Fraction(9, 10)  # of the rows have a value of their own
 _CELLS = 20  # in which numbers are cut at first
+_NESTED = (1, 5, 10), (2, 10, 50), (5, 10, 50)  # widths
 
 
 def _vocabulary(text: str) -> dict[str, None]:
@@ -99,11 +100,7 @@ _SECRET = _vocabulary(
     outcome death transplant cost costs charges score grade note vote rating
     """
 )
-_POSTAL = _vocabulary(
-    """
-    zip zipcode postcode postal plz
-    """
-)
+_POSTAL = _vocabulary("zip zipcode postcode postal plz")
 _NUMERIC = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
 _DECIDE = "DECIDE"
 _WIDTH = 94  # of comments
@@ -496,7 +493,12 @@ def _hierarchy(each: Profile) -> tuple[dict[str, Any] | None, Any, str]:
     if code is not None:
         return {"mask": code}, "text" if each.kind == "number" else None, ""
     if each.kind == "date":
-        return _dates(each), None, ""
+        first, last = each.domain[0], each.domain[-1]
+        if isinstance(first, dt.time):
+            return {"dates": ["hour", "day"]}, None, ""
+        long = last.year - first.year > 20
+        levels = ["month", "year", "decade"] if long else ["month", "quarter", "year"]
+        return {"dates": levels}, None, ""
     if each.kind == "number":
         if not np.isfinite([float(each.domain[0]), float(each.domain[-1])]).all():
             return None, None, "it has numbers that are not finite"
@@ -526,38 +528,15 @@ def _code_length(each: Profile) -> int | None:
     return length if complete and digits and 2 < length <= 12 else None
 
 
-def _dates(each: Profile) -> dict[str, Any] | None:
-    first, last = each.domain[0], each.domain[-1]
-    if isinstance(first, dt.time):
-        return {"dates": ["hour", "day"]}
-    years = last.year - first.year
-    if years > 20:
-        return {"dates": ["month", "year", "decade"]}
-    return {"dates": ["month", "quarter", "year"]}
-
-
 def _widths(low: Any, high: Any, whole: bool) -> list[Any] | None:
     """Three round widths that nest, the first of which makes about twenty cells."""
     span = Fraction(str(high)) - Fraction(str(low))
-    power = 0 if whole else -6
-    while True:
-        for first in (1, 2, 5):
-            width = Fraction(first) * Fraction(10) ** power
-            if span / width <= _CELLS:
-                then = [width * n for n in _multiples(first)]
-                return [_plain(each) for each in (width, *then)]
-        power += 1
-        if power > 15:
-            return None
-
-
-def _multiples(first: int) -> tuple[int, int]:
-    """What makes the next widths of 1, 2 and 5 round, too: 1, 5, 10; 2, 10, 50; 5, 10, 50."""
-    return {1: (5, 10), 2: (5, 25), 5: (2, 10)}[first]
-
-
-def _plain(width: Fraction) -> Any:
-    return int(width) if width.denominator == 1 else str(float(width))
+    for power in range(0 if whole else -6, 16):
+        for nested in _NESTED:
+            widths = [Fraction(10) ** power * n for n in nested]
+            if span / widths[0] <= _CELLS:
+                return [int(w) if w.denominator == 1 else str(float(w)) for w in widths]
+    return None
 
 
 # ---- requirements -------------------------------------------------------------------------------
@@ -680,34 +659,22 @@ def _lines(given: PolicySuggestion) -> Iterator[str]:
         yield "# Not published, until you give them a role:"
         yield from (f"#   {toml_value(e.name)}  {_about(e)}" for e in undecided)
     table = schema.to_dict()
-    for name in ("reading", "types"):
-        if table.get(name):
-            yield ""
-            yield f"[schema.{name}]"
-            if "missing" in table[name]:
+    table["hierarchies"] = {e.name: dict(e.hierarchy) for e in given.columns if e.hierarchy}
+    for name in ("reading", "types", "hierarchies"):
+        if own := table.get(name):
+            yield from ("", *_ABOUT.get(name, ()), f"[schema.{name}]")
+            if "missing" in own and name == "reading":
                 yield "# `missing`: texts that stand for no value. Take out what is a value here."
-            yield from (f"{toml_key(k)} = {toml_value(x)}" for k, x in table[name].items())
-    if schema.hierarchies:
-        yield ""
-        yield "# How columns coarsen. Numbers without a line become ranges, texts sets of values."
-        yield "[schema.hierarchies]"
-        for each in given.columns:
-            if each.hierarchy is not None:
-                yield f"{toml_key(each.name)} = {toml_value(dict(each.hierarchy))}"
+            yield from (f"{toml_key(key)} = {toml_value(of)}" for key, of in own.items())
     for requirement in policy.requirements:
-        yield ""
-        if requirement.points:
-            yield from _of_limit(requirement, given.notes)
-        yield "[[require]]"
         table = requirement.to_dict()
+        yield ""
         if requirement.points:
             table["below"] = requirement.points[0].below
-        else:
-            few = (
-                ""
-                if given.policy.requirements[1].criterion == KAnonymity(_K)
-                else ", all there are"
-            )
+            yield from _of_limit(requirement, given.notes)
+        yield "[[require]]"
+        if requirement.criterion is not None:
+            few = "" if requirement.criterion == KAnonymity(_K) else ", all there are"
             yield f"# Nobody is alone: groups of {table['k_anonymity']} people or more{few}."
         yield from (f"{key} = {toml_value(x)}" for key, x in table.items())
     yield ""
@@ -716,6 +683,13 @@ def _lines(given: PolicySuggestion) -> Iterator[str]:
         yield "# An empty text is a value here, which CSV cannot tell from a missing one."
         yield f"format = {toml_value(policy.options.format)}"
     yield 'method = "mondrian"'
+
+
+_ABOUT = {
+    "hierarchies": [
+        "# How columns coarsen. Numbers without a line become ranges, texts sets of values."
+    ]
+}
 
 
 def _of_limit(requirement: Requirement, notes: Sequence[str]) -> Iterator[str]:

@@ -7,12 +7,13 @@ holds, and the policy does not contradict itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import is_dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor, prod
+from operator import ge
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.labels import JointLabels, is_pattern, matching
 from foreknow.documents import toml_value
 from foreknow.errors import InputError, NoSafeRelease
+from foreknow.grammar import LIMITS, SECRET
 from foreknow.numbers import significant
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
@@ -63,7 +65,7 @@ def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
                 way = Way(requirement.name, _line(requirement, changed), because)
                 if all(way[:2] != other[:2] for other in found):
                     found.append(way)
-        found += _apart(policy, requirement, everyone)
+        found += _unknown(policy, requirement, everyone)
     return found
 
 
@@ -110,7 +112,6 @@ def _changes(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Re
             for rest, because in _values(requirement, nothing, everyone):
                 for changed, also in [*_limits(rest, everyone), *_amounts(rest, everyone)]:
                     yield changed, f"both lines: {also}; and {because}"
-    yield from _knowing(requirement, everyone)
 
 
 # ---- limits -------------------------------------------------------------------------------------
@@ -215,29 +216,25 @@ def skyline_within(
     [(2, 1), (1, 2), (0, 3)]
     """
     along = max(range(len(most)), key=most.__getitem__)
-    rest = [range(m, -1, -1) for i, m in enumerate(most) if i != along]
-    found: list[tuple[int, ...]] = []
-    if prod(map(len, rest)) * max(most[along], 1).bit_length() <= _TRIED:
-        for others in product(*rest):
+    grid = [range(m, -1, -1) if i != along else [0] for i, m in enumerate(most)]
+    # In each of these points one amount, whose place is beside it, may be any.
+    free: Iterable[tuple[tuple[int, ...], int]] = ((point, along) for point in product(*grid))
+    if prod(map(len, grid)) * max(most[along], 1).bit_length() > _TRIED:
+        free = [(tuple(most), place) for place in range(len(most))]
+    found = []
+    for point, place in free:
 
-            def point(amount: int, others: tuple[int, ...] = others) -> tuple[int, ...]:
-                return (*others[:along], amount, *others[along:])
+        def with_amount(n: int, point: Any = point, place: int = place) -> tuple[int, ...]:
+            return (*point[:place], n, *point[place + 1 :])
 
-            if (highest := _highest(most[along], lambda n: holds(point(n)))) is not None:
-                found.append(point(highest))
-    else:
-        for i, m in enumerate(most):
-
-            def less(amount: int, i: int = i) -> tuple[int, ...]:
-                return (*most[:i], amount, *most[i + 1 :])
-
-            if (highest := _highest(m, lambda n: holds(less(n)))) is not None:
-                found.append(less(highest))
-    return [p for p in dict.fromkeys(found) if not any(_above(o, p) for o in found if o != p)]
-
-
-def _above(one: Sequence[int], other: Sequence[int]) -> bool:
-    return all(a >= b for a, b in zip(one, other, strict=True))
+        highest = _highest(most[place], lambda n, of=with_amount: holds(of(n)))  # type: ignore[misc]
+        if highest is not None:
+            found.append(with_amount(highest))
+    return [
+        point
+        for point in dict.fromkeys(found)
+        if not any(other != point and all(map(ge, other, point)) for other in found)
+    ]
 
 
 def _highest(most: int, holds: Callable[[int], bool]) -> int | None:
@@ -340,17 +337,16 @@ def _fewer(requirement: Requirement, everyone: HasCounts) -> list[tuple[str, ...
     return [each for each in all_but_one if holds(each)] or [() for _ in known[:1] if holds(())]
 
 
-def _knowing(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
+def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> Iterator[Way]:
+    """That nobody knows some columns; and to publish them apart, which has the same effect."""
     for columns in _fewer(requirement, everyone):
         out = [name for name in _known(requirement, everyone) if name not in columns]
         because = f"if nobody knows {' or '.join(map(visible, out))} of anybody"
-        yield replace(requirement, knowing=columns), because
-
-
-def _apart(policy: Policy, requirement: Requirement, everyone: HasCounts) -> Iterator[Way]:
-    """Columns to publish apart, which has the same effect on the requirement."""
-    for columns in _fewer(requirement, everyone):
-        out = [name for name in _known(requirement, everyone) if name not in columns]
+        changed = replace(requirement, knowing=columns)
+        with suppress(InputError):
+            every = [changed if of is requirement else of for of in policy.requirements]
+            replace(policy, requirements=every)
+            yield Way(requirement.name, _line(requirement, changed), because)
         with suppress(InputError):
             options = replace(policy.options, unlinked=[*policy.options.unlinked, *out])
             replace(policy, options=options)
@@ -394,27 +390,26 @@ def _shortly(number: Fraction) -> str:
 
 
 def _table(requirement: Requirement) -> dict[str, Any]:
-    """The table of a requirement in a policy file, limits as numbers."""
+    """The table of a requirement in a policy file, limits and amounts as numbers."""
+    numbers = {*LIMITS, getattr(requirement.criterion, "key", None)}
     table = requirement.to_dict()
-    if requirement.criterion is not None:
-        key = requirement.criterion.key
-        table[key] = _numbers(table[key])
-    if len(requirement.points) == 1:
-        (point,) = requirement.points
-        table[point.limit.key] = point.below
-        return table
-    for entries in table.values():
-        for entry in entries if isinstance(entries, list) else ():
-            if isinstance(entry, dict) and "below" in entry:
-                entry["below"] = Fraction(entry["below"])
+    for key, own in table.items():
+        if key in numbers:
+            table[key] = _numbers(own)
+        elif len(requirement.points) > 1 and key not in SECRET and isinstance(own, list):
+            table[key] = [_numbers(of, {"below"}) if "below" in of else of for of in own]
     return table
 
 
-def _numbers(given: Any) -> Any:
-    """The settings of a criterion, fractions as numbers."""
+def _numbers(given: Any, keys: Collection[str] | None = None) -> Any:
+    """Fractions as numbers; in a table, those of some keys, or all."""
     if isinstance(given, Mapping):
-        return {name: _numbers(setting) for name, setting in given.items()}
-    return Fraction(given) if isinstance(given, str) and re.fullmatch(r"\d+/\d+", given) else given
+        return {
+            name: _numbers(own) if keys is None or name in keys else own
+            for name, own in given.items()
+        }
+    of_text = isinstance(given, str) and re.fullmatch(r"\d+(/\d+)?", given)
+    return Fraction(given) if of_text else given
 
 
 def _line(before: Requirement, after: Requirement) -> str:

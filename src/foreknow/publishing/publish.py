@@ -575,7 +575,8 @@ def _binding(
             many = int(grouping_of(method, microdata, others, seed).of_row.max()) + 1
             if many > 1:
                 found = True
-                asks = left_out.criterion or "; ".join(str(p.adversary) for p in left_out.points)
+                against = "; ".join(str(point.adversary) for point in left_out.points)
+                asks = getattr(left_out.criterion, "key", against)
                 yield (
                     f"{left_out.name} ({asks}) keeps everybody in one group: without it there "
                     f"would be {many:,}"
