@@ -158,8 +158,8 @@ def coarsened(
     first = np.where(null_too, codes[np.minimum(offsets[:-1] + 1, offsets[1:] - 1)], low)
     ranges = np.stack((null_too, first, high), axis=1)
     ranges[suppressed] = -1
-    found, of_group = _distinct(ranges)
-    return Coarsened(attribute, style, [() if row[0] < 0 else row for row in found], of_group)
+    distinct, of_group = _distinct(ranges)
+    return Coarsened(attribute, style, [() if row[0] < 0 else row for row in distinct], of_group)
 
 
 def _distinct(rows: IntArray) -> tuple[list[Codes], IntArray]:
@@ -169,13 +169,13 @@ def _distinct(rows: IntArray) -> tuple[list[Codes], IntArray]:
 
 def _lowest_nodes(attribute: Attribute, low: IntArray, high: IntArray, least: IntArray) -> IntArray:
     """Level and node of the lowest node, from a level on, that holds a run of leaves."""
-    found = np.full((len(low), 2), -1, dtype=np.int64)
+    level_and_node = np.full((len(low), 2), -1, dtype=np.int64)
     for level, nodes in enumerate(_levels(attribute)):
-        fits = (found[:, 0] < 0) & (least <= level) & (nodes[low] == nodes[high])
-        found[fits, 0], found[fits, 1] = level, nodes[low[fits]]
-    if (found < 0).any():
+        fits = (level_and_node[:, 0] < 0) & (least <= level) & (nodes[low] == nodes[high])
+        level_and_node[fits, 0], level_and_node[fits, 1] = level, nodes[low[fits]]
+    if (level_and_node < 0).any():
         raise InternalError(f"the hierarchy of {attribute.name!r} has no single top")
-    return found
+    return level_and_node
 
 
 def _levels(attribute: Attribute) -> list[IntArray]:
@@ -191,14 +191,14 @@ def meant_by_sets(
     What is listed is not among the others, and so is nothing that more people have: the others are
     all values of fewer people than the least that anybody lists.
     """
-    known = [None if text is None else str(text) for text in dict.fromkeys(texts)]
+    labels = [None if text is None else str(text) for text in dict.fromkeys(texts)]
     people = np.bincount(attribute.codes, times, len(attribute.domain))
     for least in (0, *sorted(set(people.tolist()), reverse=True)):
-        own = merged(attribute, people < least) if least else attribute
-        wording = Wording(own, "set")
-        found = {text: wording.read(text) for text in known}
-        if all(meaning is not None for meaning in found.values()):
-            return {text: own.values_in(meaning or ()) for text, meaning in found.items()}
+        without_rare = merged(attribute, people < least) if least else attribute
+        wording = Wording(without_rare, "set")
+        meanings = {label: wording.read(label) for label in labels}
+        if all(codes is not None for codes in meanings.values()):
+            return {x: without_rare.values_in(codes or ()) for x, codes in meanings.items()}
     return None
 
 
@@ -290,11 +290,11 @@ class Wording:
     @cached_property
     def _nodes(self) -> Mapping[str | None, Codes]:
         """The lowest node of each name."""
-        found: dict[str | None, Codes] = {}
+        lowest: dict[str | None, Codes] = {}
         for level, names in enumerate(self._names):
             for node, name in enumerate(names):
-                found.setdefault(name, (level, node))
-        return found
+                lowest.setdefault(name, (level, node))
+        return lowest
 
     @cached_property
     def _taken(self) -> set[str | None]:
@@ -317,14 +317,14 @@ class Wording:
     @cached_property
     def everything(self) -> str:
         """What says that nothing is published."""
-        return self._own("* (level 1)" if "*" in self._taken else "*")
+        return self._distinct_from_values("* (level 1)" if "*" in self._taken else "*")
 
     def _set(self, codes: Sequence[int]) -> str | None:
         if len(codes) == 1:
             return self.exact[codes[0]]
         if len(codes) == len(self.exact) and self.everything == "*":
             return "*"
-        return self._own(AMONG.join(map(self._part, codes)))
+        return self._distinct_from_values(AMONG.join(map(self._part, codes)))
 
     def _range(self, null_too: int, low: int, high: int) -> str | None:
         if low == high and not null_too:
@@ -334,7 +334,7 @@ class Wording:
         cells = self._attribute.cells
         if cells is not None and low != high:  # from where the first begins to where the last ends
             text = f"{cells.texts[low][0]}{UP_TO}{cells.texts[high][1]}"
-        return self._own(f"{text}{OR_MISSING}" if null_too else text)
+        return self._distinct_from_values(f"{text}{OR_MISSING}" if null_too else text)
 
     def _part(self, code: int) -> str:
         text = self.exact[code]
@@ -342,7 +342,7 @@ class Wording:
             return MISSING
         return quote(text) if self._quoted else text
 
-    def _own(self, label: str) -> str:
+    def _distinct_from_values(self, label: str) -> str:
         """Add to a label until no value is called so; no label of several ends with a plus."""
         while label in self._taken:
             label += "+"
@@ -391,16 +391,16 @@ def names_of_nodes(attribute: Attribute) -> list[list[str | None]]:
         """Keep a label that means one set of leaves; add the level to another."""
         if label and len(meant[label]) == 1 and label not in unseen:
             return label
-        own = f"{label} (level {level})"
-        while own in taken:
-            own += "+"
-        taken.add(own)
-        return own
+        levelled = f"{label} (level {level})"
+        while levelled in taken:
+            levelled += "+"
+        taken.add(levelled)
+        return levelled
 
-    found = [exact]
+    names = [exact]
     for level, labels in enumerate(attribute.labels, 1):
-        found.append([name(label, level) for label in labels])
-    return found
+        names.append([name(label, level) for label in labels])
+    return names
 
 
 def _span(nodes: IntArray, node: int) -> tuple[int, int]:

@@ -55,11 +55,11 @@ class Sight:
         self.counts, self.sensitive, self.name = counts, sensitive, name
         self._microdata, self._groups = microdata, groups
         self._rows: IntArray | slice = slice(None)  # of the microdata, that groups are of
-        own = np.bincount(groups, microdata.times, self.counts.n_groups)
-        if not np.array_equal(own, self.counts.sizes):
-            g = int(np.argmax(own != self.counts.sizes))
+        sizes = np.bincount(groups, microdata.times, self.counts.n_groups)
+        if not np.array_equal(sizes, self.counts.sizes):
+            g = int(np.argmax(sizes != self.counts.sizes))
             raise DataError(
-                f"{microdata.name}: {people_text(int(own[g]))} for group "
+                f"{microdata.name}: {people_text(int(sizes[g]))} for group "
                 f"{self.counts.group_label(g)!r}, which has {int(self.counts.sizes[g])}; give the "
                 "table that the release was made from"
             )
@@ -109,12 +109,12 @@ class Sight:
         """Some groups, numbered anew."""
         place = np.full(self.counts.n_groups, -1, dtype=np.int64)
         place[groups] = np.arange(len(groups))
-        own, of_row = copy(self), place[self._groups]
-        inside = np.flatnonzero(of_row >= 0)
-        own.counts, own._groups = self.counts.take(groups), of_row[inside]
-        own._rows = inside if isinstance(self._rows, slice) else self._rows[inside]
-        own._release, own._seen = None, {}
-        return own
+        part, group_of_row = copy(self), place[self._groups]
+        inside = np.flatnonzero(group_of_row >= 0)
+        part.counts, part._groups = self.counts.take(groups), group_of_row[inside]
+        part._rows = inside if isinstance(self._rows, slice) else self._rows[inside]
+        part._release, part._seen = None, {}
+        return part
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -141,10 +141,10 @@ class Sight:
         codes, values = self._microdata.column(self.sensitive)
         texts, (groups, times) = printed(values), (self._groups, self._microdata.times)
         of_row = codes[self._rows]
-        own = {str(value): code for code, value in enumerate(self.counts.values)}
-        if not {*texts} <= own.keys():
+        code_of = {str(value): code for code, value in enumerate(self.counts.values)}
+        if not {*texts} <= code_of.keys():
             return None
-        place = np.array([own[str(text)] for text in texts])
+        place = np.array([code_of[str(text)] for text in texts])
         weights = None if times is None else times[self._rows]
         counts = self.counts
         bags = count_pairs(groups, place[of_row], counts.n_groups, counts.n_values, weights)
@@ -215,15 +215,15 @@ def placed(release: Release, people: Microdata) -> IntArray:
     labels: Any = release.counts.groups
     covers, codes = [], []
     for place, name in enumerate(release.group_columns):
-        own = [label[place] if isinstance(label, tuple) else label for label in labels]
-        attribute, of_label = covered(people, name, dict.fromkeys(own))
-        at = {label: i for i, label in enumerate(of_label)}
-        inside = np.stack(list(of_label.values()))
-        covers.append((inside, np.array([at[label] for label in own])))
+        texts = [label[place] if isinstance(label, tuple) else label for label in labels]
+        attribute, inside_of = covered(people, name, dict.fromkeys(texts))
+        at = {text: i for i, text in enumerate(inside_of)}
+        inside = np.stack(list(inside_of.values()))  # by distinct text and code
+        covers.append((inside, np.array([at[text] for text in texts])))
         codes.append(attribute.codes.astype(np.int64))
     point_of, first = combine(codes, [inside.shape[1] for inside, _ in covers])
-    found = np.full(len(first), -1, dtype=np.int64)
-    fits = np.zeros(len(first), dtype=np.int64)
+    group_of_point = np.full(len(first), -1, dtype=np.int64)
+    fits = np.zeros(len(first), dtype=np.int64)  # how many groups each point is in
     step = max(_AT_ONCE // len(first), 1)
     for start in range(0, len(labels), step):
         fit = np.ones((len(labels[start : start + step]), len(first)), dtype=bool)
@@ -231,7 +231,7 @@ def placed(release: Release, people: Microdata) -> IntArray:
             fit &= inside[label[start : start + step]][:, code[first]]
         fits += fit.sum(axis=0)
         group, point = np.nonzero(fit)
-        found[point] = group + start
+        group_of_point[point] = group + start
     if (fits != 1).any():
         row = int(first[np.argmax(fits != 1)])
         where = ", ".join(
@@ -246,7 +246,7 @@ def placed(release: Release, people: Microdata) -> IntArray:
                 "bucketized release"
             )
         raise DataError(f"{people.name}: nobody of the release can be somebody with {where}")
-    return np.asarray(found[point_of])
+    return np.asarray(group_of_point[point_of])
 
 
 def covered(
