@@ -4,7 +4,7 @@ import json
 
 import pytest
 from tests import adult
-from tests.cli.desk import LABELS, POLICY
+from tests.cli.desk import LABELS
 
 import foreknow as fk
 
@@ -141,8 +141,6 @@ def test_a_published_folder_needs_no_policy(desk):
         (["--value", "AIDS", "--name-people"], "needs a table with a row for each person, and"),
         (["--person", "nobody"], "has no column 'nobody'"),
         (["--semantics", "bag"], "semantics 'bag' is unknown"),
-        (["--html", "ward.csv"], "'ward.csv' is an input"),
-        (["--html", "x", "--json", "x"], "name the same file"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(ward, more, said):
@@ -171,13 +169,6 @@ def test_a_confidence_is_above_0_and_at_most_1(ward, confidence):
 )
 def test_columns_that_are_not_clear_are_refused(ward, columns, said):
     assert said in ward.refused(*ward.ask(columns=columns))
-
-
-def test_a_policy_without_a_schema_needs_one(desk):
-    desk.put("bare.toml", POLICY[POLICY.index("[[require]]") :])
-    ask = ["skyline", "table.csv", "--policy", "bare.toml", "-c", "0.9"]
-    assert "no [schema] table" in desk.refused(*ask)
-    assert "no [schema] table" in desk.refused(*ask, "--person", "name")
 
 
 # ---- curves -------------------------------------------------------------------------------------
@@ -237,8 +228,6 @@ def test_a_published_folder_needs_no_columns(ward):
         (["--levels", "age=1", "--upto", "500"], "upto is at most 200"),
         (["--levels", "age=1", "--upto", "-1"], "upto must be 0 or more"),
         (["--levels", "age=1", "--value", "flue"], "'flue'; did you mean 'flu'?"),
-        (["--levels", "age=1", "--html", "table.csv"], "is an input"),
-        (["--levels", "age=1", "--html", "a", "--json", "a"], "name the same file"),
     ],
 )
 def test_what_cannot_be_asked_of_curves_is_refused(ward, more, said):
@@ -295,8 +284,6 @@ def test_negations_are_another_question(ward):
         (["--knowledge", "-1"], "--knowledge takes whole numbers"),
         (["--knowledge", "999"], "at most 200 pieces"),
         (["--sensitive", "diseas"], "is no sensitive column of the policy"),
-        (["--html", "lattice.toml"], "is an input"),
-        (["--json", "nowhere/s.json"], "nowhere"),
     ],
 )
 def test_what_cannot_be_surveyed_is_refused(ward, more, said):
@@ -315,27 +302,6 @@ def test_the_command_of_the_docs_draws_figure_6(desk):
     out = desk.says("survey", adult.table(), "--policy", adult.LATTICE)
     page = (adult.ROOT / "docs" / "research" / "implications.md").read_text("utf-8")
     assert lines_of(out) in lines_of(page)
-
-
-# ---- files of all ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("command", "key", "many", "heading"),
-    [
-        (["skyline", "ward.csv", "-c", "0.9", *PLAIN], "values", 4, "What the release withstands"),
-        ([*CURVES, "--upto", "3"], "points", 4, "What pieces of knowledge disclose"),
-        (SURVEY, "nodes", 6, "6 generalizations"),
-    ],
-    ids=["skyline", "curves", "survey"],
-)
-def test_json_and_html_are_written_also_when_quiet(ward, command, key, many, heading):
-    assert ward.run(*command, "--html", "p.html", "--json", "s.json", "-q") == (0, "", "")
-    read = ward.json("s.json")
-    assert len(read[key]) == many
-    assert read["sensitive"] == "disease"
-    assert heading in (ward.folder / "p.html").read_text("utf-8")
-    assert "nowhere" in ward.refused(*command, "--html", "nowhere/page.html")
 
 
 # ---- utility ------------------------------------------------------------------------------------
@@ -429,9 +395,6 @@ def test_the_written_table_is_read_as_the_policy_says(measure, desk):
         (["--delta", "nan"], "out", "table.csv", "delta is a share"),
         (["--seed", "-1"], "out", "table.csv", "the seed must be a whole number from 0"),
         (["--group", "g"], "out", "table.csv", "leave out --group"),
-        (["--json", "table.csv"], "out", "table.csv", "is an input"),
-        (["--json", "out/release.csv"], "out", "table.csv", "is an input"),
-        (["--json", "nowhere/u.json"], "out", "table.csv", "nowhere"),
         ([], "nowhere.csv", "table.csv", "nowhere.csv"),
         ([], "out", "nowhere.csv", "nowhere.csv"),
         ([], "out", "out", "is published already; give the raw table"),
@@ -453,9 +416,6 @@ def test_a_policy_for_other_columns_is_refused(measure, desk):
     desk.put("other.toml", text.replace('["age", "sex"]', '["age"]').replace(LABELS, ""))
     said = desk.refused("utility", "out", "table.csv", "--policy", "other.toml")
     assert "the certificate is for age, sex and disease, the policy for age" in said
-    desk.put("bare.toml", text[text.index("[[require]]") :])
-    said = desk.refused("utility", "out", "table.csv", "--policy", "bare.toml")
-    assert "no [schema] table" in said
 
 
 def test_a_release_that_was_changed_is_refused(measure, desk):

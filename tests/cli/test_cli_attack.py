@@ -111,9 +111,7 @@ def test_what_is_refused(attacking, desk):
     desk.put("policy.toml", POLICY)
     assert "no method 'mondrain'" in desk.refused(*arguments, "--method", "mondrain")
     assert "there is no 'cutz'" in desk.refused(*arguments, "--set", "cutz=1")
-    assert "is an input" in desk.refused(*arguments, "--json", "table.csv")
     assert "worlds" in desk.refused(*arguments, "--worlds", "0")
-    assert "no file" in desk.refused("attack", "nothing.csv", "--policy", "policy.toml")
     desk.put("policy.toml", POLICY.replace("below = 1", "below = 0.1"))
     assert "not even one group" in desk.refused(*arguments, code=1)
 

@@ -153,8 +153,6 @@ def test_a_seed_makes_the_order_of_rows_reproducible(desk):
 def test_quiet_prints_nothing_but_errors(desk):
     assert desk.says(*desk.publish("-q")) == ""
     assert desk.says("verify", "out/certificate.json", "-q") == ""
-    assert desk.says(*desk.audit("-q", release="out")) == ""
-    assert desk.says(*desk.audit("-q"), code=1) == ""
     assert "none.csv" in desk.refused(*desk.audit("-q", release="none.csv"))
 
 
@@ -169,9 +167,7 @@ def test_an_audit_takes_the_group_column_from_the_option_or_the_policy(desk):
 def test_an_audit_writes_json_and_a_report_also_when_unsafe(desk):
     desk.says(*desk.audit("--json", "audit.json", "--html", "page.html"), code=1)
     assert desk.json("audit.json")["safe"] is False
-    page = (desk.folder / "page.html").read_text()
-    assert page.lower().startswith("<!doctype html>")
-    assert "flu" in page
+    assert "flu" in (desk.folder / "page.html").read_text()
 
 
 def test_no_safe_release_exits_with_one_says_why_and_writes_nothing(desk):
@@ -215,16 +211,6 @@ def test_a_command_that_is_not_understood_exits_with_two(desk, arguments, said):
     assert said in out + err
     assert "Traceback" not in out + err
     assert sorted(path.name for path in desk.folder.iterdir()) == ["policy.toml", "table.csv"]
-
-
-def test_help_and_version_are_printed(desk):
-    _, out, err = desk.run()
-    assert "publish" in out + err
-    for command in (["audit"], ["publish"], ["verify"], ["demo"], []):
-        assert "Usage" in (said := desk.says(*command, "--help"))
-    for word in ("audit", "publish", "verify", "demo", "Exit codes"):
-        assert word in said
-    assert desk.says("--version") == f"foreknow {fk.__version__}"
 
 
 def test_a_release_whose_formulas_were_disarmed_is_audited_as_it_was(desk):

@@ -47,7 +47,6 @@ def test_it_exits_with_one_where_nothing_is_safe(desk):
         (["--amounts", "k=x"], "is not NAME=NUMBERS"),
         (["--amounts", "m=1", "--amounts", "z=1"], "no adversary of the policy has 'z'"),
         (["--seconds", "-1"], "seconds must be above 0"),
-        (["--html", "table.csv"], "is an input"),
     ],
 )
 def test_a_mistake_is_one_line(desk, given, said):

@@ -100,9 +100,6 @@ def test_utility_writes_a_page_with_a_baseline(desk):
     assert "Overall counts: the same queries" in page
     for error in desk.json("utility.json")["query_errors"]:
         assert set(error["overall_counts"]) == {"average", "quantiles"}
-    assert "is an input" in desk.refused(
-        *("utility", "out", "table.csv", "--policy", "policy.toml", "--html", "table.csv")
-    )
 
 
 def test_a_group_is_called_by_its_columns_in_a_report(desk):

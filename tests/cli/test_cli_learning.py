@@ -27,7 +27,6 @@ def test_mistakes(desk):
         "priors", "table.csv", "--by", "sexe", "-s", "disease", "-o", "known.csv"
     )
     desk.refused("priors", "nope.csv", "--by", "sex", "-s", "disease", "-o", "known.csv")
-    desk.refused("priors", "table.csv", "--by", "sex", "-s", "disease", "-o", "table.csv")
 
 
 def test_what_csv_cannot_tell_is_refused(tmp_path):

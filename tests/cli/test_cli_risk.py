@@ -62,10 +62,6 @@ def test_what_publish_wrote_is_measured_by_its_certificate(desk):
     assert "by age and sex" in said
 
 
-def test_quiet_prints_nothing(desk):
-    assert desk.says("risk", "table.csv", *QIS, "--quiet") == ""
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -81,8 +77,6 @@ def test_quiet_prints_nothing(desk):
         ([*QIS, "--population", "few.csv"], "fewer people than the table in 7 of 8 classes"),
         ([*QIS, "--population", "lack.csv"], "the population lack.csv has no column 'sex'"),
         ([*QIS, "--population", "few.csv", "--sampling-fraction", "1/2"], "not both"),
-        ([*QIS, "--json", "table.csv"], "'table.csv' is an input"),
-        ([*QIS, "--population", "few.csv", "--json", "few.csv"], "'few.csv' is an input"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(desk, arguments, said):

@@ -53,7 +53,7 @@ def audit(
     *,
     columns: Annotated[Judging, Only(("group", "sensitive"))],
     counts: bool = False,
-    count: str | None = None,
+    count: Annotated[str | None, More(flags="--count -n")] = None,
     people: Path | None = None,
     output: Output,
     memory: Memory = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from foreknow.cli.process import address_space
 from foreknow.cli.sources import Source
 from foreknow.data.reading import Reading, named_part, with_part
 from foreknow.errors import InputError, OutputError
+from foreknow.methods.registry import METHODS, key_of
 from foreknow.numbers import MOST_DIGITS
 from foreknow.text import visible
 
@@ -29,19 +30,8 @@ if TYPE_CHECKING:
 UNSAFE, BAD_INPUT, BUG, UNDECIDED = 1, 2, 3, 4
 
 _MOST_NUMBERS = 10_000  # that a range such as 0-19 may stand for
-_LETTERS = {
-    "about": "-a",
-    "confidence": "-c",
-    "count": "-n",
-    "group": "-g",
-    "knowledge": "-k",
-    "out": "-o",
-    "policy": "-p",
-    "quiet": "-q",
-    "sensitive": "-s",
-    "threshold": "-t",
-    "value": "-v",
-}
+# Options that have a letter, too: their first.
+_LETTERS = "about confidence group knowledge out policy quiet sensitive threshold value"
 _PLAIN: dict[str, type] = {"bool": bool, "int": int, "float": float}
 _PLAIN |= dict.fromkeys(["str", "Number", "Label", "Sequence[str]", "Sequence[Number]"], str)
 _PLAIN |= dict.fromkeys(["Sequence[int]", "Iterable[int]"], str)
@@ -88,8 +78,6 @@ class Command(click.Command):
         """Write what each method does, after commands that take one."""
         if not {"method", "methods"} & {each.name for each in self.params}:
             return
-        from foreknow.methods.registry import METHODS
-
         with formatter.section("Methods"):
             formatter.write_dl([(f"{key}:", Source(place).summary) for key, place in METHODS])
 
@@ -104,23 +92,14 @@ class Argument(click.Argument):
 
 def among(*known: str) -> More:
     """Complete what is one of these."""
-    return _completed(lambda: known)
 
-
-def _completed(known: Callable[[], Iterable[str]]) -> More:
     def begun(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-        return [each for each in known() if each.startswith(incomplete)]
+        return [each for each in known if each.startswith(incomplete)]
 
     return More(shell_complete=begun)
 
 
-def _methods() -> Iterable[str]:
-    from foreknow.methods.registry import METHODS
-
-    return (key for key, _ in METHODS)
-
-
-MethodName = Annotated[str | None, _completed(_methods)]
+MethodName = Annotated[str | None, among(*(key for key, _ in METHODS))]
 
 
 # ---- commands from signatures ------------------------------------------------------------------
@@ -141,19 +120,21 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
         public = Source(of) if of else own
         parameters = inspect.signature(body, eval_str=True).parameters
         options: dict[str, click.Parameter] = {}
-        bundles: dict[str, tuple[type, list[str]]] = {}
+        bundles: dict[str, tuple[Any, list[str]]] = {}
         for each in parameters.values():
-            kind, only = _bundle(each.annotation)
+            kind: Any
+            kind, *rest = get_args(each.annotation) or (each.annotation,)
+            only = next((some for some in rest if isinstance(some, Only)), None)
             said = {**public.help, **_words_of(kind), **own.help}
-            if kind is None:
-                make = _option if each.kind is each.KEYWORD_ONLY else _argument
-                options[each.name] = make(each.name, each.annotation, each.default, said)
+            if not (kind is Given or is_dataclass(kind)):
+                asked = (each.name, each.annotation, each.default, said)
+                options[each.name] = _parameter(*asked, named=each.kind is each.KEYWORD_ONLY)
                 continue
             fresh = _plain(public, only) if kind is Given else _fields(kind, only)
             if isinstance(options.get("table"), click.Option):
                 fresh.pop("part", None)
             names = [name for name in fresh if name not in options]
-            options |= {name: _option(name, *fresh[name], said) for name in names}
+            options |= {name: _parameter(name, *fresh[name], said) for name in names}
             bundles[each.name] = kind, names
 
         def called(**given: Any) -> None:
@@ -164,18 +145,24 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
             for name, said in given.items():
                 if isinstance(said, tuple):
                     given[name] = list(said) or None
-            _choose_part(given, "table" if "table" in options else next(iter(options)))
+            if given.get("part") is not None:
+                source = "table" if "table" in options else next(iter(options))
+                if given[source] is None:
+                    raise InputError(
+                        "--table says which table of a source is meant; name the source"
+                    )
+                given[source] = with_part(given[source], given["part"])
             written = ("out", *Output.__annotations__)
-            read = [x for name, x in given.items() if name not in written]
+            read = [given[name] for name in options if name not in written]
             whole = {
                 bundle: kind(**{name: given.pop(name) for name in names})
                 for bundle, (kind, names) in bundles.items()
             }
             for name, said in whole.get("given", {}).items():
                 whole["given"][name] = _read(name, said, public.options[name][0])
-            output = whole.get("output")
-            if output is not None:
-                output.refuse(*(path for each in read for path in _paths(each)))
+            if "output" in whole:
+                paths = (x for each in read for x in (each if isinstance(each, list) else [each]))
+                whole["output"].refuse(*(path for path in paths if isinstance(path, Path)))
             code = body(**given, **whole)
             if code:
                 raise click.exceptions.Exit(code)
@@ -191,14 +178,7 @@ def _place(each: click.Parameter) -> tuple[bool, bool]:
     return not each.required, each.name in Files.__annotations__
 
 
-def _bundle(annotation: Any) -> tuple[Any, Only | None]:
-    """The bundle that a parameter is, and which options of it a command has."""
-    kind, *more = get_args(annotation) or (annotation,)
-    only = next((each for each in more if isinstance(each, Only)), None)
-    return (kind if kind is Given or is_dataclass(kind) else None), only
-
-
-def _fields(bundle: type, only: Only | None) -> dict[str, tuple[Any, Any]]:
+def _fields(bundle: Any, only: Only | None) -> dict[str, tuple[Any, Any]]:
     """Type and default of each option of a bundle."""
     hints, always = get_type_hints(bundle, include_extras=True), ("policy", *Files.__annotations__)
     return {
@@ -208,11 +188,11 @@ def _fields(bundle: type, only: Only | None) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def _words_of(bundle: type | None) -> dict[str, str]:
+def _words_of(bundle: Any) -> dict[str, str]:
     found: dict[str, str] = {}
-    for each in () if bundle is None else reversed(bundle.__mro__):
-        if is_dataclass(each):
-            found |= Source(f"{each.__module__}:{each.__name__}").help
+    for each in reversed(getattr(bundle, "__mro__", ())):
+        place = f"{each.__module__}:{each.__qualname__}"
+        found |= Source(place).help if is_dataclass(each) else {}
     return found
 
 
@@ -240,53 +220,28 @@ def _read(name: str, said: Any, annotation: str) -> Any:
     return listed(said) if isinstance(said, str) and annotation.startswith("Sequence") else said
 
 
-def _option(name: str, annotation: Any, default: Any, words: dict[str, str]) -> click.Option:
-    text, kind, many, more = _said(name, annotation, words)
+def _parameter(
+    name: str, annotation: Any, default: Any, words: dict[str, str], *, named: bool = True
+) -> click.Parameter:
+    """An option, or an argument, which has no name."""
+    kind, *rest = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    text = next((each for each in rest if isinstance(each, str)), words.get(name, ""))
+    kind = next((each for each in get_args(kind) if NoneType in get_args(kind)), kind)
+    many = get_origin(kind) is list
+    (kind,) = get_args(kind) if many else (kind,)
+    more: dict[str, Any] = {"type": click.Path(path_type=Path) if kind is Path else kind}
+    more |= {"required": True} if default is _REQUIRED else {"required": False, "default": default}
+    more |= {key: x for each in rest if isinstance(each, More) for key, x in each.items()}
+    if not named:
+        return Argument(name, text, nargs=-1 if many else 1, **more)
     flags = more.pop("flags", f"--{name.replace('_', '-')}")
     if default is True:
         flags = f"{flags}/--no{flags[1:]}"
     elif kind is bool:
         more["is_flag"] = True
-    return click.Option(
-        [name, *flags.split(), *([_LETTERS[name]] if name in _LETTERS else [])],
-        **{"type": kind, "help": text, "multiple": many, "show_default": True, **more},
-        **({"required": True} if default is _REQUIRED else {"default": default}),
-    )
-
-
-def _argument(name: str, annotation: Any, default: Any, words: dict[str, str]) -> Argument:
-    text, kind, many, more = _said(name, annotation, words)
-    given = {"required": True} if default is _REQUIRED else {"required": False, "default": default}
-    return Argument(name, text, type=kind, nargs=-1 if many else 1, **given, **more)
-
-
-def _said(
-    name: str, annotation: Any, words: dict[str, str]
-) -> tuple[str, Any, bool, dict[str, Any]]:
-    """What an annotation says: in words, the type, whether there may be several, and what else."""
-    kind, *rest = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
-    more = {key: x for each in rest if isinstance(each, More) for key, x in each.items()}
-    text = next((each for each in rest if isinstance(each, str)), words.get(name, ""))
-    if NoneType in get_args(kind):
-        kind = next(each for each in get_args(kind) if each is not NoneType)
-    many = get_origin(kind) is list
-    (kind,) = get_args(kind) if many else (kind,)
-    return text, click.Path(path_type=Path) if kind is Path else kind, many, more
-
-
-def _choose_part(given: dict[str, Any], source: str) -> None:
-    """Have a source be the table of it that --table names."""
-    part = given.get("part")
-    if part is None:
-        return
-    if given[source] is None:
-        raise InputError("--table says which table of a source is meant; name the source")
-    given[source] = with_part(given[source], part)
-
-
-def _paths(given: Any) -> list[Path]:
-    each = given if isinstance(given, list) else [given]
-    return [path for path in each if isinstance(path, Path)]
+    letter = [f"-{name[0]}"] if name in _LETTERS.split() else []
+    every = [name, *flags.split(), *letter]
+    return click.Option(every, help=text, multiple=many, show_default=True, **more)
 
 
 def listed(text: str) -> list[str]:
@@ -447,8 +402,6 @@ class Choice:
 
     def over(self, rules: Policy) -> Policy:
         """The policy with what is said of method, form and files."""
-        from foreknow.methods.registry import key_of
-
         method = None if self.method is None else key_of(self.method)
         said: dict[str, Any] = {"method": method, "form": self.form, "format": self.file_format}
         said["rows_per_part"] = self.rows_per_part

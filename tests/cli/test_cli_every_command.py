@@ -1,0 +1,103 @@
+"""What holds for every command that writes what it finds, asked of the registry of commands."""
+
+from pathlib import Path
+
+import click
+import pytest
+from tests.cli.desk import LABELS, POLICY, TABLE
+
+from foreknow.cli.entry import COMMANDS
+
+# The least that each takes in the folder of a desk; "made" was published.
+PUBLISHED = ["made"]
+BY_POLICY = ["table.csv", "--policy", "policy.toml"]
+LEAST = {
+    "audit": BY_POLICY,
+    "skyline": [*BY_POLICY, "-c", "0.9"],
+    "curves": [*BY_POLICY, "--upto", "1"],
+    "ask": [*BY_POLICY, "-a", "Ann"],
+    "risk": BY_POLICY,
+    "attack": [*BY_POLICY, "--method", "fulldomain", "--set", "find=minimal"],
+    "learned": [*PUBLISHED, "--by", "sex"],
+    "compare": [*BY_POLICY, "--methods", "fulldomain", "--limits", "0.9", "--processes", "0"],
+    "utility": ["made", *BY_POLICY, "--queries", "5"],
+    "survey": [*BY_POLICY, "-k", "1"],
+    "evidence": PUBLISHED,
+    "priors": ["table.csv", "--by", "sex", "-s", "disease", "-o", "p.csv"],
+}
+EVERY = {command.name: command for command in sum(COMMANDS.values(), ())}
+
+
+def having(*options):
+    """Commands with some options, by name."""
+    return [name for name, each in EVERY.items() if {*options} <= {own.name for own in each.params}]
+
+
+@pytest.fixture
+def ready(desk):
+    hierarchies = "\n[schema.hierarchies]\nage = { intervals = [20] }\n\n[["
+    desk.put("policy.toml", POLICY.replace("\n[[", hierarchies, 1))
+    desk.says(*desk.publish("-q", out="made"))
+    return desk
+
+
+def test_every_command_that_writes_what_it_finds_is_asked():
+    assert {*having("json"), *having("html")} <= set(LEAST)
+
+
+@pytest.mark.parametrize("name", having("json"))
+def test_a_report_and_json_are_written_and_nothing_printed_when_quiet(ready, name):
+    out = [] if "html" not in {each.name for each in EVERY[name].params} else ["--html", "p.html"]
+    code, said, err = ready.run(name, *LEAST[name], "--json", "found.json", *out, "--quiet")
+    assert (said, err) == ("", "")
+    assert code in (0, 1)
+    found = ready.json("found.json")
+    assert found["format"].startswith("foreknow ") or "verdicts" in found
+    if out:
+        assert (ready.folder / "p.html").read_text().lower().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("option", ["--json", "--html"])
+@pytest.mark.parametrize("name", LEAST)
+def test_nothing_that_is_read_is_written_over(ready, name, option):
+    """Of every path that a command takes, each is given to it and to its output."""
+    option = "--out" if name == "priors" else option
+    if option.strip("-") not in {each.name for each in EVERY[name].params}:
+        pytest.skip(f"{name} has no {option}")
+    ready.put("own.csv", TABLE)
+    for each in EVERY[name].params:
+        is_path = isinstance(each.type, click.Path) and each.name not in ("json", "html", "out")
+        if is_path and isinstance(each, click.Option) and each.name != "exposed":
+            given = [each.opts[0], "own.csv"]
+            said = ready.refused(name, *LEAST[name], *given, option, "./own.csv")
+            assert "'own.csv' is an input" in said, each.name
+    source = LEAST[name][0]
+    target = source if Path(source).suffix else f"{source}/release.csv"
+    assert f"'{target}' is an input" in ready.refused(name, *LEAST[name], option, target)
+
+
+@pytest.mark.parametrize("name", having("json", "html"))
+def test_two_outputs_are_two_files_in_a_folder_that_is_there_and_not_published(ready, name):
+    least = [name, *LEAST[name]]
+    assert "name the same file" in ready.refused(*least, "--html", "x", "--json", "./x")
+    assert "is a web page" in ready.refused(*least, "--html", "x.pdf").replace("writes", "is")
+    assert "for you only" in ready.refused(*least, "--json", "made/found.json")
+    assert "nowhere" in ready.refused(*least, "--json", "nowhere/found.json")
+    assert "nowhere" in ready.refused(*least, "--html", "nowhere/page.html")
+
+
+@pytest.mark.parametrize("name", having("policy"))
+def test_a_policy_that_is_not_there_is_named(ready, name):
+    if name == "explore":
+        pytest.skip("it says so on its page")
+    least = LEAST.get(name, {"verify": PUBLISHED, "sql": []}.get(name, ["table.csv", "-o", "x"]))
+    assert "'none.toml' does not exist" in ready.refused(name, *least, "--policy", "none.toml")
+
+
+@pytest.mark.parametrize("name", sorted(set(LEAST) - {"learned", "evidence"}))
+def test_columns_that_a_policy_does_not_describe_are_refused(ready, name):
+    if "policy" not in {each.name for each in EVERY[name].params}:
+        pytest.skip("it takes no policy")
+    ready.put("bare.toml", POLICY[POLICY.index("[[require]]") :].replace(LABELS, ""))
+    said = ready.refused(name, *LEAST[name], "--policy", "bare.toml")
+    assert "no [schema] table" in said
