@@ -19,7 +19,6 @@ from foreknow import sample
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-_3D = ["--enable-unsafe-swiftshader", "--use-gl=angle", "--use-angle=swiftshader"]
 
 
 def report(path: Path) -> None:
@@ -40,7 +39,7 @@ def skyline(path: Path) -> None:
 
 PAGES: dict[str, tuple[Callable[[Path], None], tuple[int, int]]] = {
     "report": (report, (1200, 1500)),
-    "skyline": (skyline, (1200, 1760)),
+    "skyline": (skyline, (1200, 1500)),
 }
 
 
@@ -56,7 +55,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as own:
             source = Path(own) / f"{name}.html"
             write(source)
-            command = [browser, "--headless", "--no-sandbox", "--hide-scrollbars", *_3D]
+            command = [browser, "--headless", "--no-sandbox", "--hide-scrollbars"]
             command += [f"--user-data-dir={own}/profile", f"--window-size={width},{height}"]
             command += ["--virtual-time-budget=15000", f"--screenshot={path}", source.as_uri()]
             subprocess.run(command, check=True, capture_output=True, timeout=120)
