@@ -301,7 +301,7 @@ def test_limits_relative_to_priors_are_refused():
     rows = pa.table({"age": [1] * 4, "disease": list("aabb")})
     priors = fk.Priors.learn(rows, ["age"], "disease")
     policy = fk.Policy([fk.Requirement(priors, at_most_times=2, knowing=[])])
-    with pytest.raises(UnsupportedError, match="at_most_times is relative to priors"):
+    with pytest.raises(UnsupportedError, match="at_most_times is for priors; give below"):
         fk.attack(microdata("aabb", age=[1] * 4), fk.Streamliner(2), policy)
 
 

@@ -22,6 +22,7 @@ from tests.oracle.exposed_worlds import (
 from tests.oracle.posterior_worlds import binary, joint
 
 import foreknow as fk
+from foreknow.needs import Need
 
 TIMES = 20 if NIGHTLY else 1
 LIMITS = [Fraction(p, q) for q in range(1, 7) for p in range(1, q + 1)]
@@ -348,7 +349,11 @@ class Silent:
     def disclosures(self, release):
         return {value: fk.Disclosure(value, 0.5) for value in release.values}
 
-    disclosure = monotone = None
+    needs = frozenset({Need.ABSOLUTE, Need.FINISHED})
+    speaks = disclosure = monotone = None
+
+    def chances(self, release):
+        return None
 
     def to_dict(self):
         return {"silent": {}}

@@ -105,8 +105,8 @@ def test_probabilities_are_those_of_the_adversary(form, semantics, data, point):
     rules = [facts(point), *(facts(point, values=[x]) for x in expected)]
     worst, *found = verify(written(form, groups, semantics), rules)
     assert [f.reached for f in found] == [d.exact for d in expected.values()]
-    assert worst.probability == max(d.exact for d in expected.values())
-    assert expected[worst.value].exact == worst.probability
+    assert worst.reached == max(d.exact for d in expected.values())
+    assert expected[worst.value].exact == worst.reached
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,7 @@ def called(who: Any) -> str:
 def check_members(kind: Any, *protocols: type, error: type[InputError] = InputError) -> None:
     """Refuse a class, or its value, that lacks a member which its protocols require.
 
+    >>> from typing import Protocol
     >>> class Toy:
     ...     key = "toy"
     >>> class Kind(Protocol):

@@ -273,5 +273,5 @@ def test_asking_for_a_set_where_people_have_several_is_refused():
     release = fk.Release.from_groups(
         table, group="gid", sensitive="x", person="who", semantics="set"
     )
-    with pytest.raises(fk.ForeknowError, match="people with one value each"):
+    with pytest.raises(fk.ForeknowError, match="any_of needs one sensitive value per person"):
         fk.Statements().posteriors(release, any_of=["A", "B"])["Ann"]["A or B"]

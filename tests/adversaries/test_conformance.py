@@ -34,11 +34,12 @@ from foreknow.adversaries import registry
 from foreknow.adversaries.protocol import Searchable
 from foreknow.criteria import registry as criteria
 from foreknow.errors import InputError, InternalError, UnsupportedError
+from foreknow.needs import Need
 from foreknow.policy.ledger import Part, PolicyLedger
 
 ADVERSARIES = registry.ADVERSARIES
-# Those that read labels need more than bags: see tests/test_population.py.
-CRITERIA = tuple(kind for kind in criteria.CRITERIA if getattr(kind, "searched", True))
+# Those that read labels of finished groups need more than bags: see tests/test_population.py.
+CRITERIA = tuple(kind for kind in criteria.CRITERIA if Need.FINISHED not in kind.needs)
 
 SEMANTICS = ["single", "set", "multiset"]
 LETTERS = "abcdz"

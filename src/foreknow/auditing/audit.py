@@ -141,6 +141,7 @@ class Audit(Result):
         Examples
         --------
         >>> from foreknow.adversaries.facts.facts import Facts
+        >>> from foreknow.policy.requirement import Requirement
         >>> counts = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cold", "AIDS"]])
         >>> (found,) = audit(counts, Policy([Requirement(Facts(l=1), below="2/3")])).exposed
         >>> found.over.people, found.over.groups, found.certain.people
@@ -274,6 +275,7 @@ def audit(
     Examples
     --------
     >>> from foreknow.adversaries.facts.facts import Facts
+    >>> from foreknow.policy.requirement import Requirement
     >>> counts = GroupCounts.from_bags([["Flu", "Cancer", "Flu", "AIDS"]])
     >>> audit(counts, Policy([Requirement(Facts(l=1), below=0.5, values=["AIDS"])]))
     Audit(release: UNSAFE in 1 of 1 requirement)
