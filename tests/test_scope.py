@@ -126,7 +126,10 @@ def test_an_audit_says_it_in_terminal_report_and_json(desk, seed):
         assert f"– {note}" in out
         assert note in above
         assert note not in below
-    assert out.index(HEADING) < out.index("Utility:")
+    # Below the verdicts, and nothing else stands there.
+    verdicts, _, beside = out.partition(f" {HEADING} ")
+    assert "what must stay" in verdicts
+    assert beside == " ".join(f"– {note}" for note in read["notes"])
 
 
 def test_publish_says_it_in_terminal_report_and_certificate_and_verify_again(ward):
@@ -145,7 +148,11 @@ def test_publish_says_it_in_terminal_report_and_certificate_and_verify_again(war
         assert NOT_JUDGED in text
         assert NOT_MEASURED.split(", beside")[0] in text
     assert f"The publisher notes, which is not verified: {left}" in verified
-    assert f"Judged: release.csv. {HEADING} – No requirement is about: " in verified
+    judged = (
+        "Judged: release.csv. report.html is what was certified, by its digest; what it says was "
+        "not judged again."
+    )
+    assert f"{judged} {HEADING} – No requirement is about: " in verified
     assert "A requirement on illness assumes that nobody knows the job of anybody." in verified
     first = max(expected["unprotected"], key=expected["unprotected"].get)
     for text in (out, verified):

@@ -311,7 +311,9 @@ def test_what_is_not_served_is_refused_with_what_would_work():
             .counts
         )
     for method in ("anatomy", "art", "safe"):
-        with pytest.raises((UnsupportedError, PolicyError), match=r"serve several|priors"):
+        with pytest.raises(
+            (UnsupportedError, PolicyError), match=r"serve people with several|priors"
+        ):
             fk.publish(register(), fk.Policy([asked], schema()), method=method)
     windows = fk.Requirement(fk.Facts(), below="1/2", sensitive="ill", any_of=["flu", "hiv"])
     with pytest.raises(UnsupportedError, match="set"):

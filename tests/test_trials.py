@@ -344,7 +344,7 @@ def test_a_try_stops_python_and_every_sensitive_column_is_tried():
 def test_what_is_learned_is_no_requirement(tmp_path):
     for given in (fk.Learned(["code"]), [(fk.Learned(["code"]), "0.9")]):
         limit = {} if isinstance(given, list) else {"below": "0.9"}
-        with pytest.raises(PolicyError, match=r"no limit can be proved of it.*\[\[try\]\]"):
+        with pytest.raises(PolicyError, match=r"Learned needs .* no limit is proved.*\[\[try\]\]"):
             fk.Requirement(given, **limit)
     path = tmp_path / "policy.toml"
     path.write_text(

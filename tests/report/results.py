@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from foreknow import (
     sample,
 )
 from foreknow.adversaries.facts.facts import FactsWitness
+from foreknow.needs import Need
 
 BAGS = [
     {"Flu": 6, "AIDS": 2, "Cancer": 3, "Asthma": 4},
@@ -71,6 +73,17 @@ class Oracle:
     """A kind of adversary that the report knows nothing of."""
 
     amount: int = 3
+    needs: ClassVar[Any] = frozenset({Need.FINISHED, Need.ABSOLUTE})
+    speaks: ClassVar[None] = None
+
+    def disclosure(self, counts, value=None):
+        raise AssertionError("the report asks about every value at once")
+
+    def chances(self, counts):
+        return None
+
+    def monotone(self, semantics="single"):
+        return False
 
     def disclosures(self, counts):
         return {value: Disclosure(value, 0.625) for value in counts.values}

@@ -15,6 +15,7 @@ from tests.report.snapshots import assert_as_before
 import foreknow as fk
 from foreknow.cli.entry import app
 from foreknow.errors import OutputError
+from foreknow.needs import Need
 from foreknow.report import render
 from foreknow.report.exposed import exposed_csv, exposed_figure, exposed_sentence, exposed_table
 from foreknow.report.pages.audit import titled_exposed
@@ -81,10 +82,16 @@ def test_people_with_several_values_are_counted_by_their_values_and_at_most():
 
 def test_what_an_adversary_cannot_say_is_said():
     class Silent:
+        needs = frozenset({Need.FINISHED, Need.ABSOLUTE})
+        speaks = None
+
         def disclosures(self, release):
             return {value: fk.Disclosure(value, 0.5) for value in release.values}
 
         disclosure = monotone = None
+
+        def chances(self, release):
+            return None
 
         def to_dict(self):
             return {"silent": {}}
