@@ -4,12 +4,14 @@ import os
 import random
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import foreknow as fk
+from foreknow.needs import Need
 from foreknow.output import as_json
 from foreknow.report.pages.comparison import method_text
 from foreknow.result import page_of
@@ -201,13 +203,24 @@ def test_what_cannot_be_compared_is_refused_before_anything_runs(given, said):
 class Deadly:
     """An adversary whom to ask ends the process, if that is not ours, or fails."""
 
+    needs: ClassVar[Any] = frozenset({Need.ABSOLUTE, Need.FINISHED})
     ours: int
     l: int = 0  # noqa: E741
+
+    @property
+    def speaks(self):
+        return None
+
+    def chances(self, counts):
+        return None
 
     def disclosures(self, counts):
         if os.getpid() != self.ours and self.l == 1:
             os._exit(7)
         raise ZeroDivisionError("no such luck")
+
+    def disclosure(self, counts, value=None):
+        return self.disclosures(counts)
 
     def monotone(self, semantics):
         return True

@@ -42,7 +42,8 @@ def test_thresholds_are_exact(below, exact):
 
 @pytest.mark.parametrize("below", [0, 0.0, 1.5, -1, "0", "3/2", Fraction(-1, 2), 1 + 1e-15])
 def test_a_threshold_lies_above_0_and_is_at_most_1(below):
-    with pytest.raises(PolicyError, match="requirement: a threshold must be above 0 and at most 1"):
+    said = "requirement: below: a threshold must be above 0 and at most 1"
+    with pytest.raises(PolicyError, match=said):
         required(below)
 
 

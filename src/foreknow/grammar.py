@@ -111,7 +111,10 @@ class RequireTable(Settings):
             raise ValueError(f"sensitive names one column, not {read['sensitive']!r}")
         for key in ("below", "at_most"):
             if key in read:
-                read[key] = as_threshold(read[key])
+                try:
+                    read[key] = as_threshold(read[key])
+                except InputError as error:
+                    raise ValueError(f"{key}: {error}") from None
         if "at_most_times" in read:
             read["at_most_times"] = as_times(read["at_most_times"])
         return read

@@ -242,7 +242,7 @@ def test_a_raw_table_needs_columns(ward):
 def test_sets_are_refused(ward):
     ward.put("set.toml", LATTICE.replace("[schema]", '[schema]\nsemantics = "set"\nperson = "who"'))
     said = ward.refused("curves", "ward.csv", "--policy", "set.toml", "--group", "ward")
-    assert "not semantics 'set'" in said
+    assert "one sensitive value per person, and semantics 'set' means several" in said
 
 
 def test_the_command_of_the_docs_draws_figure_5(desk):

@@ -110,7 +110,8 @@ def test_what_is_refused(attacking, desk):
     desk.put("table.csv", TABLE)
     desk.put("policy.toml", POLICY)
     assert "no method 'mondrain'" in desk.refused(*arguments, "--method", "mondrain")
-    assert "there is no 'cutz'" in desk.refused(*arguments, "--set", "cutz=1")
+    said = desk.refused(*arguments, "--set", "cutz=1")
+    assert "publish.mondrian: unknown key cutz; did you mean 'cuts'?" in said
     assert "worlds" in desk.refused(*arguments, "--worlds", "0")
     desk.put("policy.toml", POLICY.replace("below = 1", "below = 0.1"))
     assert "not even one group" in desk.refused(*arguments, code=1)

@@ -53,7 +53,9 @@ def test_what_is_refused(jumping):
     assert "3 jump distances for 1 functions" in refused(
         *jumping.publish("--set", 'functions=["age=1"]')
     )
-    assert "there is no 'distance'" in refused(*jumping.publish("--set", "distance=1"))
+    assert "publish.jump: unknown key distance; did you mean 'distances'?" in refused(
+        *jumping.publish("--set", "distance=1")
+    )
     assert "more than 1 steps" in refused(
         *jumping.publish("--set", "steps=1", "--set", "distances=1"), code=1
     )

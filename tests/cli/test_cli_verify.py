@@ -134,19 +134,19 @@ DIGEST = "0" * 64
         (lambda t: t["policy"].pop("schema"), "lacks 'policy.schema'"),
         (lambda t: t["policy"]["schema"].update(other=[]), "a column 'note', which its policy"),
         (lambda t: t["policy"]["schema"].update(other=["note", "x"]), "has no column 'x'"),
-        (lambda t: t["policy"]["require"][0].update(values="HIV"), "require[0].values"),
+        (lambda t: t["policy"]["require"][0].update(values="HIV"), "require[0]: values must be a"),
         (lambda t: t["policy"]["require"][0].update(values=["hiv"]), "the worst probability is"),
         (lambda t: t["policy"]["require"][0].update(facts=[]), "require[0].facts"),
         (lambda t: t["policy"]["require"][1].update(facts={"L": 9}), "unknown key"),
         (lambda t: t["policy"]["require"][1].update(facts={"l": True}), "valid integer"),
         (lambda t: t["policy"]["require"][1].update(facts={"l": 1.0}), "valid integer"),
-        (lambda t: t["policy"]["require"][1].pop("facts"), "it needs one adversary, or points"),
-        (lambda t: t["policy"]["require"][1].update(below=5), "require[1].below"),
+        (lambda t: t["policy"]["require"][1].pop("facts"), "require[1]: it names no adversary"),
+        (lambda t: t["policy"]["require"][1].update(below=5), "require[1]: below: a threshold"),
         (lambda t: t["policy"]["require"][1].update(below="5"), "above 0 and at most 1"),
         (lambda t: t["policy"]["require"][1].update(below="1e-99999999"), "too small"),
         (lambda t: t["policy"]["require"][1].update(below="1e-99999999999999999999"), "too small"),
         (lambda t: t["policy"]["require"][1].update(below="0." + "3" * 9000), "too small"),
-        (lambda t: t["policy"]["require"][1].update(at_most="1/2"), "exactly one limit"),
+        (lambda t: t["policy"]["require"][1].update(at_most="1/2"), "below or at_most, not both"),
         (lambda t: t.update(version=True), "is of version True"),
         (lambda t: json.dumps(t)[:-1] + ', "safe": true}', "the key 'safe' is given twice"),
         (lambda t: json.dumps(t).replace('"l": 0', '"l": 0, "l": 9'), "'l' is given twice"),
@@ -384,7 +384,7 @@ def test_a_policy_beyond_all_bounds_is_refused_at_once(more, said, desk):
 def test_a_setting_beyond_all_bounds_is_refused(value, desk):
     assert "k" in desk.refused(*desk.publish("--set", f"k={value}"))
     said = desk.refused(*desk.publish("--method", "fulldomain", "--set", f"suppression={value}"))
-    assert "suppression is a share of the people" in said
+    assert "publish.fulldomain: suppression: it should be a number" in said
     assert len(said) < 4000
 
 

@@ -8,6 +8,7 @@ import tracemalloc
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -191,7 +192,15 @@ def test_a_larger_result_is_safe_and_the_last_step_again_changes_nothing(semanti
 class Unpromising:
     """Facts that do not say whether merging can hurt."""
 
+    needs: ClassVar[Any] = fk.Facts.needs
     facts: fk.Facts
+
+    @property
+    def speaks(self):
+        return self.facts.speaks
+
+    def chances(self, release):
+        return self.facts.chances(release)
 
     def disclosure(self, release, value=None):
         return self.facts.disclosure(release, value)

@@ -134,11 +134,11 @@ def test_what_is_beyond_reach_is_decided_by_nothing_else():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"property": "MaxRatio"}, "there is no 'property'; known: 'distances'"),
-        ({"distance": 2}, "there is no 'distance'; did you mean 'distances'"),
+        ({"property": "MaxRatio"}, "publish.jump: unknown key property; known: .*'distances'"),
+        ({"distance": 2}, "unknown key distance; did you mean 'distances'"),
         ({"distances": [1, 2, 3, 4, 5, 6, 7]}, "7 jump distances for"),
         ({"functions": ["age"]}, "names people"),
-        ({"functions": "age=1"}, "functions is a list"),
+        ({"functions": "age=1"}, "publish.jump: functions: it should be a valid list, not 'age=1'"),
         ({"functions": ["height=1"]}, "no quasi-identifier"),
     ],
 )

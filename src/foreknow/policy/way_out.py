@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor, prod
@@ -201,7 +201,8 @@ def _whole_amounts(adversary: Any) -> dict[str, int] | None:
     (given,) = adversary.to_dict().values()
     if not is_dataclass(adversary) or not isinstance(given, Mapping) or not given:
         return None
-    amounts = {name: amount for name, amount in given.items() if type(amount) is int}
+    own = {each.name for each in fields(adversary) if each.init}  # by which another is made
+    amounts = {name: n for name, n in given.items() if type(n) is int and name in own}
     return amounts if len(amounts) == len(given) else None
 
 
