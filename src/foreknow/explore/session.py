@@ -23,6 +23,7 @@ from foreknow.documents import from_toml, read_text
 from foreknow.errors import InputError, PolicyError
 from foreknow.explore.kinds import Kinds
 from foreknow.explore.security import inside
+from foreknow.methods.registry import key_of, settings_for
 from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
@@ -71,7 +72,13 @@ class Draft:
         """The policy that some tables say, as if they were in this file."""
         name = "policy" if self.name is None else Path(self.name).name
         self.check_paths(table)
-        return Policy.from_dict(table, self.beside, name)
+        policy = Policy.from_dict(table, self.beside, name)
+        try:  # which method there is, and what it takes, a policy leaves to whoever makes a release
+            key_of(policy.options.method)
+        except PolicyError as error:
+            raise PolicyError(f"{name}: publish.method: {error}") from None
+        settings_for(policy.options.method, policy.options.settings)
+        return policy
 
     @cached_property
     def mistake(self) -> str:

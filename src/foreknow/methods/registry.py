@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -46,28 +47,34 @@ def kind_of(key: str) -> type[Kind]:
     return kind
 
 
-def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
-    """Return the method, or the one of a name with what a policy sets for it."""
+def settings_for(
+    name: str, every: Mapping[str, Mapping[str, Any]]
+) -> tuple[type[Kind], dict[str, Any]]:
+    """The class of a method, and what a policy sets for it, checked; `every` has all methods'."""
     from foreknow.grammar import read
 
+    key = key_of(name)
+    kind, own = kind_of(key), [each for other, each in every.items() if key_of(other) == key]
+    settings = {setting: x for each in own for setting, x in each.items()}
+    unknown = settings.keys() - kind.settings.known_keys()
+    for setting, field in kind.settings.model_fields.items():
+        if field.is_required() and setting not in settings and not unknown:
+            raise PolicyError(
+                f"publish.{key}: {setting} is missing; give it in the policy file, or as "
+                f"--set {setting}=..."
+            )
+    return kind, read(kind.settings, settings, f"publish.{key}").given()
+
+
+def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
+    """Return the method, or the one of a name with what a policy sets for it."""
     if isinstance(given, type):
         raise PolicyError(f"give a method, such as {given.__name__}(), not its class")
     if not isinstance(given, str):
         if not hasattr(given, "partition"):
             raise PolicyError(f"a method has partition(microdata, policy, seed); {given!r} has not")
         return given
-    given, options = key_of(given), policy.options.settings
-    tables = [(key_of(key), own) for key, own in options.items()]
-    kind = kind_of(given)
-    settings = {name: x for key, own in tables if key == given for name, x in own.items()}
-    unknown = settings.keys() - kind.settings.known_keys()
-    for name, field in kind.settings.model_fields.items():
-        if field.is_required() and name not in settings and not unknown:
-            raise PolicyError(
-                f"publish.{given}: {name} is missing; give it in the policy file, or as "
-                f"--set {name}=..."
-            )
-    settings = read(kind.settings, settings, f"publish.{given}").given()
+    kind, settings = settings_for(given, policy.options.settings)
     of_policy: Any = getattr(kind, "from_settings", None)
     make: Any = kind if of_policy is None else lambda **given: of_policy(given, policy)
     made: Anonymizer = make(**settings)
