@@ -181,5 +181,5 @@ def test_people_with_several_values_are_refused():
     schema = fk.Schema(
         quasi_identifiers=["age"], sensitive="illness", semantics="set", person="who"
     )
-    with pytest.raises(UnsupportedError, match="needs one sensitive value per person, and"):
+    with pytest.raises(UnsupportedError, match="per person, and semantics 'set' means several"):
         fk.survey(fk.Microdata(table, schema))
