@@ -31,55 +31,55 @@ LAYOUT = {
 
 # Tokens without comments, docstrings and layout, by folder of `src/foreknow`, with what is in it.
 BUDGETS = {
-    "adversaries": 57_000,
-    "attacks": 23_000,
-    "auditing": 23_000,
+    "adversaries": 57_500,
+    "attacks": 23_500,
+    "auditing": 22_000,
     "cli": 16_500,
-    "criteria": 16_000,
-    "data": 83_000,
+    "criteria": 17_500,
+    "data": 84_500,
     "explore": 18_000,
-    "methods": 94_500,
+    "methods": 85_000,
     "policy": 20_500,
-    "publishing": 24_500,
-    "report": 39_000,
-    "root": 26_500,
+    "publishing": 25_000,
+    "report": 41_000,
+    "root": 22_500,
     "sample": 500,
-    "tests": 557_000,
-    "utility": 9_000,
-    "verifier": 26_500,
+    "tests": 557_500,
+    "utility": 12_500,
+    "verifier": 27_000,
 }
 # Files of a key's own, and those that every registry has: the registry itself and the front door.
 HOMES = {"registry.py", "__init__.py"}
+# Keys that are also plain words.
+WORDS = {"art", "safe"}
 # In how many files of src, beyond its home, a key of a registry or a part of a requirement may be
 # known: its judge or gauge in the verifier, and next to nobody else.
 PLACES = {
     "facts": 13,
     "implications": 8,
     "negations": 8,
-    "priors": 21,
-    "k_anonymity": 3,
-    "group_size": 3,
-    "l_diversity": 3,
-    "alpha_k": 2,
-    "t_closeness": 3,
-    "beta_likeness": 3,
-    "delta_disclosure": 3,
-    "k_map": 3,
-    "delta_presence": 3,
+    "priors": 19,
+    "k_anonymity": 2,
+    "group_size": 2,
+    "l_diversity": 2,
+    "alpha_k": 1,
+    "t_closeness": 2,
+    "beta_likeness": 2,
+    "delta_disclosure": 2,
+    "k_map": 2,
+    "delta_presence": 2,
     "mondrian": 3,
     "decoy": 0,
     "fulldomain": 1,
     "anatomy": 0,
-    "art": 0,
     "streamliner": 0,
     "jump": 1,
-    "safe": 30,
     "naive": 1,
-    "any_of": 22,
+    "any_of": 18,
     "at_level": 5,
     "at_most_times": 7,
-    "knowing": 20,
-    "within": 37,
+    "knowing": 19,
+    "within": 21,
 }
 
 
@@ -154,7 +154,7 @@ def test_a_kind_is_known_in_few_files(kind):
     assert len(files) <= PLACES[kind.key], files
 
 
-@pytest.mark.parametrize("key", [key for key, _ in METHODS])
+@pytest.mark.parametrize("key", [key for key, _ in METHODS if key not in WORDS])
 def test_a_method_is_known_in_few_files(key):
     files = [path for path in knowing({key}, SRC / "methods") if not path.startswith("methods")]
     assert len(files) <= PLACES[key], files
