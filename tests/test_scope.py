@@ -13,8 +13,10 @@ from tests.cli.conftest import desk as desk
 from tests.people import people, schema
 
 import foreknow as fk
+from foreknow.auditing.scope import alike
 from foreknow.errors import CertificateError
 from foreknow.publishing.certificate import digest_of
+from foreknow.verifier.verify import _alike
 
 SCHEMA = """[schema]
 identifiers = ["who"]
@@ -568,3 +570,17 @@ def test_exact_columns_of_people_are_named_beside_the_verdict(tmp_path):
     ).read_text().replace("\n", " ")
     other = fk.publish(table, policy, form="generalized")
     assert not any("as in the table" in note for note in other.audit.notes)
+
+
+UNSEEN = [
+    *(chr(place) for place in (0xAD, 0x34F, 0x61C, 0x115F, 0x180E, 0x200B, 0x200D, 0x200E, 0x202C)),
+    *(chr(place) for place in (0x2060, 0x2062, 0x2800, 0x3164, 0xFE0F, 0xFEFF, 0xE0041, 0xE0101)),
+]
+
+
+@pytest.mark.parametrize("hidden", UNSEEN, ids=lambda text: f"U+{ord(text):04X}")
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_what_a_character_hides_that_nobody_sees_is_said_to_look_alike(hidden, place):
+    other = "Flu"[:place] + hidden + "Flu"[place:]
+    assert alike(["Flu", other, "Cold"]) == [tuple(sorted(["Flu", other]))]
+    assert _alike(["Flu", other, "Cold"]) == (tuple(sorted(["Flu", other])),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -23,6 +24,11 @@ from foreknow.scope import Scope
 # diacritics.
 _LISTED, _FEW, _MARKS = 5, 20, 200
 _CROWDED = "values_and_people"
+# What shows nothing, beside format characters: joiners, isolates, selectors of variants, fillers.
+_UNSEEN = re.compile(
+    "[\u00ad\u200b\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
+    "\uffa0\U000e0000-\U000e0fff]"
+)
 
 
 def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
@@ -143,7 +149,8 @@ def _plain(text: str) -> str:
     parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
     # Marks above and below letters; in many scripts, other marks are vowels.
     if not parts.isascii():
-        parts = "".join(c for c in parts if ucd.combining(c) < _MARKS)
+        seen = (c for c in parts if ucd.category(c) != "Cf" and not _UNSEEN.match(c))
+        parts = "".join(c for c in seen if ucd.combining(c) < _MARKS)
     return " ".join(parts.split())
 
 

@@ -56,6 +56,16 @@ from foreknow.verifier.windows import worst_near
 
 # What is found of secrets of which nobody has a value.
 _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
+# Characters that show nothing, beside those of formats: fillers, joiners, selectors of variants.
+_FILLERS = frozenset(
+    (0xAD, 0x200B, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0)
+)
+_SELECTORS = (
+    range(0x180B, 0x1810),
+    range(0x2060, 0x2070),
+    range(0xFE00, 0xFE10),
+    range(0xE0000, 0xE1000),
+)
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 # The law of multisets takes powers by these; more would take for ever.
 _MOST_OF_A_BAG = 10**7
@@ -465,13 +475,21 @@ def _singly(
     return found
 
 
+def _is_seen(character: str) -> bool:
+    """Whether a character shows by itself: no format, no filler, no mark above or below."""
+    place = ord(character)
+    if place in _FILLERS or any(place in block for block in _SELECTORS):
+        return False
+    return old_unicode.category(character) != "Cf" and old_unicode.combining(character) < 200
+
+
 def _alike(values: Collection[str]) -> tuple[tuple[str, ...], ...]:
     """Values that are one but for case, spaces, Unicode form and diacritics."""
     sorts: dict[str, list[str]] = {}
     for value in sorted(values):
         folded = old_unicode.normalize("NFKD", old_unicode.normalize("NFKD", value).casefold())
         if not folded.isascii():
-            folded = "".join(each for each in folded if old_unicode.combining(each) < 200)
+            folded = "".join(filter(_is_seen, folded))
         sorts.setdefault(" ".join(folded.split()), []).append(value)
     return tuple(sorted(tuple(own) for sort, own in sorts.items() if sort and len(own) > 1))
 
