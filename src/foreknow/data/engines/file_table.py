@@ -344,7 +344,8 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
     def fetch(wanted: Sequence[str]) -> list[Any]:
         values, _ = read(usecols=list(wanted))
         # Of pyreadstat 1.3.0 these are arrays, in which NaN is what is missing.
-        plain = [[v if v == v else None for v in list(values[each])] for each in wanted]
+        bare = [getattr(values[each], "tolist", lambda own=values[each]: own)() for each in wanted]
+        plain = [[v if v == v else None for v in own] for own in bare]
         return [_labelled(table, about, *each) for each in zip(wanted, plain, strict=True)]
 
     table = FileTable(name, about.column_names, fetch, settled=True)
