@@ -33,7 +33,7 @@ from foreknow.data.layout import Layout, Seen
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.data.windows import Window, Windows
-from foreknow.errors import InputError, PolicyError, UnsupportedError
+from foreknow.errors import InputError, PolicyError
 from foreknow.needs import require
 from foreknow.policy.sets import Meant, meant
 from foreknow.verdict import Limit, Verdict
@@ -115,8 +115,6 @@ class Counted:
             return Windows.of(counts, self.requirement.within)
         except InputError as error:
             raise PolicyError(f"{self.requirement.name}: {error}") from None
-        except UnsupportedError as error:
-            raise UnsupportedError(f"{self.requirement.name}: {error}") from None
 
     # ---- what is counted ----------------------------------------------------------------------
 
