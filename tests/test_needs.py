@@ -8,7 +8,7 @@ import foreknow as fk
 from foreknow.attacks.algorithm.results import limits_of
 from foreknow.errors import UnsupportedError
 from foreknow.methods.protocol import check_needs, traits_of
-from foreknow.needs import Need
+from foreknow.needs import Analysis, Need, require
 
 ROWS = {
     "who": [*"pqrstu"],
@@ -82,6 +82,23 @@ def test_what_is_needed_is_refused_with_a_way_out_and_the_rest_is_served(kind, n
     said = str(refused.value)
     assert f"{type(kind).__name__} needs {need.what}, and " in said
     assert said.endswith(f"; {need.remedy}")
+
+
+def test_of_several_columns_those_of_which_people_have_several_values_are_named():
+    with pytest.raises(UnsupportedError, match="several values of 'ill' and 'drug'; "):
+        require(
+            Analysis("it", frozenset({Need.ONE_VALUE})),
+            semantics={"ill": "set", "pay": "single", "drug": "multiset"},
+        )
+    require(
+        Analysis("it", frozenset({Need.ONE_VALUE})), semantics={"ill": "single", "pay": "single"}
+    )
+
+
+def test_what_is_learned_from_a_release_is_an_estimate_and_never_required():
+    learned = fk.Priors.from_release(release(), by=["age"])
+    with pytest.raises(fk.InputError, match=r"is an estimate.*\[\[try\]\].*require nothing"):
+        fk.Requirement(learned, below="1/2")
 
 
 @pytest.mark.parametrize("key", support.MAKERS)

@@ -7,7 +7,7 @@ what (docs/reference/support.md) is printed from these declarations.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from inspect import get_annotations
 from typing import Any, NamedTuple
@@ -48,8 +48,9 @@ class Need(Enum):
     POPULATION = ("a population to compare with", "name one by population")
     NAMES = ("people by their names", "ask for their posteriors in place of a limit")
     TRIAL = (
-        "to be carried out as a trial",
-        "do so by learned_report, [[try]] in a policy file, or tries= in Python",
+        "a trial",
+        "try it with [[try]] in a policy file (in Python: tries=, or learned_report), and require "
+        "nothing of it",
     )
 
     @property
@@ -77,7 +78,7 @@ def require(
     who: Any,
     needs: Collection[Need] | None = None,
     *,
-    semantics: str = "single",
+    semantics: str | Mapping[str, str] = "single",
     people: bool = True,
     windows: bool = False,
     sets: str | None = None,
@@ -96,7 +97,7 @@ def require(
     >>> require(Analysis("a survey", frozenset({Need.ONE_VALUE})), semantics="single")
     """
     there = {
-        Need.ONE_VALUE: semantics != "single" and f"semantics {semantics!r} means several",
+        Need.ONE_VALUE: _several(semantics),
         Need.PEOPLE: not people and "these are counts",
         Need.NO_WINDOWS: windows and "within merges those that are near each other",
         Need.NO_SETS: sets is not None and f"{sets} counts several as one",
@@ -104,13 +105,22 @@ def require(
         Need.ONE_COLUMN: len(columns) > 1 and f"the policy looks at {', '.join(columns)}",
         Need.FINISHED: searched and "a search merges and divides them, which can both hurt",
         Need.NAMES: required and "a requirement is about groups",
-        Need.TRIAL: required and "of what is learned from a release no limit is proved",
+        Need.TRIAL: required
+        and "what is learned from a release is an estimate, of which no limit is proved",
     }
     asked = who.needs if needs is None else needs
     for need in Need:
         if need in asked and (found := there.get(need)):
             begin = f"{of}: " if of else ""
             raise error(f"{begin}{called(who)} needs {need.what}, and {found}; {need.remedy}")
+
+
+def _several(semantics: str | Mapping[str, str]) -> str:
+    """That people may have several values, and of which columns, if they may."""
+    if isinstance(semantics, Mapping):
+        named = [repr(name) for name, own in semantics.items() if own != "single"]
+        return f"people may have several values of {' and '.join(named)}" if named else ""
+    return "" if semantics == "single" else f"semantics {semantics!r} means several"
 
 
 def called(who: Any) -> str:

@@ -62,6 +62,15 @@ def test_a_file_that_is_no_table(desk, command, name, content, said):
     assert said in desk.refused(*getattr(desk, command)(**{which: name}))
 
 
+@pytest.mark.parametrize("command", ["publish", "audit"])
+@pytest.mark.parametrize("said", ['method = "mondrain"', "[publish.mondrain]\nrounds = 2"])
+def test_a_policy_whose_method_is_mistyped(desk, command, said):
+    desk.put("policy.toml", f"{POLICY.partition('[publish')[0]}\n[publish]\n{said}\n")
+    refused = desk.refused(*getattr(desk, command)())
+    assert "policy.toml: publish: there is no method 'mondrain'" in refused
+    assert "did you mean 'mondrian'?" in refused
+
+
 def test_a_null_group_id(desk):
     desk.put("grouped.csv", "gid,disease\n1,flu\n,cold\n")
     said = desk.refused(*desk.audit("--group", "gid", release="grouped.csv"))

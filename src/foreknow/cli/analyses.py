@@ -16,6 +16,7 @@ from foreknow.cli.inputs import (
     Judging,
     is_published,
     named_set,
+    policy_at,
     refuse_published,
     require_published,
     say_index,
@@ -474,9 +475,8 @@ def sql(
     """
     from foreknow.data.engines.tally import counting_query
     from foreknow.data.release import COUNT
-    from foreknow.policy.policy import Policy
 
-    columns = tally_of(Policy.load(policy))
+    columns = tally_of(policy_at(policy))
     taken = {name.casefold() for name in columns}  # as most databases compare names
     names = chain([COUNT], (f"{COUNT}_{i}" for i in counted_up(2)))
     amount = next(name for name in names if name not in taken)

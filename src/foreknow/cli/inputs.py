@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from foreknow.cli.options import Files, Only, among, listed, print_plain
-from foreknow.errors import InputError, SchemaError, UnsupportedError, did_you_mean
+from foreknow.errors import InputError, PolicyError, SchemaError, UnsupportedError, did_you_mean
 
 if TYPE_CHECKING:
     from foreknow.data.counts import GroupCounts
@@ -60,11 +60,9 @@ class Columns(Files):
     @cached_property
     def given(self) -> Policy | None:
         """The policy, if there is one, which reads files as the options say."""
-        from foreknow.policy.policy import Policy
-
         if self.policy is None:
             return None
-        rules = Policy.load(self.policy)
+        rules = policy_at(self.policy)
         if rules.schema is None:
             return rules
         reading = self.reading.over(cast("Reading", rules.schema.reading))
@@ -320,6 +318,20 @@ def value_named(counts: GroupCounts, text: str) -> Label:
     if len(same) > 1:
         raise InputError(f"several sensitive values print as {text!r}; make their labels differ")
     return same[0] if same else text
+
+
+def policy_at(path: Path) -> Policy:
+    """A policy file, which names methods that there are, whether or not they are run."""
+    from foreknow.methods.registry import key_of
+    from foreknow.policy.policy import Policy
+
+    rules = Policy.load(path)
+    for method in (rules.options.method, *rules.options.settings):
+        try:
+            key_of(method)
+        except PolicyError as error:
+            raise PolicyError(f"{path.name}: publish: {error}") from None
+    return rules
 
 
 def named_set(counts: GroupCounts, texts: Sequence[str], rules: Policy | None) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from foreknow.cli.inputs import Columns, Rules, refuse_published, require_published
+from foreknow.cli.inputs import Columns, Rules, policy_at, refuse_published, require_published
 from foreknow.cli.options import (
     UNSAFE,
     Answers,
@@ -152,7 +152,6 @@ def _verify(
 ) -> int:
     from rich.console import Console
 
-    from foreknow.policy.policy import Policy
     from foreknow.publishing.files import CERTIFICATE
     from foreknow.publishing.signature import check_signature
     from foreknow.publishing.verification import judge, load_signed
@@ -164,7 +163,7 @@ def _verify(
             raise InputError("--evidence checks a signature; add --key FILE, the public key")
         check_signature(evidence, key)
     known, _ = load_signed(certificate, key)
-    rules = None if policy is None else Policy.load(policy)
+    rules = None if policy is None else policy_at(policy)
     with progress("Judging the release afresh", quiet):
         found, problems = judge(known, release or certificate.parent, rules, **given)
     for problem in problems:

@@ -159,7 +159,7 @@ def check_needs(method: Any, policy: Policy) -> None:
     traits, schema = traits_of(method), policy.needed_schema
     looked_at = policy.looked_at if traits.consults_policy else ()
     columns = list(dict.fromkeys((*schema.sensitives, *looked_at)))
-    require(method, traits.needs, semantics=str(schema.semantics), columns=columns)
+    require(method, traits.needs, semantics=schema.semantics, columns=columns)
 
 
 # What methods need that were made for one column of one value each.
