@@ -53,9 +53,9 @@ def test_one_number_and_one_value_are_exact_and_nothing_else_is():
 
 def test_what_is_missing_twice_is_refused_and_never_guessed():
     values = Values([None, "a", "b"], "x")
-    assert values.within("a or missing").tolist() == [True, True, False]
+    assert values.covered_by("a or missing").tolist() == [True, True, False]
     with pytest.raises(DataError, match="may be one value"):
-        values.within("a or missing or missing")
+        values.covered_by("a or missing or missing")
 
 
 def test_a_meaning_keeps_numbers_exact_and_is_frozen():

@@ -40,9 +40,9 @@ BUDGETS = {
     "explore": 18_000,
     "methods": 85_000,
     "policy": 20_500,
-    "publishing": 25_000,
+    "publishing": 24_500,
     "report": 41_000,
-    "root": 22_500,
+    "root": 23_000,
     "sample": 500,
     "tests": 557_500,
     "utility": 12_500,
@@ -75,11 +75,11 @@ PLACES = {
     "streamliner": 0,
     "jump": 1,
     "naive": 1,
-    "any_of": 18,
+    "any_of": 10,
     "at_level": 5,
     "at_most_times": 7,
-    "knowing": 19,
-    "within": 21,
+    "knowing": 10,
+    "within": 7,
 }
 
 

@@ -65,7 +65,53 @@ class Sets(dict[str, Any]):
         return hash(frozenset(self.items()))
 
 
-class Known(NamedTuple):
+class Secret(NamedTuple):
+    """What must stay hidden, however a table says it: one part, or every value by itself."""
+
+    values: tuple[Any, ...] | None = None  # each by itself; None where no list names them
+    excluded: tuple[Any, ...] = ()  # those that it is not about
+    sets: Mapping[str, Any] = {}  # one secret each: values or a range, by name; "" has none
+    label: str | None = None  # in the column's hierarchy: all values below it are one secret
+    level: int | None = None  # of that hierarchy: each label there is a secret
+    width: Any = None  # how near is near: numbers or dates in any window are one secret
+
+    @classmethod
+    def of(cls, said: Any) -> Secret:
+        """The secret of a table, or of a requirement that was made of one."""
+        given = said.any_of
+        label = given if isinstance(given, str) else None
+        named = given if isinstance(given, Mapping) else {"": given}
+        sets = {} if given is None or label is not None else named
+        return cls(said.values, said.excluded, sets, label, said.at_level, said.within)
+
+    @property
+    def as_one(self) -> bool:
+        """Whether sets of values are one secret each."""
+        return bool(self.sets) or self.label is not None or self.level is not None
+
+    @property
+    def singly(self) -> bool:
+        """Whether each value is a secret by itself."""
+        return not self.as_one and self.width is None
+
+    @property
+    def key(self) -> str | None:
+        """What says in a policy file that several values are one secret."""
+        if self.singly:
+            return None
+        if self.width is not None:
+            return "within"
+        return "any_of" if self.level is None else "at_level"
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """Every value, and every name of a set, that it names."""
+        yield from map(str, (*(self.values or ()), *self.excluded, *filter(None, self.sets)))
+        for own in self.sets.values():
+            yield from map(str, own if isinstance(own, tuple) else ())
+
+
+class KnownPoint(NamedTuple):
     """One kind of knowledge in a table, with what is said of it and its limit."""
 
     kind: str
@@ -122,7 +168,7 @@ class RequireTable(Settings):
     @model_validator(mode="after")
     def _agree(self) -> RequireTable:
         """Refuse keys that contradict each other."""
-        about = self.secret
+        about = [key for key in self.said if key in SECRET]
         if self.values == ():
             raise ValueError("values is empty; leave it out to mean every value")
         if self.within is not None and len(about) > 1:
@@ -169,9 +215,24 @@ class RequireTable(Settings):
         return {key: given for key, given in keys.items() if given not in (None, ())}
 
     @property
-    def secret(self) -> dict[str, Any]:
-        """What says which values it is about."""
-        return {key: given for key, given in self.said.items() if key in SECRET}
+    def secret(self) -> Secret:
+        """Which values it is about."""
+        return Secret.of(self)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The columns that it says are known of everybody."""
+        return self.knowing or ()
+
+    @property
+    def says_known(self) -> bool:
+        """Whether it says which columns are known of everybody, if only that none is."""
+        return self.knowing is not None
+
+    @property
+    def of_whole_groups(self) -> bool:
+        """Whether it says no more than a criterion takes: no single values, and no limit."""
+        return not self.said.keys() - {"name", "sensitive", "knowing", "any_of"}
 
     @property
     def limits(self) -> dict[str, Fraction]:
@@ -195,10 +256,10 @@ class AskedTable(RequireTable):
     @property
     def has_label(self) -> bool:
         """Whether it is about labels of a hierarchy that were not written out yet."""
-        return self.at_level is not None or isinstance(self.any_of, str)
+        return self.secret.label is not None or self.secret.level is not None
 
     @property
-    def known(self) -> Iterator[Known]:
+    def points(self) -> Iterator[KnownPoint]:
         """Each kind of knowledge with its limit; of several points, each."""
         limits = self.limits.values()
         for kind, own in self.kinds.items():
@@ -210,7 +271,7 @@ class AskedTable(RequireTable):
                     raise InputError(f"{kind} needs exactly one limit, or one in each point")
                 settings = {key: given for key, given in point.items() if key != "below"}
                 limit = as_threshold(point["below"]) if several else next(iter(limits), None)
-                yield Known(kind, settings, limit)
+                yield KnownPoint(kind, settings, limit)
 
 
 class CertifiedTable(AskedTable):

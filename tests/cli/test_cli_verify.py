@@ -88,7 +88,7 @@ def test_what_is_said_names_files_scope_and_what_is_not_judged(desk, copied):
     said = " ".join(out.split())
     assert code == 0
     assert "facts l = 0, k = 2, m = 0, about HIV and =Gout: at most 1/2 (=Gout), below 9/10" in said
-    assert "about all but HIV and =Gout: at most 3/5 (Cold), below 9/10" in said
+    assert "about every value except HIV and =Gout: at most 3/5 (Cold), below 9/10" in said
     assert "Judged: release.csv." in said
     assert "What the verdicts do not cover: – A requirement on " in said
     assert "In the same folder, and not judged: README.md." in said

@@ -28,7 +28,7 @@ def test_near_numbers_are_published_verified_and_audited(pay):
     said = pay.says("publish", "people.csv", "--policy", "policy.toml", "--out", "out")
     assert "Safe: the requirement holds" in said
     said = pay.says("verify", "out")
-    assert "to within 2,000: at most" in said
+    assert "about every value to within 2,000: at most" in said
     assert "Safe" in pay.says("audit", "out", "--policy", "policy.toml")
     pay.put("policy.toml", POLICY.format(within='"40%"'))
     said = pay.says("audit", "out", "--policy", "policy.toml", code=1)

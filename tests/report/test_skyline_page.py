@@ -174,7 +174,7 @@ def test_a_square_is_within_just_where_its_amounts_are_withstood(make):
             assert len(row) == len(heat.columns)
             for square in row:
                 found = report.disclosure(value, square.at)
-                assert square.within == found.below(report.confidence)
+                assert square.inside == found.below(report.confidence)
                 assert square.share == pytest.approx(found.probability, abs=1e-12)
                 assert square.text.startswith("l={}, k={}, m={}: ".format(*square.at))
 
@@ -215,6 +215,6 @@ def test_a_page_draws_a_square_for_each_and_says_what_it_means():
     reader = Reader(render(case_study()).html())
     squares = [a["class"] for tag, a in reader.elements if tag == "rect"]
     drawn = [square for panel in heat.panels for row in panel.rows for square in row]
-    assert squares == ["held" if square.within else "over" for square in drawn]
+    assert squares == ["held" if square.inside else "over" for square in drawn]
     assert "l=2, k=1, m=3: 90.9%" in reader.text
     assert "inside the line they stay below 95%" in reader.text

@@ -132,7 +132,7 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> tuple[Releas
         )
     microdata = _read(people, rules or release.audit.policy)
     known, opened = release.certificate, release.release
-    parts = release._placed.members()
+    parts = release.placed.members()
     groups = np.concatenate([groups_of(p, known, opened.counts, escaped=False) for p in parts])
     if len(groups) != microdata.n_rows:
         raise DataError(

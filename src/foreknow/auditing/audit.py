@@ -27,7 +27,6 @@ from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
 from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
-from foreknow.policy.sets import written
 from foreknow.result import Result, page_of
 from foreknow.scope import Scope
 from foreknow.utility.utility import Utility, utility_of
@@ -37,21 +36,13 @@ from foreknow.verdict import Verdict, neither
 def _told(verdict: Verdict, counted: Counted) -> dict[str, Any]:
     """A verdict for JSON: what was asked in full, and what is reached with its witness."""
     requirement = verdict.requirement
-    about, within = requirement.values, requirement.within
-    sensitive, known = requirement.sensitive, verdict.known
-    sets: dict[str, Any] = {}
-    if requirement.about_sets:
-        sets = written(requirement, None)
-        if not isinstance(requirement.any_of, tuple):  # what its labels stand for
-            sets["sets"] = {name: list(own) for name, own in counted.meant.sets.items()}
+    sets = {}
+    if requirement.about_sets and "" not in requirement.secret.sets:  # what its names stand for
+        sets["sets"] = {name: list(own) for name, own in counted.meant.sets.items()}
     return {
         "requirement": requirement.name,
-        "values": None if about is None else [str(v) for v in about],
-        "except": [str(v) for v in requirement.excluded],
+        **requirement.told(verdict.known),
         **sets,
-        **({} if within is None else {"within": within.given}),
-        **({} if sensitive is None else {"sensitive": sensitive}),
-        **({"knowing": list(known)} if known or requirement.knowing is not None else {}),
         "judged": verdict.judged.to_dict(),
         **verdict.required.to_dict(),
         **({"limit": str(verdict.limit)} if verdict.required.relative else {}),

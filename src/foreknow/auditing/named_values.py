@@ -101,12 +101,8 @@ def extremes(release: HasCounts, requirement: Requirement) -> set[tuple[str, str
 
 def _given(required: Requirement, counts: GroupCounts) -> Mapping[str, Any]:
     """The sets of a requirement as they are given; of a hierarchy, the values of its labels."""
-    of = required.any_of
-    if isinstance(of, tuple):
-        return {"": of}
-    if isinstance(of, Mapping):
-        return of
-    return required.sets(counts.values) if required.about_sets else {}
+    given = required.secret.sets
+    return required.sets(counts.values) if required.about_sets and not given else given
 
 
 def _begin_alike(bases: set[str], others: Iterable[str]) -> set[tuple[str, str]]:

@@ -167,7 +167,7 @@ def _write(path: Path, release: Release, known: Statements, answers: list[Poster
         "version": FORMAT_VERSION,
         "foreknow": __version__,
         "release": release.name,
-        **({"knowing": list(release.knows)} if release.knows else {}),
+        **release.sight_told,
         **known.to_dict(),
         "answers": [answer.to_dict() for answer in answers],
     }

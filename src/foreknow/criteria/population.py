@@ -213,7 +213,7 @@ class Population:
         """Whose value a label covers, or, of an exact one, equals."""
         if exact:
             return values.equal(label)
-        return values.within(label, label in self.exact.get(column, ()))
+        return values.covered_by(label, label in self.exact.get(column, ()))
 
     def placed(self, counts: GroupCounts) -> tuple[IntArray, int]:
         """How many people each group covers, and any; refuse where they cannot be its people."""

@@ -248,7 +248,7 @@ class Values:
     Examples
     --------
     >>> ages = Values([19, 20, 24, 25], "age")
-    >>> ages.within("20 to 24").tolist(), ages.within("*").all()
+    >>> ages.covered_by("20 to 24").tolist(), ages.covered_by("*").all()
     ([False, True, True, False], np.True_)
     """
 
@@ -265,7 +265,7 @@ class Values:
         self._listed = {row[0] for row in tree or ()} | {*(order or ())}
         self._known: dict[tuple[str | None, bool], Mask] = {}
 
-    def within(self, label: Any, exactly: bool = False) -> Mask:
+    def covered_by(self, label: Any, exactly: bool = False) -> Mask:
         """Which values fall in a label; `exactly`: it is known to be a value as it is."""
         text = None if label is None else text_of(label)
         if (text, exactly) not in self._known:

@@ -658,6 +658,11 @@ class Release(Plain):
             tables.ahead.columns, tables.ahead.groups, tables.ahead.read = (), (), None
 
     @property
+    def sight_told(self) -> dict[str, Any]:
+        """What is known of everybody, as a policy file says it; nothing where nothing is."""
+        return {"knowing": list(self.knows)} if self.knows else {}
+
+    @property
     def layout(self) -> Layout:
         """Which columns stand beside each other."""
         of_people, people = isinstance(self._tables, ValuesTable), None

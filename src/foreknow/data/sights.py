@@ -74,12 +74,12 @@ class Sight:
         """What tells it from other sights of the same release."""
         return self
 
-    def seen(self, sensitive: str | None = None, knowing: Sequence[str] | None = None) -> Sight:
+    def seen(self, sensitive: str | None = None, asked: Sequence[str] | None = None) -> Sight:
         """The same for one of several sensitive columns, and divided by columns that are known."""
         if self._release is None:
             return self
-        shown = self._release.seen(sensitive, knowing)
-        known = self._release.layout.seen(sensitive, knowing).known
+        shown = self._release.seen(sensitive, asked)
+        known = self._release.layout.seen(sensitive, asked).known
         if shown is self._release:
             return self
         if (shown.sensitive, *known) not in self._seen:

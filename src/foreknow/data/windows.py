@@ -23,6 +23,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.hierarchy import integers
 from foreknow.data.labels import Label, Labels, text_of
 from foreknow.data.sparse import IntArray
+from foreknow.documents import toml_value
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.needs import Need, require
 from foreknow.numbers import (
@@ -119,6 +120,12 @@ class Width:
         """As it stands in a policy file."""
         quote = "" if isinstance(self.given, int) else '"'
         return f"within = {quote}{shown(self.given)}{quote}"
+
+    def part(self, of: int) -> Width | None:
+        """A width so many times narrower; None of a span of time, or where no decimal says it."""
+        share = self.unit == "share"
+        text = toml_value(self.amount * (100 if share else 1) / of)
+        return None if self.unit == "span" or '"' in text else Width(f"{text}{'%' * share}")
 
     def words(self, kind: Kind | None = None) -> str:
         """How near is near.

@@ -68,7 +68,7 @@ class Counted:
             requirement.check_columns(release.sensitives)
             sight = requirement.sight(release.layout)
             if requirement.of_classes and release.recognized:
-                return cls(requirement, sight, release.alike(requirement.knowing or ()))
+                return cls(requirement, sight, release.alike(requirement.known))
             seen = release.seen(
                 requirement.sensitive, requirement.knowing, of_people=requirement.of_people
             )
@@ -97,7 +97,7 @@ class Counted:
     def _in_sight(self, groups: GroupCounts) -> GroupCounts:
         if isinstance(groups.values, JointLabels):
             return groups.seen(self.sight.secret, self.sight.known)
-        return groups.seen(self.requirement.sensitive, self.requirement.knowing or ())
+        return groups.seen(self.requirement.sensitive, self.requirement.known)
 
     def _as_one(self, seen: HasCounts) -> HasCounts:
         """Values that are one secret, counted as one; numbers that are near, as windows."""
@@ -112,7 +112,7 @@ class Counted:
 
     def _windows(self, counts: GroupCounts) -> Windows:
         try:
-            return Windows.of(counts, self.requirement.within)
+            return Windows.of(counts, self.requirement.secret.width)
         except InputError as error:
             raise PolicyError(f"{self.requirement.name}: {error}") from None
 

@@ -256,9 +256,7 @@ class Policy:
     def combined(self, microdata: Microdata) -> Microdata:
         """A table as a search counts it: combinations of all columns that are looked at."""
         columns = replace(self, schema=microdata.schema).looked_at
-        if columns == (microdata.schema.sensitive,) and not any(
-            requirement.knowing for requirement in self.requirements
-        ):
+        if columns == (microdata.schema.sensitive,) and not any(r.known for r in self.requirements):
             return microdata
         return microdata.combined(columns, self.layout)
 
@@ -325,19 +323,8 @@ class Policy:
         A certificate holds this. It cannot be read as a policy where hierarchies are in files.
         """
         table = self.to_dict(values)
-        table["require"] = [requirement.published(values) for requirement in self.requirements]
-        for requirement, required in zip(self.requirements, table["require"], strict=True):
-            schema = self.schema
-            if schema and requirement.of_people:
-                required.pop("knowing", None)
-                seen = requirement.sight(self.layout)
-                if seen.known:
-                    required["knowing"] = list(seen.known)
-                if seen.known and seen.secret != schema.sensitive:
-                    required["sensitive"] = seen.secret  # whose table has what is known
-            elif schema and len((*schema.sensitives, *schema.other)) > 1:
-                # Nobody need guess what was left out.
-                required["knowing"] = list(requirement.sight(self.layout).known)
+        layout = self.layout
+        table["require"] = [of.published(values, self.schema, layout) for of in self.requirements]
         table.get("schema", {}).pop("reading", None)
         table.pop("try", None)  # what it found is the publisher's note
         hierarchies = table.get("schema", {}).get("hierarchies", {})

@@ -26,7 +26,7 @@ from foreknow.data.schema import Schema
 from foreknow.data.windows import Range, Width
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
 from foreknow.frozen import settle
-from foreknow.grammar import LIMITS, RequireTable, Sets, read
+from foreknow.grammar import LIMITS, SECRET, RequireTable, Secret, Sets, read
 from foreknow.needs import Need, require
 from foreknow.numbers import Number, as_threshold
 from foreknow.plain import plain
@@ -193,11 +193,11 @@ class Requirement:
 
     def _check_secret(self, table: RequireTable) -> None:
         """Refuse a secret, or a limit, that its knowledge or criterion cannot have."""
-        criterion, named = self.criterion, table.secret
+        criterion, secret = self.criterion, self.secret
         if criterion is not None:
-            sets = next((key for key in ("any_of", "at_level") if key in named), None)
+            sets = secret.key if secret.as_one else None
             require(criterion, windows=self.of_windows, sets=sets, of=self.name, error=PolicyError)
-            if "values" in named or self.excluded or table.limits:
+            if self.values is not None or self.excluded or table.limits:
                 raise PolicyError(
                     f"{self.name}: {criterion} is about whole groups: it takes no values, except "
                     "or limit"
@@ -295,9 +295,14 @@ class Requirement:
         return card_of(self)
 
     @property
+    def secret(self) -> Secret:
+        """Which values it is about, however that was said."""
+        return Secret.of(self)
+
+    @property
     def about_sets(self) -> bool:
         """Whether its secrets are sets of values, such as one illness of several codes."""
-        return self.any_of is not None or self.at_level is not None
+        return self.secret.as_one
 
     @property
     def of_windows(self) -> bool:
@@ -317,6 +322,20 @@ class Requirement:
     def only(self, name: str, members: tuple[str, ...]) -> Requirement:
         """The same about one of its sets."""
         return replace(self, any_of=Sets({name: members}), at_level=None, excluded=())
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The columns that it says are known of everybody."""
+        return tuple(self.knowing or ())
+
+    def narrower(self, part: int) -> Requirement | None:
+        """The same about windows of a part of its width; None where that is not said so."""
+        width = None if self.within is None else self.within.part(part)
+        return None if width is None else replace(self, within=width)
+
+    def by(self, columns: Sequence[str]) -> Requirement:
+        """The same against somebody who knows these columns of everybody, and no others."""
+        return replace(self, knowing=columns)
 
     def at(self, points: Iterable[Point]) -> Requirement:
         """The same with these adversaries and limits in place of its own."""
@@ -370,7 +389,7 @@ class Requirement:
             )
         if schema is None:
             return
-        for name in self.knowing or ():
+        for name in self.known:
             if name in schema.quasi_identifiers:
                 raise PolicyError(
                     f"{self.name}: knowing: {name!r} is a quasi-identifier, which is known of "
@@ -389,7 +408,7 @@ class Requirement:
     def sight(self, layout: Layout) -> Seen:
         """What the adversary sees beside the secret, of columns that are published so."""
         if self.of_classes and layout.people is not None:
-            known = [name for name in layout.people if name in (self.knowing or ())]
+            known = [name for name in layout.people if name in self.known]
             return Seen(self.sensitive or layout.main, tuple(known))
         seen = layout.seen(self.sensitive, self.knowing, of_people=self.of_people)
         return seen.with_priors(self.attributes)
@@ -398,7 +417,7 @@ class Requirement:
     def by_counts(self) -> bool:
         """Whether it asks nothing of groups but how many of each have each value."""
         gaining = any(isinstance(point.adversary, Gaining) for point in self.points)
-        return not self.knowing and not gaining
+        return not self.known and not gaining
 
     def monotone(self, semantics: Semantics) -> bool:
         """Whether merging groups can never make a release fail it."""
@@ -429,10 +448,30 @@ class Requirement:
                 said[-1] += f" ({have} of {counts.n_people} people have {what})"
         return said
 
-    def published(self, values: Any = None) -> dict[str, Any]:
-        """The same as a certificate has it."""
+    def told(self, known: Sequence[str]) -> dict[str, Any]:
+        """Its secret and sight for a result, with the columns that were known of everybody."""
+        table = self.to_dict()
+        return {
+            "values": None,
+            "except": [],
+            **{key: table[key] for key in (*SECRET, "sensitive") if key in table},
+            **({"knowing": list(known)} if known or self.knowing is not None else {}),
+        }
+
+    def published(self, values: Any, schema: Schema | None, layout: Layout) -> dict[str, Any]:
+        """The same as a certificate has it: nobody need guess what was left out."""
         table, criterion = self.to_dict(values), self.criterion
-        return table if criterion is None else {**table, **criterion.published()}
+        if criterion is not None:
+            table |= criterion.published()
+        if schema is None or not (self.of_people or len((*schema.sensitives, *schema.other)) > 1):
+            return table
+        seen = self.sight(layout)
+        table["knowing"] = list(seen.known)
+        if self.of_people and not seen.known:
+            del table["knowing"]
+        elif self.of_people and seen.secret != schema.sensitive:
+            table["sensitive"] = seen.secret  # whose table has what is known
+        return table
 
     def to_dict(self, values: Any = None) -> dict[str, Any]:
         """The ``[[require]]`` table of a policy file.
@@ -447,7 +486,7 @@ class Requirement:
             table = {key: secret.get(key) if key in left else of for key, of in table.items()}
         if self.within is not None:
             table["within"] = self.within.given
-        if self.of_people and not self.knowing:
+        if self.of_people and not self.known:
             table["knowing"] = None
         table = {key: plain(given) for key, given in table.items() if given is not None}
         if self.criterion is not None:
@@ -509,19 +548,19 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
 
 def _asked(requirement: Requirement) -> Any:
     """What makes two requirements be about the same sets or windows."""
-    of = requirement.any_of
-    values = frozenset(of) if isinstance(of, tuple) else of
-    return requirement.within, requirement.at_level, values, requirement.excluded
+    secret = requirement.secret
+    unnamed = frozenset(secret.sets.get("", ()))
+    return secret._replace(sets={**secret.sets, "": unnamed})
 
 
 def _about(requirement: Requirement) -> str:
     """The sets or windows that a requirement is about."""
-    if requirement.within is not None:
-        return f"values within {requirement.within}"
-    of = requirement.any_of
-    if of is None:
-        return f"at_level = {requirement.at_level}"
-    return f"any of {', '.join(of) if isinstance(of, tuple) else of}"
+    secret = requirement.secret
+    if secret.width is not None:
+        return f"values within {secret.width}"
+    if secret.level is not None:
+        return f"at_level = {secret.level}"
+    return f"any of {secret.label or ', '.join(secret.sets.get('', secret.sets))}"
 
 
 def _check_effect(general: Requirement, usual: Point, special: Requirement, point: Point) -> None:

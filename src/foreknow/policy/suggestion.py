@@ -703,8 +703,8 @@ def _of_limit(requirement: Requirement, notes: Sequence[str]) -> Iterator[str]:
         f"# up to {facts.k} other people (k), and {facts.m} link{'s' * (facts.m != 1)} (m): if "
         "that other person has it, so has this one."
     )
-    if requirement.within is not None:
-        yield f"# No value may be found out to within {requirement.within.given}."
+    if (width := requirement.secret.width) is not None:
+        yield f"# No value may be found out to within {width.given}."
     for note in notes:
         yield from (f"# {line}" for line in wrap(f"{_said(note)}.", _WIDTH))
 

@@ -253,17 +253,9 @@ def _highest(most: int, holds: Callable[[int], bool]) -> int | None:
 
 def _widths(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """The widest of some narrower windows that holds."""
-    width = requirement.within
-    if width is None or width.unit == "span":
-        return
-    unit = "%" if width.unit == "share" else ""
     for part in (2, 5, 10, 20, 50, 100, 1000):
-        amount = width.amount * (100 if unit else 1) / part
-        text = toml_value(amount)
-        if '"' in text:
-            continue
-        narrower = replace(requirement, within=f"{text}{unit}")
-        if not narrower.failures(everyone):
+        narrower = requirement.narrower(part)
+        if narrower is not None and not narrower.failures(everyone):
             yield narrower, f"nobody becomes sure to within 1/{part} of what is asked"
             return
 
@@ -331,7 +323,7 @@ def _fewer(requirement: Requirement, everyone: HasCounts) -> list[tuple[str, ...
 
     def holds(columns: Sequence[str]) -> bool:
         with suppress(InputError):
-            return not replace(requirement, knowing=columns).failures(everyone)
+            return not requirement.by(columns).failures(everyone)
         return False
 
     all_but_one = [tuple(name for name in known if name != each) for each in known]
@@ -343,7 +335,7 @@ def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> I
     for columns in _fewer(requirement, everyone):
         out = [name for name in _known(requirement, everyone) if name not in columns]
         because = f"if nobody knows {' or '.join(map(visible, out))} of anybody"
-        changed = replace(requirement, knowing=columns)
+        changed = requirement.by(columns)
         with suppress(InputError):
             every = [changed if of is requirement else of for of in policy.requirements]
             replace(policy, requirements=every)

@@ -540,9 +540,9 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
         of_people = any(each.of_people for each in _criteria(required))
         beside = len(schema.sensitives) + len(schema.other) > 1
-        if beside and required.knowing is None and not of_people:
+        if beside and not (required.says_known or of_people):
             return "a requirement does not say by knowing which columns are known of everybody"
-        for name in required.knowing or ():
+        for name in required.known:
             if name not in (*schema.sensitives, *schema.other):
                 return f"{name!r} is said to be known, and is not published beside values"
     if release.semantics != semantics:
@@ -601,14 +601,14 @@ def _criteria(required: CertifiedTable) -> list[Any]:
 
 def _check_amounts(required: CertifiedTable) -> None:
     """Refuse widths and ranges that cannot be read, and a limit too few or too many."""
-    if required.within is not None:
-        Width.of(required.within)
-    for own in required.any_of.values() if isinstance(required.any_of, Mapping) else ():
+    secret = required.secret
+    if secret.width is not None:
+        Width.of(secret.width)
+    for own in secret.sets.values():
         if isinstance(own, Mapping):
             Range.of(own)
     if _criteria(required):
-        more = required.said.keys() - {"name", "sensitive", "knowing", "any_of"}
-        if more:
+        if not required.of_whole_groups:
             raise CertificateError(f"{next(iter(required.kinds))} stands by itself")
         return
     several = [isinstance(own, list) for own in required.kinds.values()]

@@ -59,7 +59,6 @@ from foreknow.methods.protocol import (
     traits_of,
 )
 from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
-from foreknow.needs import Need
 from foreknow.numbers import whole_number
 from foreknow.output import as_json, whole_folders, write_whole
 from foreknow.policy.options import PublishOptions
@@ -131,7 +130,7 @@ class Publication:
     tables: Mapping[str, pa.Table]
     _options: PublishOptions = field(repr=False)
     _private: Mapping[str, Any] = field(repr=False)
-    _placed: Placed = field(repr=False)
+    placed: Placed = field(repr=False)
     _kept: KeptPriors | None = field(repr=False, default=None)
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
     advice: tuple[str, ...] = field(repr=False, default=())
@@ -246,7 +245,7 @@ class Publication:
                 write_whole(own / LATTICE, page, private=True)
             write_whole(own / OWNER, as_json(dict(self._private)), private=True)
             _log.info("writing who is in which group")
-            self._placed.write(own / MEMBERS, digests)
+            self.placed.write(own / MEMBERS, digests)
             if kept is not None:
                 write_whole(own / PRIORS, as_json(kept.to_dict()), private=True)
         return certificate
@@ -754,10 +753,8 @@ def _certify(
         shuffled=options.unlinked if "release" in tables else (),
     )
     values = policy.combined(microdata).values
-    said, required = policy.published(values), policy.published(values)["require"]
-    kept_as_said = {"knowing", *(each.key for each in policy.criteria_of(Need.POPULATION))}
-    for table, own in zip(required, policy.to_dict(values)["require"], strict=True):
-        table.update({key: given for key, given in own.items() if key not in kept_as_said})
+    said = policy.published(values)
+    required = said["require"]
     try:
         written = replace(written, populations=policy.populations)
         findings = findings_of(written, required)

@@ -538,7 +538,7 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
     several = several_of(known.semantics, known.sensitives)
     layout = Layout.of(known.sensitives, () if several else rows, (*known.unlinked, *several))
     sights = [
-        layout.seen(of.sensitive, of.knowing or ()).with_priors(_known_to_all(of))
+        layout.seen(of.sensitive, of.known).with_priors(_known_to_all(of))
         for of in tables
         if not of_people(of, gauges)
     ]

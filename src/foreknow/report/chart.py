@@ -181,11 +181,11 @@ class Chart:
 
 @dataclass(frozen=True)
 class Square:
-    """One square: what it says when it is pointed at, how dark it is, whether it is within."""
+    """One square: what it says when it is pointed at, how dark it is, whether it is inside."""
 
     text: str
     share: float
-    within: bool
+    inside: bool
     at: tuple[int, ...] = ()  # the amounts that it stands for
 
 
@@ -198,13 +198,13 @@ class Panel:
 
     @property
     def edge(self) -> Sequence[int]:
-        """How many squares of each row, from the left, are within."""
-        return [sum(square.within for square in row) for row in self.rows]
+        """How many squares of each row, from the left, are inside."""
+        return [sum(square.inside for square in row) for row in self.rows]
 
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Panels of squares that share their axes; what is within has a thick line around it."""
+    """Panels of squares that share their axes; what is inside has a thick line around it."""
 
     across: str
     up: str
@@ -231,7 +231,7 @@ class HeatMap:
         return wide, self.high * (len(self.rows) + 1) + 4
 
     def outline(self, panel: Panel) -> str:
-        """The line around what is within: up along its right end, row by row."""
+        """The line around what is inside: up along its right end, row by row."""
         top = self.high * len(self.rows) + 2
         steps = [
             f"H{self.beside + self.wide * end}V{top - self.high * (row + 1)}"

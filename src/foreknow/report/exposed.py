@@ -104,9 +104,9 @@ def exposed_figure(found: Exposed, anchor: str, title: str = "") -> Iterator[Fig
         *(f"{10 * i}% to {'less than ' if i == 9 else ''}{10 * i + 10}%" for i in range(10)),
         "certain",
     ]
-    within = not found.verdict.required.relative
+    absolute = not found.verdict.required.relative
     # A bar that the limit divides is drawn as those below it.
-    over = [i == 10 or (within and i >= 10 * limit) for i in range(11)]
+    over = [i == 10 or (absolute and i >= 10 * limit) for i in range(11)]
     bars = [
         Bar(
             (at := i + 0.9 * (i == 10)) + 0.04,
@@ -124,7 +124,7 @@ def exposed_figure(found: Exposed, anchor: str, title: str = "") -> Iterator[Fig
         Axis(head[0], -0.1, 12, ticks),
         amounts("people", max(people), above=0.15),
         bars=bars,
-        rule=rule if within else None,
+        rule=rule if absolute else None,
         height=220,
         table=bar_table(head, zip(ranges, people, strict=True)),
     )

@@ -65,7 +65,7 @@ def _chart(chart: Chart) -> dict[str, Any]:
 
 
 def _heat(heat: HeatMap) -> dict[str, Any]:
-    """A heat map: its squares in rows from the bottom, and the line around those within."""
+    """A heat map: its squares in rows from the bottom, and the line around those inside."""
     panels = [
         {**asdict(panel), "edge": heat.outline(panel) if any(panel.edge) else ""}
         for panel in heat.panels

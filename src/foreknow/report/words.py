@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.labels import GroupLabel, Label
-from foreknow.data.windows import Window
+from foreknow.data.windows import Range, Width, Window
+from foreknow.grammar import Secret
 from foreknow.numbers import CLOSE, Rounding, fixed, percentage, rounded
 from foreknow.text import number as number
 from foreknow.text import some as some
@@ -80,6 +81,40 @@ def listing(parts: Sequence[str], last: str = "and", most: int = 6) -> str:
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+
+
+def secret_words(
+    secret: Secret, noun: str = "value", most: int = 6, meant: Mapping[str, Sequence[str]] = {}
+) -> str:
+    """Say what must stay hidden; `meant` has the values of a table that a label stands for.
+
+    >>> secret_words(Secret(sets={"HIV": ("B20", "Z21"), "low": {"to": 15000}}))
+    'any of HIV (B20 or Z21) and low (value up to 15000)'
+    """
+
+    def listed(labels: Iterable[Any], last: str = "and") -> str:
+        return listing([named(label) for label in labels], last, most=most)
+
+    def of_set(name: str, own: Any) -> str:
+        if isinstance(own, (Mapping, Range)):
+            return f"{named(name)} ({noun} {visible(Range.of(own))})"
+        either = listed(own, "or")
+        return f"any of {named(name)} ({either})" if name else f"any of {either}"
+
+    if secret.sets:
+        return listing([of_set(*each) for each in secret.sets.items()], most=most)
+    if secret.label is not None:
+        under = meant.get(secret.label)
+        values = f" ({listed(under, 'or')})" if under else ""
+        return f"any {noun} under {named(secret.label)}{values}"
+    if secret.width is not None:
+        return f"every {noun} to within {Width.of(secret.width).words()}"
+    if secret.values is not None:
+        return listed(secret.values)
+    every = f"every {noun}"
+    if secret.level is not None:
+        every = f"every label of level {secret.level} in the hierarchy of {noun}"
+    return f"{every} except {listed(secret.excluded)}" if secret.excluded else every
 
 
 def setting_text(setting: object) -> str:

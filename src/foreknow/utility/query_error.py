@@ -105,7 +105,8 @@ class QueryError:
 
     def to_dict(self) -> dict[str, Any]:
         """What was asked and how wrong the answers are, as plain values for JSON."""
-        beside = {} if self.baseline is None else {"overall_counts": self.baseline._worth()}
+        baseline = self.baseline
+        beside = {} if baseline is None else {"overall_counts": _worth(baseline)}
         return {
             "queries": len(self.exact),
             "people": self.people,
@@ -116,13 +117,9 @@ class QueryError:
             "ranges": self.ranges,
             "delta": self.delta,
             "seed": self.seed,
-            **self._worth(),
+            **_worth(self),
             **beside,
         }
-
-    def _worth(self) -> dict[str, Any]:
-        quantiles = {str(share): self.quantile(share) for share in _QUANTILES}
-        return {"average": self.average, "quantiles": quantiles}
 
     def __repr__(self) -> str:
         return (
@@ -132,6 +129,12 @@ class QueryError:
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"
+
+
+def _worth(found: QueryError) -> dict[str, Any]:
+    """How wrong answers are, on average and at some quantiles."""
+    quantiles = {str(share): found.quantile(share) for share in _QUANTILES}
+    return {"average": found.average, "quantiles": quantiles}
 
 
 @hinted

@@ -91,13 +91,12 @@ def beside_names(names: Sequence[str], tables: Iterable[AskedTable]) -> dict[str
     there, known = sorted(names), {*names}
     absent, idle, alike, no_numbers = set[str](), set[str](), set[tuple[str, str]](), set[str]()
     for table in tables:
-        of = table.any_of or {}
-        sets = dict(of) if isinstance(of, Mapping) else {" or ".join(map(str, of)): of}
-        if table.values is not None:
-            sets[" or ".join(table.values)] = table.values
+        secret = table.secret
+        each = {**secret.sets, "": secret.values} if secret.values is not None else secret.sets
+        sets = {name or " or ".join(map(str, own)): own for name, own in each.items()}
         lists = [own for own in sets.values() if not isinstance(own, Mapping)]
         texts = [str(text) for own in lists for text in own]
-        for text in (*texts, *table.excluded):
+        for text in (*texts, *secret.excluded):
             if text not in known and not (text.endswith("*") and _starting(text, there)):
                 if (other := _same_number(text, there)) is not None:
                     raise CertificateError(

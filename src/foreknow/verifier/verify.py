@@ -149,7 +149,7 @@ class Written:
         if "release" in self.tables:
             sights = [(*self.groups, name) for name in self.parts or (self.sensitive,)]
             for own in required:
-                known = own.knowing or ()
+                known = own.known
                 sights.append((*self.groups, *known, own.sensitive or self.sensitive))
             _count(self, "release", sights)
 
@@ -179,7 +179,7 @@ class Asked(NamedTuple):
     groups: Sequence[str]  # the columns that make these groups
     members: Collection[str] = ()  # of a set of values, which is one value in `held`
     plain: Mapping[Group, tuple[int, Bag]] = {}  # the same groups, in which these stay apart
-    within: Any = None  # how near is near, where windows are asked of
+    width: Any = None  # how near is near, where windows are asked of
 
 
 class Judge(NamedTuple):
@@ -236,7 +236,7 @@ def verify(
         if key is None:
             verdicts += _verdicts(written, position, requirements[position], table, judges)
             continue
-        if len(table.kinds) > 1 or table.said.keys() - {"name", "sensitive", "knowing", "any_of"}:
+        if len(table.kinds) > 1 or not table.of_whole_groups:
             raise CertificateError(f"{key} is about whole groups, and stands by itself")
         gauge = gauges[key]
         if written.semantics != "single" and not gauge.of_people:
@@ -246,14 +246,14 @@ def verify(
             more = [everybody_of(written, settings)]
         exact = written.form == "bucketized" and gauge.of_classes
         if exact and gauge.of_people:
-            held = written.alike(table.knowing or ())
+            held = written.alike(table.known)
         else:
             held = written.held_by(*_sight(written, table, gauge.of_people))
             more += [written.alike(())] if exact else []
-        held = held if table.any_of is None else _of_sets(written, held, key, gauge, table)
+        held = _of_sets(written, held, key, gauge, table) if table.secret.sets else held
         attained, group, holds = gauge.measure(held, settings, *more)
         of = () if not exact or not gauge.of_people else tuple(written.exact)
-        found, known = WorstCase(None, _name(group), attained), table.knowing or ()
+        found, known = WorstCase(None, _name(group), attained), table.known
         judged, required = {key: settings}, requirements[position]
         verdicts.append(Verdict(position, required, judged, Limit(), found, holds, known, alike=of))
     return verdicts
@@ -276,7 +276,7 @@ def _verdicts(
 ) -> Iterator[Verdict]:
     relative = table.at_most_times is not None
     asked = _counted(written, table, relative)
-    for kind, settings, amount in table.known:
+    for kind, settings, amount in table.points:
         if kind not in judges:
             raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
         judge = judges[kind]
@@ -284,7 +284,7 @@ def _verdicts(
             raise CertificateError(
                 f"{kind} are about one value per person, not {written.semantics!r}"
             )
-        if table.within is not None and not judge.of_windows:
+        if table.secret.width is not None and not judge.of_windows:
             raise CertificateError(f"within is for windows of numbers, of which {kind} say nothing")
         if table.below is None and table.limits and not judge.relative:
             raise CertificateError(f"{next(iter(table.limits))} is for one adversary with priors")
@@ -298,17 +298,18 @@ def _verdicts(
         prior = before if relative else None
         found = WorstCase(value, None if group is None else _name(group), chance, prior)
         safe = limit.holds(chance, prior)
-        yield Verdict(position, required, {kind: settings}, limit, found, safe, table.knowing or ())
+        yield Verdict(position, required, {kind: settings}, limit, found, safe, table.known)
 
 
 def _counted(written: Written, table: AskedTable, relative: bool) -> list[Asked]:
     """What a requirement counts: the one place where secrets and sights enter the verifier."""
     sensitive, known = _sight(written, table)
+    secret = table.secret
     whole, groups = written.held_by(sensitive, known), (*written.groups, *known)
     about = set(whole.names)
     if table.has_label:
         raise CertificateError("a label of a hierarchy is not written out as its values")
-    if table.any_of is not None:
+    if secret.sets:
         asked = []
         for name, members in sorted(_sets(written, table, about).items()):
             if not members:  # which nobody has
@@ -317,13 +318,13 @@ def _counted(written: Written, table: AskedTable, relative: bool) -> list[Asked]
             one = _named(name, about - set(members))
             asked.append(Asked(held, {one}, written, relative, groups, members, whole))
         return asked
-    if table.within is not None:
+    if secret.width is not None:
         if written.semantics != "single":
             raise CertificateError("within is for one value per person")
-        return [Asked(whole, about, written, relative, groups, within=table.within)]
-    if table.values is not None:
-        about = set(named(table.values, about))
-    about -= left(table.excluded, whole.names)
+        return [Asked(whole, about, written, relative, groups, width=secret.width)]
+    if secret.values is not None:
+        about = set(named(secret.values, about))
+    about -= left(secret.excluded, whole.names)
     return [Asked(whole, about, written, relative, groups)]
 
 
@@ -331,7 +332,7 @@ def _sight(
     written: Written, table: AskedTable, of_people: bool = False
 ) -> tuple[str, tuple[str, ...]]:
     """The sensitive column of a requirement, and the columns that are known of everybody."""
-    sensitive, known = table.sensitive or written.sensitive, table.knowing or ()
+    sensitive, known = table.sensitive or written.sensitive, table.known
     if sensitive in known and not of_people:
         raise CertificateError(f"{sensitive!r} cannot be both known and what must stay hidden")
     if written.semantics != "single" and (known or sensitive != written.sensitive):
@@ -341,9 +342,8 @@ def _sight(
 
 def _sets(written: Written, table: AskedTable, about: Collection[str]) -> dict[str, list[str]]:
     """Sets of values by their names."""
-    given = table.any_of
-    each = given if isinstance(given, Mapping) else {" or ".join(map(str, given)): given}
-    sets = {str(name): named(own, about) for name, own in each.items()}
+    each = table.secret.sets.items()
+    sets = {name or " or ".join(map(str, own)): named(own, about) for name, own in each}
     if written.semantics == "set" or any(set(own) >= set(about) for own in sets.values()):
         raise CertificateError(
             "any_of is of some values, not of all, and not where a person may have several of "
@@ -408,7 +408,7 @@ def scope_of(
             for one in _counted(about, table, False):
                 for value in one.members or one.about:
                     own.pop(value, None)
-            if table.within is not None:
+            if table.secret.width is not None:
                 found = ends_of(about.held_by(*_sight(about, table)))
                 ends |= {(column if len(columns) > 1 else "", *end) for end in found}
         naming = [table for table in of_column if not of_people(table, gauges)]
@@ -460,10 +460,10 @@ def _singly(
     written: Written, asked: Sequence[AskedTable], every: Mapping[str, int]
 ) -> dict[str, Any]:
     """What is judged value by value: whether these are nearly as many as people, and which."""
-    single = [table for table in asked if not {"any_of", "within"} & table.secret.keys()]
+    single = [table for table in asked if table.secret.singly]
     about = {v for table in single for own in _counted(written, table, False) for v in own.about}
     for table in asked:
-        if table.any_of is not None:
+        if table.secret.sets:
             about -= {v for own in _counted(written, table, False) for v in own.members}
     found: dict[str, Any] = {}
     people = sum(every.values())
@@ -509,8 +509,8 @@ def _amounts(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
 def _judge_facts(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     l, k, m = _amounts(settings, "lkm", "facts")
     semantics = asked.written.semantics
-    if asked.within is not None:
-        return *worst_near(asked.held, asked.within, l, k, m), Fraction(1)
+    if asked.width is not None:
+        return *worst_near(asked.held, asked.width, l, k, m), Fraction(1)
     return *worst_facts(asked.held, asked.about, semantics, l, k, m), Fraction(1)
 
 

@@ -77,12 +77,12 @@ _Least: TypeAlias = "tuple[Fraction, int, int]"
 
 
 def worst_near(
-    held: Held, within: Any, l: int, k: int, m: int
+    held: Held, width: Any, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
     """The first window, target's group and probability at which the adversary is surest."""
     line = _line(set(held.names))
     numbers = sorted(set(line.at.values()))
-    end = _end_of(within, line)
+    end = _end_of(width, line)
     reach = np.array([bisect_right(numbers, end(number)) - 1 for number in numbers], np.int64)
     place = {number: i for i, number in enumerate(numbers)}
     at = np.array([place[line.at[name]] for name in held.names], np.int64)
@@ -243,9 +243,9 @@ def _line(values: set[str]) -> _Line:
 _MOMENT = timedelta(microseconds=1)
 
 
-def _end_of(within: Any, line: _Line) -> Callable[[Fraction], Fraction]:
+def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:
     """Where a window ends that begins at a number."""
-    text = str(within) if isinstance(within, (int, str)) and not isinstance(within, bool) else ""
+    text = str(width) if isinstance(width, (int, str)) and not isinstance(width, bool) else ""
     span = _SPAN.fullmatch(text)
     wide = None
     if span and line.dates:

@@ -170,13 +170,13 @@ class Nodes:
         """Conjunction."""
         return self._join("all", kids, TRUE, FALSE)
 
-    def any_of(self, kids: Iterable[Node]) -> Node:
+    def some_of(self, kids: Iterable[Node]) -> Node:
         """Disjunction."""
         return self._join("any", kids, FALSE, TRUE)
 
     def alike(self, kids: Sequence[Node]) -> Node:
         """All kids hold or none does."""
-        return self.any_of((self.all_of(kids), self.all_of(map(self.negate, kids))))
+        return self.some_of((self.all_of(kids), self.all_of(map(self.negate, kids))))
 
     def negate(self, node: Node) -> Node:
         """The node that holds where this one does not."""
@@ -185,7 +185,7 @@ class Nodes:
             if kind == "atom":
                 made = self._make("not", kids, self.variables[node], self.atoms[node])
             else:
-                made = (self.any_of if kind == "all" else self.all_of)(map(self.negate, kids))
+                made = (self.some_of if kind == "all" else self.all_of)(map(self.negate, kids))
             self._negated[node] = made
             self._negated.setdefault(made, node)
         return self._negated[node]
@@ -208,7 +208,7 @@ class Nodes:
             elif kind in ("atom", "not"):
                 left = TRUE if (kids[0] == atom) == (kind == "atom") else FALSE
             else:
-                join = self.all_of if kind == "all" else self.any_of
+                join = self.all_of if kind == "all" else self.some_of
                 mentions = self.variables  # most kids do not mention it
                 left = join(
                     self.given(kid, variable, atom) if variable in mentions[kid] else kid
@@ -427,9 +427,9 @@ class Model:
             case said.And(parts):
                 return nodes.all_of([self._node(part) for part in parts])
             case said.Or(parts):
-                return nodes.any_of([self._node(part) for part in parts])
+                return nodes.some_of([self._node(part) for part in parts])
             case said.Implies(first, second):
-                return nodes.any_of((nodes.negate(self._node(first)), self._node(second)))
+                return nodes.some_of((nodes.negate(self._node(first)), self._node(second)))
             case said.Iff(first, second):
                 return nodes.alike((self._node(first), self._node(second)))
             case said.Same(names):

@@ -40,7 +40,7 @@ export function chart(place, values) {
 
 function square(values, each, row, column, choose) {
   const top = values.high * (values.rows.length - 1 - row) + 2;
-  const made = svg("rect", { class: each.within ? "held" : "over", x: values.beside + values.wide * column, y: top, width: values.wide - 1, height: values.high - 1, "fill-opacity": 0.08 + 0.77 * each.share });
+  const made = svg("rect", { class: each.inside ? "held" : "over", x: values.beside + values.wide * column, y: top, width: values.wide - 1, height: values.high - 1, "fill-opacity": 0.08 + 0.77 * each.share });
   made.dataset.at = each.at.join(",");
   made.append(svg("title", {}, each.text));
   made.addEventListener("click", () => choose(each.at));

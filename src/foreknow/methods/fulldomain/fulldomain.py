@@ -318,9 +318,9 @@ class FullDomain(Grouper):
             return "; the lattice has no other node"
         if complete:
             return f"; nor is any other of the {n_nodes} nodes of the lattice"
-        within = "" if self.seconds is None else f" within {self.seconds} seconds"
+        in_time = "" if self.seconds is None else f" within {self.seconds} seconds"
         return (
-            f"; and none of the {checked} nodes of the lattice that were judged{within} is safe, "
+            f"; and none of the {checked} nodes of the lattice that were judged{in_time} is safe, "
             f"of {n_nodes}"
         )
 

@@ -14,7 +14,7 @@ from foreknow.auditing.audit import Audit
 from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
-from foreknow.data.windows import Range
+from foreknow.grammar import Secret
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.numbers import percentage
 from foreknow.policy.counted import Counted
@@ -75,6 +75,7 @@ from foreknow.report.words import (
     percent,
     reaches_just,
     required_text,
+    secret_words,
     setting_text,
     some,
     times_text,
@@ -160,13 +161,13 @@ class AuditPage(Page[Audit]):
         """What the verdicts did not look at."""
         audit, noun = self.result, sensitive_noun(self.result.policy)
         schema = audit.policy.schema
-        any_of = noun if schema is None else nouns_of(schema.sensitives)
+        nouns = noun if schema is None else nouns_of(schema.sensitives)
         # How many guesses are right is counted in the table: it would confirm them to readers.
         tried = trials_beside(audit.trials, kept=self.published)
         scope = replace(audit.scope, method=None) if self._foreseen else audit.scope
         if self.published and schema is not None:
             scope = scope.for_readers(schema)
-        said = sentences(scope, any_of, audit.counts.semantics)
+        said = sentences(scope, nouns, audit.counts.semantics)
         return [*tried, *said] if audit.trials and not self.published else [*said, *tried]
 
     @property
@@ -512,36 +513,10 @@ def values_phrase(
     sets: Mapping[str, Sequence[str]] = {},
 ) -> str:
     """Say which values a requirement is about, and which of a table a label stands for."""
-    of = requirement.any_of
-    if isinstance(of, str):
-        listed = f" ({_either(sets[of], most)})" if sets.get(of) else ""
-        return f"any {noun} under {named(of)}{listed}"
-    if isinstance(of, Mapping):
-        each = [
-            f"{named(name)} ({noun} {visible(own)})"
-            if isinstance(own, Range)
-            else f"any of {named(name)} ({_either(own, most)})"
-            for name, own in of.items()
-        ]
-        return listing(each, most=most)
-    if of is not None:
-        return f"any of {_either(of, most)}"
-    if requirement.at_level is not None:
-        labels = f"every label of level {requirement.at_level} in the hierarchy of {noun}"
-        excepted = [named(label) for label in requirement.excluded]
-        return f"{labels} except {listing(excepted, most=most)}" if excepted else labels
-    if requirement.within is not None:
-        return f"every {noun} to within {requirement.within.words()}"
-    if requirement.values is not None:
-        return listing([named(value) for value in requirement.values], most=most)
-    if not requirement.excluded:
-        return f"every {noun}" if requirement.sensitive is None else f"every value of {noun}"
-    excluded = listing([named(value) for value in requirement.excluded], most=most)
-    return f"every {noun} except {excluded}"
-
-
-def _either(members: Sequence[Any], most: int) -> str:
-    return listing([named(value) for value in members], "or", most=most)
+    secret = requirement.secret
+    if requirement.sensitive is not None and secret == Secret():
+        return f"every value of {noun}"
+    return secret_words(secret, noun, most, sets)
 
 
 def utility_line(utility: Utility) -> str:

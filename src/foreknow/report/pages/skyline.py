@@ -344,8 +344,8 @@ def skyline_heat(report: SkylineReport, value: Label) -> HeatMap:
 
     def square(point: Point) -> Square:
         (l, k, m), sure = point, _chance(found[point], report.confidence)
-        within = report.withstands(value, point)
-        return Square(f"l={l}, k={k}, m={m}: {sure}", found[point].probability, within, point)
+        inside = report.withstands(value, point)
+        return Square(f"l={l}, k={k}, m={m}: {sure}", found[point].probability, inside, point)
 
     panels = [
         Panel(amount_of(m, terms.things[2]), [[square((l, k, m)) for k in ks] for l in ls])

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from foreknow.data.windows import Range, Width
+from foreknow.grammar import AskedTable, Secret
 from foreknow.numbers import exact_text
 from foreknow.publishing.verification import Verification
 from foreknow.report.blocks import Block, Heading, Items, Mood, Sentence
 from foreknow.report.knowledge import NOUN
 from foreknow.report.page import Page
 from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, noted, sentences
-from foreknow.report.words import listing, named, nouns_of, setting_text, some
+from foreknow.report.words import listing, named, nouns_of, secret_words, setting_text, some
 from foreknow.text import one_line, visible
 from foreknow.verdict import Verdict
 
@@ -87,11 +87,7 @@ class VerificationPage(Page[Verification]):
         texts = [text for each in found.findings for text in (each.group, each.value)]
         yield from (x for x in (*texts, *found.scope.unprotected, *found.scope.apart) if x)
         for required in found.requirements:
-            for key in ("values", "except", "any_of"):
-                given = required.get(key) or ()
-                yield from map(str, given)
-                if isinstance(given, Mapping):
-                    yield from (str(label) for own in given.values() for label in own)
+            yield from _secret(required).texts
 
 
 PAGE = VerificationPage
@@ -102,11 +98,11 @@ def _finding(finding: Verdict) -> str:
     of = f"{finding.requirement['sensitive']}: " if "sensitive" in finding.requirement else ""
     ((key, setting),) = finding.judged.items()
     if finding.of_groups:
-        within = f" in groups divided by {_all(finding.known)}" if finding.known else ""
+        divided = f" in groups divided by {_all(finding.known)}" if finding.known else ""
         alike = f"who has the same {_all(finding.alike)}, which are published exactly"
         counted = alike if finding.alike else "groups"
         return (
-            f"{of}{key} = {setting_text(setting)}{within}: attained is {finding.reached}; this is "
+            f"{of}{key} = {setting_text(setting)}{divided}: attained is {finding.reached}; this is "
             f"about {counted}, and not about what anyone can infer of a person"
         )
     required = finding.required
@@ -114,8 +110,10 @@ def _finding(finding: Verdict) -> str:
     limit += f" = {required.amount} times the prior" if required.relative else ""
     more = f" and the {_all(finding.known)} of everybody" if finding.known else ""
     whose = "nobody has a value" if finding.value is None else named(finding.value)
+    secret = _secret(finding.requirement)
+    about = "" if secret == Secret() else f", about {secret_words(secret, most=20)}"
     return (
-        f"{of}against {key} {_amounts(setting)}{more}{_about(finding.requirement)}: at most "
+        f"{of}against {key} {_amounts(setting)}{more}{about}: at most "
         f"{exact_text(finding.found.exact)} ({whose}), {limit}"
     )
 
@@ -128,24 +126,9 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {amount}" for name, amount in amounts.items())
 
 
-def _about(required: Mapping[str, Any]) -> str:
-    """Which values a requirement is about, where it is not about all."""
-    sets = required.get("any_of")
-    if isinstance(sets, Mapping):
-        each = [
-            f"{name} ({Range.of(own)})"
-            if isinstance(own, Mapping)
-            else f"any of {name} ({_listed(own, most=20, joined='or')})"
-            for name, own in sets.items()
-        ]
-        return f", about {'; '.join(map(visible, each))}"
-    keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
-    for key, words in keys.items():
-        if key in required:
-            return f", {words} {_listed(required[key], most=20)}"
-    if "within" in required:
-        return f", to within {Width(required['within']).words()}"
-    return ""
+def _secret(required: Mapping[str, Any]) -> Secret:
+    """Which values a requirement of a certificate is about."""
+    return AskedTable.model_validate(required).secret
 
 
 def _listed(labels: Iterable[Any], most: int = 6, joined: str = "and") -> str:
