@@ -76,7 +76,7 @@ PLACES = {
     "jump": 1,
     "naive": 1,
     "any_of": 10,
-    "at_level": 5,
+    "at_level": 3,
     "at_most_times": 7,
     "knowing": 10,
     "within": 7,

@@ -34,7 +34,7 @@ def named_values(counts: GroupCounts, requirements: Iterable[Requirement]) -> di
         lists = [own for own in given.values() if not isinstance(own, Range)]
         values = [*map(str, required.values or ())]
         texts = [text for own in (values, *lists) for text in own]
-        for text in (*texts, *map(str, () if required.at_level else required.excluded)):
+        for text in (*texts, *map(str, () if required.secret.level else required.excluded)):
             if text not in known and not (is_pattern(text) and matching(text, there)):
                 if (other := spelt_otherwise(text, there)) is not None:
                     raise PolicyError(
