@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.explore.conftest import Place, View, serving
 
+from foreknow.adversaries.registry import ADVERSARIES
+from foreknow.criteria.registry import CRITERIA
 from foreknow.documents import from_toml, toml_value
 from foreknow.errors import InputError
 from foreknow.explore.policy import changed, line_of
@@ -51,6 +53,23 @@ def test_requirements_come_and_go(browser):
     found = browser.post("/api/policy/settled", {"path": ["require", 0], "value": None}).json
     assert [list(own) for own in found["table"]["require"]] == [["facts", "below"], ["k_anonymity"]]
     assert found["mistake"] is None
+
+
+def test_the_form_offers_each_kind_with_a_start_that_is_accepted(browser):
+    kinds = browser.ask("/api/policy").json["kinds"]
+    assert {own["key"] for own in kinds} == {
+        kind.key
+        for kind in (*ADVERSARIES, *CRITERIA)
+        if kind.key not in ("priors", "k_map", "delta_presence")  # which need a file
+    }
+    for own in kinds:
+        value = {own["key"]: own["usual"], **({"below": 0.5} if own["limited"] else {})}
+        found = browser.post("/api/policy/settled", {"path": ["require", 0], "value": value}).json
+        assert found["mistake"] is None, own["key"]
+    facts, diversity = (next(o for o in kinds if o["key"] == k) for k in ("facts", "l_diversity"))
+    assert facts["fields"][1] == {"key": "k", "about": "people known", "choices": []}
+    assert diversity["usual"] == {"l": 3}
+    assert diversity["fields"][1]["choices"] == ["distinct", "entropy", "recursive"]
 
 
 @pytest.mark.parametrize(

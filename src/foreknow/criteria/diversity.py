@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
+from pydantic import Field
 
 from foreknow import numbers
 from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask, Speaks
@@ -72,9 +73,9 @@ def counted(criterion: Any, release: HasCounts) -> GroupCounts:
 class LDiversitySettings(Settings):
     """``l_diversity`` in a policy file."""
 
-    l: Any
+    l: Any = Field(examples=[3])
     kind: DiversityKind = "distinct"
-    c: Any = None
+    c: Any = Field(default=None, examples=[2])
 
 
 @dataclass(frozen=True)
@@ -231,8 +232,8 @@ class LDiversity(_OfValues):
 class AlphaKSettings(Settings):
     """``alpha_k`` in a policy file."""
 
-    alpha: Any
-    k: int
+    alpha: Any = Field(examples=[0.5])
+    k: int = Field(examples=[5])
 
 
 @dataclass(frozen=True)

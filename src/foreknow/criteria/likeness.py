@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask, Speaks
 from foreknow.criteria.diversity import beside, counted, plain
@@ -130,7 +131,7 @@ def _most_of(cells: FloatArray, counts: GroupCounts) -> FloatArray:
 class TClosenessSettings(Settings):
     """``t_closeness`` in a policy file."""
 
-    t: Any
+    t: Any = Field(examples=[0.2])
     distance: Distance = "equal"
     order: list[Any] | None = None
     tree: list[list[Any]] | None = None
@@ -355,7 +356,7 @@ class TCloseness(_OfTable):
 class BetaLikenessSettings(Settings):
     """``beta_likeness`` in a policy file."""
 
-    beta: Any
+    beta: Any = Field(examples=[1])
     enhanced: bool = False
 
 
@@ -449,7 +450,7 @@ class BetaLikeness(_OfTable):
 class DeltaDisclosureSettings(Settings):
     """``delta_disclosure`` in a policy file."""
 
-    delta: Any
+    delta: Any = Field(examples=[1])
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+from pydantic import Field
 
 from foreknow import numbers
 from foreknow.adversaries.protocol import HasCounts, Speaks, counts_of, whole_amount
@@ -286,7 +287,9 @@ class GroupSize(OfGroups):
 
     k: int
     key: ClassVar[str] = "group_size"
-    settings: ClassVar[Any] = FromOne
+    settings: ClassVar[Any] = Annotated[
+        FromOne, Field(description="people in each group", examples=[5])
+    ]
     needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS})
     of_people: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 import tomlkit
+from pydantic import TypeAdapter
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT
 
+from foreknow.adversaries.registry import ADVERSARIES
+from foreknow.criteria.registry import CRITERIA
 from foreknow.documents import from_toml, toml_value
 from foreknow.errors import InputError, OutputError
 from foreknow.explore.security import is_device
@@ -56,9 +59,33 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
         "mistake": None if not draft.mistake else _mistake(draft),
         "words": table_values(Table(("", ""), words, left=(0, 1))),
         "methods": [key for key, _ in METHODS],
+        "kinds": [*_kinds(ADVERSARIES, True), *_kinds(CRITERIA, False)],
         "limits": LIMITS,
         "secret": SECRET,
     }
+
+
+def _kinds(registered: Sequence[Any], limited: bool) -> Iterator[dict[str, Any]]:
+    """What the form can ask for: kinds whose settings, by their JSON Schema, are amounts, choices.
+
+    It begins with the examples there; what has none that is needed stays as the file has it.
+    """
+    for kind in registered:
+        schema = TypeAdapter(kind.settings).json_schema()
+        parts = schema.get("properties", {"": schema})
+        fields = [
+            {"key": key, "about": own.get("description", ""), "choices": own.get("enum", [])}
+            for key, own in parts.items()
+            if own.keys() & {"examples", "enum"}
+        ]
+        usual = {
+            key: own["examples"][0]
+            for key, own in parts.items()
+            if "examples" in own and own.get("default", 0) is not None
+        }
+        if usual and usual.keys() >= {*schema.get("required", ())}:
+            start = usual.get("", usual)
+            yield {"key": kind.key, "fields": fields, "usual": start, "limited": limited}
 
 
 def _plain(value: Any) -> Any:

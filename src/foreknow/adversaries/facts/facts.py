@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst
@@ -50,9 +51,9 @@ from foreknow.settings import Amount, Settings
 class FactsSettings(Settings):
     """``facts = { l = 1, k = 5, m = 2 }`` in a policy file."""
 
-    l: Amount = 0
-    k: Amount = 0
-    m: Amount = 0
+    l: Amount = Field(default=0, description="values ruled out", examples=[1])
+    k: Amount = Field(default=0, description="people known", examples=[3])
+    m: Amount = Field(default=0, description="links", examples=[1])
 
 
 @hints()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
@@ -52,7 +53,7 @@ from foreknow.settings import Amount, Settings
 class AmountSettings(Settings):
     """``implications = { k = 3 }`` or ``negations = { k = 3 }`` in a policy file."""
 
-    k: Amount = 0
+    k: Amount = Field(default=0, examples=[1])
 
 
 @hints()

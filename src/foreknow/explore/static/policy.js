@@ -1,17 +1,5 @@
 import { ask, byId, el, fill, latest, send, state, table, trouble } from "./dom.js";
 
-// What the form can say; anything else of a requirement stays as the file has it.
-const KINDS = {
-  facts: { title: "facts (l, k, m)", inner: ["l", "k", "m"], usual: { l: 1, k: 3, m: 1 }, limit: true },
-  negations: { title: "what people do not have", inner: ["k"], usual: { k: 3 }, limit: true },
-  implications: { title: "implications", inner: ["k"], usual: { k: 1 }, limit: true },
-  k_anonymity: { title: "k-anonymity", usual: 5 },
-  group_size: { title: "size of groups", usual: 5 },
-  l_diversity: { title: "l-diversity", inner: ["l", "kind", "c"], usual: { l: 3, kind: "distinct" } },
-  t_closeness: { title: "t-closeness", inner: ["t", "distance"], usual: { t: "0.2", distance: "equal" } },
-};
-const CHOICES = { kind: ["distinct", "entropy", "recursive"], distance: ["equal", "ordered", "hierarchical"] };
-const AMOUNTS = { l: "l: values ruled out", k: "k: people known", m: "m: links" };
 let found = null;
 let typing = 0;
 
@@ -72,25 +60,23 @@ function field(path, title, value, options) {
 
 function requirement(own, place) {
   const path = ["require", place];
-  const kind = Object.keys(KINDS).find((key) => key in own && !Array.isArray(own[key]));
-  const known = KINDS[kind];
+  // Anything that the form cannot say stays as the file has it.
+  const known = found.kinds.find(({ key }) => key in own && !Array.isArray(own[key]));
   const fields = [];
-  const kinds = Object.entries(KINDS).map(([key, each]) => [key, each.title]);
+  const kinds = found.kinds.map(({ key }) => [key, key.replaceAll("_", " ")]);
   fields.push(
-    field([...path, "kind"], "Someone who knows, or a criterion", kind || "", {
-      choices: kind ? kinds : [["", "as the file says"], ...kinds],
-      turn: (key) => set(path, turned(own, kind, key)),
+    field([...path, "kind"], "Someone who knows, or a criterion", known ? known.key : "", {
+      choices: known ? kinds : [["", "as the file says"], ...kinds],
+      turn: (key) => set(path, turned(own, known, key)),
     })
   );
-  if (known && known.inner) {
-    for (const key of known.inner) {
-      const options = CHOICES[key] ? { choices: [["", "–"], ...CHOICES[key].map((each) => [each, each])] } : { number: true };
-      fields.push(field([...path, kind, key], AMOUNTS[key] && known.limit ? AMOUNTS[key] : key, plain(own[kind][key]), options));
-    }
-  } else if (known) {
-    fields.push(field([...path, kind], "k: people in each group", plain(own[kind]), { number: true }));
+  for (const { key, about, choices } of known ? known.fields : []) {
+    const at = key ? [...path, known.key, key] : [...path, known.key];
+    const value = key ? own[known.key][key] : own[known.key];
+    const options = choices.length ? { choices: [["", "–"], ...choices.map((each) => [each, each])] } : { number: true };
+    fields.push(field(at, [key, about].filter(Boolean).join(": "), plain(value), options));
   }
-  if (known && known.limit) {
+  if (known && known.limited) {
     const key = found.limits.find((each) => each in own) || "below";
     const title = key === "below" ? "must stay below" : key.replaceAll("_", " ");
     fields.push(field([...path, key], title, plain(own[key]), { number: true }));
@@ -117,15 +103,10 @@ function plain(value) {
 // The same requirement with another kind of knowledge, or a criterion, which takes no limit.
 function turned(own, before, after) {
   const made = { ...own };
-  delete made[before];
-  const usual = KINDS[after].usual;
-  if (typeof usual === "object") {
-    made[after] = { ...usual };
-    if (after === "t_closeness") made[after].t = 0.2;
-  } else {
-    made[after] = usual;
-  }
-  if (KINDS[after].limit) {
+  if (before) delete made[before.key];
+  const { usual, limited } = found.kinds.find(({ key }) => key === after);
+  made[after] = usual;
+  if (limited) {
     if (!("below" in made)) made.below = 0.5;
   } else {
     for (const key of [...found.limits, "values", "except"]) delete made[key];
