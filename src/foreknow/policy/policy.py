@@ -282,12 +282,8 @@ class Policy:
     @property
     def compared(self) -> list[Any]:
         """Each population that groups are compared with."""
-        return [each.population for each in self.criteria_of(Need.POPULATION)]
-
-    def criteria_of(self, need: Need) -> list[Any]:
-        """Its criteria that need something."""
-        criteria = [required.criterion for required in self.requirements]
-        return [each for each in criteria if each is not None and need in each.needs]
+        judged = [each for required in self.requirements for each in required.judged]
+        return [each.population for each in judged if Need.POPULATION in each.needs]
 
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words which requirements a release fails, and by how much."""

@@ -249,6 +249,13 @@ class Requirement:
             raise PolicyError(str(kind)) from None
 
     @property
+    def judged(self) -> tuple[Any, ...]:
+        """What is judged: each adversary, or the criterion."""
+        if self.criterion is not None:
+            return (self.criterion,)
+        return tuple(point.adversary for point in self.points)
+
+    @property
     def of_people(self) -> bool:
         """Whether it is a criterion of how many people groups have, whatever their values."""
         return self.criterion is not None and self.criterion.of_people
@@ -278,7 +285,7 @@ class Requirement:
             {name for table in of.tables for name in table.attributes}
             if isinstance(of, Gaining)
             else set[str]()
-            for of in (point.adversary for point in self.points)
+            for of in self.judged
         ]
         return set.intersection(*named) if named else set()
 
@@ -416,20 +423,18 @@ class Requirement:
     @property
     def by_counts(self) -> bool:
         """Whether it asks nothing of groups but how many of each have each value."""
-        gaining = any(isinstance(point.adversary, Gaining) for point in self.points)
+        gaining = any(isinstance(each, Gaining) for each in self.judged)
         return not self.known and not gaining
 
     def monotone(self, semantics: Semantics) -> bool:
         """Whether merging groups can never make a release fail it."""
-        if self.criterion is not None:
-            return self.criterion.monotone(semantics)
-        return all(point.adversary.monotone(semantics) for point in self.points)
+        return all(each.monotone(semantics) for each in self.judged)
 
     @property
     def searched_exactly(self) -> bool:
         """Whether a search where merging cannot hurt refuses nothing that holds."""
         # Target and linked people are taken to be near each other in windows that differ a little.
-        known = [point.adversary.speaks for point in self.points]
+        known = [each.speaks for each in self.judged]
         return not self.of_windows or not any(each is None or each.groups for each in known)
 
     def failures(self, release: HasCounts) -> list[str]:

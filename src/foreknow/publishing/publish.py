@@ -468,7 +468,7 @@ def publish(
             "if it is enough that groups are large"
         )
     if unasked:
-        criteria: list[Any] = [requirement.criterion for requirement, _ in unasked]
+        criteria = [each for requirement, _ in unasked for each in requirement.judged]
         raise NoSafeRelease(
             f"the groups as they are written do not hold what no search asks: {told}",
             [line for criterion in criteria for line in criterion.ways_out(release)],
@@ -574,7 +574,7 @@ def _binding(
             many = int(grouping_of(method, microdata, others, seed).of_row.max()) + 1
             if many > 1:
                 found = True
-                against = "; ".join(str(point.adversary) for point in left_out.points)
+                against = "; ".join(map(str, left_out.judged))
                 asks = getattr(left_out.criterion, "key", against)
                 yield (
                     f"{left_out.name} ({asks}) keeps everybody in one group: without it there "

@@ -274,9 +274,8 @@ def _near(rule: Criterion, whole: IntArray, decoys: int | None) -> Callable[[int
 
 def speaks_of(requirement: Requirement) -> list[Speaks]:
     """What the knowledge of each limit speaks of; refused where that is not worked out."""
-    known: list[Any] = [point.adversary for point in requirement.points]
     found = []
-    for judged in known or [requirement.criterion]:
+    for judged in requirement.judged:
         if judged.speaks is None:
             raise PolicyError(
                 f"{requirement.name}: what a refused cut tells of {judged} is not worked out; "
