@@ -30,7 +30,8 @@ from foreknow.settings import Settings, explain, one_or_several
 
 S = TypeVar("S", bound=Collection[str])
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
-Kind: TypeAlias = Literal["number", "text", "date"]
+Kind: TypeAlias = Literal["number", "date", "text"]
+Unit: TypeAlias = Literal["person", "row"]
 Form: TypeAlias = Literal["generalized", "bucketized"]
 FileFormat: TypeAlias = Literal["csv", "parquet"]
 Style: TypeAlias = Literal["range", "exact", "hierarchy", "set"]
@@ -353,9 +354,10 @@ def _semantics(given: Any) -> Any:
     )
 
 
-def _missing(given: Any) -> Any:
+def as_missing(given: Any) -> Any:
+    """What to do where the sensitive value is missing: a word, or the label that it gets."""
     if given in ("error", "drop") or (
-        isinstance(given, dict) and all(isinstance(label, str) for label in given.values())
+        isinstance(given, Mapping) and list(given) == ["label"] and isinstance(given["label"], str)
     ):
         return given
     raise ValueError('missing must be "error", "drop" or { label = "..." }')
@@ -367,15 +369,25 @@ class SchemaTable(Settings):
     identifiers: list[str] = Field(default=[])
     quasi_identifiers: list[str] = Field(default=[])
     sensitive: str | list[str]
-    other: list[str] = Field(default=[])
     semantics: Annotated[Any, BeforeValidator(_semantics)] = "single"
+    other: list[str] = Field(default=[])
     person: str | None = None
-    unit: Literal["person", "row"] = "person"
     group: str | None = None
-    hierarchies: dict[str, dict[str, Any]] = Field(default={})
+    unit: Unit = "person"
     types: dict[str, Kind] = Field(default={})
-    missing: Annotated[Any, BeforeValidator(_missing)] = "error"
+    missing: Annotated[Any, BeforeValidator(as_missing)] = "error"
     reading: dict[str, str | list[str]] = Field(default={})
+    hierarchies: dict[str, dict[str, Any]] = Field(default={})
+
+    @classmethod
+    def written(cls, said: Mapping[str, Any]) -> dict[str, Any]:
+        """What a file says: roles and semantics always, else what is not so anyway."""
+        fields, always = cls.model_fields, [*cls.model_fields][:4]
+        return {
+            key: list(said[key]) if isinstance(said[key], tuple) else said[key]
+            for key, of in fields.items()
+            if key in always or said[key] not in (of.default, ())
+        }
 
 
 class PublishTable(Settings):

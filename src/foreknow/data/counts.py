@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,9 +29,8 @@ from foreknow.data.labels import (
 )
 from foreknow.data.sparse import IntArray, combine, count_pairs, ranges, row_sums
 from foreknow.errors import DataError, UnsupportedError, did_you_mean
+from foreknow.grammar import Semantics as Semantics
 from foreknow.text import people_text, some
-
-Semantics: TypeAlias = Literal["single", "set", "multiset"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.columns import Kind, Missing, Relabel, as_missing, refuse_missing
@@ -13,6 +13,7 @@ from foreknow.data.hierarchy import Hierarchy, hierarchy_from
 from foreknow.data.layout import several_of
 from foreknow.data.reading import Reading
 from foreknow.errors import SchemaError, did_you_mean, hints
+from foreknow.grammar import SchemaTable, Unit
 from foreknow.result import card_of
 
 
@@ -88,7 +89,7 @@ class Schema:
     reading: Reading | Mapping[str, Any] = field(default_factory=Reading)
     folder: Path = field(default=Path(), repr=False)
     sensitives: Sequence[str] = ()
-    unit: Literal["person", "row"] = "person"
+    unit: Unit = "person"
 
     def __post_init__(self) -> None:
         for name in ("quasi_identifiers", "identifiers", "other"):
@@ -120,9 +121,9 @@ class Schema:
             raise SchemaError(
                 f"column {self.person!r} cannot be person and {self.role(self.person)}"
             )
-        if self.unit not in ("person", "row"):
-            hint = did_you_mean(str(self.unit), ("person", "row"))
-            raise SchemaError(f"unit is {self.unit!r}, and not person or row{hint}")
+        if self.unit not in get_args(Unit):
+            hint = did_you_mean(str(self.unit), get_args(Unit))
+            raise SchemaError(f"unit is {self.unit!r}, and not {' or '.join(get_args(Unit))}{hint}")
         if self.unit == "row" and self.person is not None:
             raise SchemaError(
                 f'unit = "row" beside person = {self.person!r} is not supported yet: people are '
@@ -198,33 +199,20 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """The ``[schema]`` table of a policy file."""
-        table: dict[str, Any] = {
-            "identifiers": list(self.identifiers),
-            "quasi_identifiers": list(self.quasi_identifiers),
-            "sensitive": self.sensitive if len(self.sensitives) == 1 else list(self.sensitives),
-            "semantics": self.several if isinstance(self.semantics, Mapping) else self.semantics,
+        said = {key: getattr(self, key) for key in SchemaTable.model_fields}
+        if len(self.sensitives) > 1:
+            said["sensitive"] = self.sensitives
+        if isinstance(self.semantics, Mapping):
+            said["semantics"] = self.several
+        if isinstance(self.missing, Relabel):
+            said["missing"] = {"label": str(self.missing)}
+        said["types"] = dict(self.types)
+        said["reading"] = cast("Reading", self.reading).to_dict()
+        said["hierarchies"] = {
+            column: dict(h) if isinstance(h, Mapping) else h.to_dict()
+            for column, h in self.hierarchies.items()
         }
-        if self.other:
-            table["other"] = list(self.other)
-        for name in ("person", "group"):
-            if getattr(self, name) is not None:
-                table[name] = getattr(self, name)
-        if self.unit != "person":
-            table["unit"] = self.unit
-        if self.types:
-            table["types"] = dict(self.types)
-        if self.missing != "error":
-            table["missing"] = (
-                {"label": str(self.missing)} if isinstance(self.missing, Relabel) else self.missing
-            )
-        if reading := cast("Reading", self.reading).to_dict():
-            table["reading"] = reading
-        if self.hierarchies:
-            table["hierarchies"] = {
-                column: dict(h) if isinstance(h, Mapping) else h.to_dict()
-                for column, h in self.hierarchies.items()
-            }
-        return table
+        return SchemaTable.written(said)
 
     def _check_hierarchies(self) -> None:
         for column in (*self.hierarchies, *self.types):

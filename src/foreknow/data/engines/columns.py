@@ -20,6 +20,8 @@ from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, SchemaError
+from foreknow.grammar import Kind as Kind
+from foreknow.grammar import as_missing as read_missing
 
 
 def fetch(
@@ -197,7 +199,6 @@ def is_listed(kind: pa.DataType) -> bool:
     return isinstance(kind, _LISTS)
 
 
-Kind: TypeAlias = Literal["number", "date", "text"]
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
 _Reader: TypeAlias = tuple[Kind, tuple[type, ...], str, Callable[[str], Any]]
@@ -506,11 +507,13 @@ Missing: TypeAlias = Literal["error", "drop"] | Relabel
 
 def as_missing(given: Any) -> Missing:
     """Read "error", "drop", a `Relabel` or ``{"label": ...}``; anything else is an error."""
-    if isinstance(given, Relabel) or given in ("error", "drop"):
-        return given  # type: ignore[no-any-return]
-    if isinstance(given, Mapping) and list(given) == ["label"] and isinstance(given["label"], str):
-        return Relabel(given["label"])
-    raise SchemaError(f'missing must be "error", "drop" or {{ label = "..." }}, not {given!r}')
+    if isinstance(given, Relabel):
+        return given
+    try:
+        said = read_missing(given)
+    except ValueError as error:
+        raise SchemaError(f"{error}, not {given!r}") from None
+    return Relabel(said["label"]) if isinstance(said, Mapping) else said  # type: ignore[no-any-return]
 
 
 def refuse_missing(missing: Missing, semantics: Any) -> None:
