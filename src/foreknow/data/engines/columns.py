@@ -513,7 +513,7 @@ def as_missing(given: Any) -> Missing:
         said = read_missing(given)
     except ValueError as error:
         raise SchemaError(f"{error}, not {given!r}") from None
-    return Relabel(said["label"]) if isinstance(said, Mapping) else said  # type: ignore[no-any-return]
+    return Relabel(said["label"]) if isinstance(said, Mapping) else said
 
 
 def refuse_missing(missing: Missing, semantics: Any) -> None:
