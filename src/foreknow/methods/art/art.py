@@ -170,28 +170,11 @@ class ART:
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> IntArray:
-        """Group the rows of a table.
+        """Group the rows of a table; see `Grouper.partition`.
 
-        Parameters
-        ----------
-        microdata : Microdata
-            One value per person; the attributes of the priors are among its quasi-identifiers.
-        policy : Policy, optional
-            Only its form matters: in a generalized release, groups do not mix people of different
-            signatures, since the priors would say nothing of them. The limits say the rest.
-        seed : int, optional
-            For ties.
-
-        Returns
-        -------
-        int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; -1 for a row that is left out
-            because its sensitive value is missing.
-
-        Raises
-        ------
-        NoSafeRelease
-            If there is no such grouping, with the reason; or if none was found.
+        Of the policy only its form matters: in a generalized release, groups do not mix people of
+        different signatures, since the priors would say nothing of them. The limits say the rest.
+        The attributes of the priors must be among the quasi-identifiers.
         """
         attributes = microdata.attributes
         values = [str(value) for value in microdata.values]
