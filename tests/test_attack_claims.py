@@ -66,7 +66,7 @@ def test_a_subclass_that_groups_in_its_own_way_is_another_method(method, values)
 
 def test_a_subclass_that_says_so_itself_is_believed():
     class Known(fk.Mondrian):
-        symmetric = True
+        traits = fk.Traits(symmetric=True)
 
         def partition(self, microdata, policy=None, seed=None):
             return fk.Mondrian().partition(microdata, policy)
@@ -95,7 +95,7 @@ def test_a_method_that_is_wrongly_said_to_be_symmetric_is_refused_where_it_shows
 
     with pytest.raises(fk.InputError, match="is said to be symmetric"):
         fk.attack(table, pipeline, symmetric=True)
-    pipeline.symmetric = True
+    pipeline.traits = fk.Traits(symmetric=True)
     with pytest.raises(fk.InputError, match="is said to be symmetric"):
         fk.attack(table, pipeline)
     assert fk.attack(table, pipeline, symmetric=False).certain == (1,)

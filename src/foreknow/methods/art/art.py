@@ -27,7 +27,7 @@ from foreknow.methods.art.infeasibility import ArtNames
 from foreknow.methods.art.limits import Limit, LimitTable
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import robust_groups
-from foreknow.needs import Need, Needs
+from foreknow.methods.protocol import ONE_COLUMN, Traits
 from foreknow.numbers import as_fraction
 from foreknow.policy.policy import Policy
 from foreknow.settings import Number as NumberSetting
@@ -100,8 +100,6 @@ class ART:
     values: Sequence[Label] | None = None
     limits: Sequence[Limit] = ()
     key: ClassVar[str] = "art"
-    needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.ONE_COLUMN})
-    random: ClassVar[bool] = True
     settings: ClassVar[type[Settings]] = ArtSettings
 
     def __post_init__(self) -> None:
@@ -151,10 +149,11 @@ class ART:
         return cls(**{"limits": tuple(found), **given})
 
     @property
-    def exact(self) -> frozenset[str]:
-        """The columns of the priors: they must say of everybody what is known of them."""
+    def traits(self) -> Traits:
+        """The columns of the priors must say of everybody, exactly, what is known of them."""
         tables = [table for limit in self._asked() for table in limit.priors.tables]
-        return frozenset(name for table in tables for name in table.attributes)
+        exact = frozenset(name for table in tables for name in table.attributes)
+        return Traits(needs=ONE_COLUMN, random=True, exact=exact)
 
     def _asked(self) -> list[Limit]:
         """All limits, with what r and times add to each."""

@@ -102,7 +102,8 @@ def _next(unused: IntArray, left: int, need: int, random: np.random.Generator) -
     # None of the others becomes full before.
     n_rows = int(lacks[lacks > 0].min()) if len(others) else left
     if len(full) >= need:
-        return full[_subsets(len(full), n_rows, need, random)]
+        of_full: IntArray = full[_subsets(len(full), n_rows, need, random)]
+        return of_full
     rows = others[_subsets(len(others), n_rows, need - len(full), random)]
     rows = rows[_possible(rows, unused)]
     # `spare` stays; so it is enough again as soon as so many colours are used up.
