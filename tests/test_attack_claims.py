@@ -66,7 +66,7 @@ def test_a_subclass_that_groups_in_its_own_way_is_another_method(method, values)
 
 def test_a_subclass_that_says_so_itself_is_believed():
     class Known(fk.Mondrian):
-        symmetric = True
+        traits = fk.Traits(symmetric=True)
 
         def partition(self, microdata, policy=None, seed=None):
             return fk.Mondrian().partition(microdata, policy)
@@ -95,7 +95,7 @@ def test_a_method_that_is_wrongly_said_to_be_symmetric_is_refused_where_it_shows
 
     with pytest.raises(fk.InputError, match="is said to be symmetric"):
         fk.attack(table, pipeline, symmetric=True)
-    pipeline.symmetric = True
+    pipeline.traits = fk.Traits(symmetric=True)
     with pytest.raises(fk.InputError, match="is said to be symmetric"):
         fk.attack(table, pipeline)
     assert fk.attack(table, pipeline, symmetric=False).certain == (1,)
@@ -131,15 +131,10 @@ def changing(steady):
     return pipeline
 
 
-def objective(counts, levels):
-    return Either.lots.random()
-
-
 @pytest.mark.parametrize(
     ("values", "method", "requirements"),
     [
         ("abcabc", Either(), DIVERSE.requirements),
-        ("ababab", fk.FullDomain(objective=objective), DIVERSE.requirements),
         ("aabaabab", fk.Mondrian(), [fk.Requirement(Moody(), below=1)]),
         ("abcabc", changing(0), ()),
         # Seen when worlds are run again.
@@ -156,14 +151,6 @@ def test_what_is_seen_to_be_random_is_refused(values, method, requirements):
     with pytest.raises(fk.InputError, match="another release each time") as caught:
         fk.attack(table, method, policy)
     assert "say seeds" in str(caught.value)
-
-
-def test_an_objective_of_the_users_that_is_steady_is_run_on_every_world():
-    table = microdata("abab", {"age": fk.Intervals([2, 4])}, age=[1, 2, 3, 4], sex=[0, 0, 1, 1])
-    steady = fk.FullDomain(objective=lambda counts, levels: counts.n_groups)
-    found = fk.attack(table, steady, policy_for(DIVERSE, table))
-    assert found.exact
-    assert found.n_worlds == found.looked
 
 
 def test_worlds_met_by_an_estimate_are_run_again():

@@ -14,6 +14,7 @@ from tests.workload.brute import members_of
 import foreknow as fk
 from foreknow.data.generalization import coarsened, style_of
 from foreknow.errors import DataError, HierarchyError
+from foreknow.methods.protocol import Grouping
 from foreknow.utility.lines import covers_of_texts, line_of
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
@@ -265,10 +266,11 @@ def test_a_node_above_one_value_is_not_that_value():
     assert fk.publish(microdata, policy, method=Grouped(0, 0, 1, 1)).audit.safe
 
     class Level1(Grouped):
-        def grouping(self, microdata, policy, seed, *, explain=False):
-            from foreknow.methods.protocol import Grouping
-
-            return Grouping(np.array(self.groups), {"q": np.array([1, 1])})
+        @property
+        def traits(self):
+            levels = {"q": np.array([1, 1])}
+            made = Grouping(np.array(self.groups), levels)
+            return fk.Traits(grouping=lambda *_, **__: made)
 
     with pytest.raises(fk.NoSafeRelease, match="'q'"):
         fk.publish(microdata, policy, method=Level1(0, 0, 1, 1))

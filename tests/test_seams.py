@@ -17,7 +17,6 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria import registry as criteria
 from foreknow.criteria.protocol import Attained, EachGroup, OfGroups
 from foreknow.methods import registry as methods
-from foreknow.methods.protocol import traits_of
 from foreknow.needs import Need
 from foreknow.settings import FromOne, Settings
 from foreknow.verifier.verify import GAUGES, VERIFIERS, Gauge, Judge
@@ -321,13 +320,6 @@ def test_a_criterion_stands_by_itself_in_a_policy():
     for beside in ({"facts": {"l": 1}, "below": 0.5}, {"facts": [{"l": 1, "below": 0.5}]}):
         with pytest.raises(fk.InputError, match=r"require\[0\]: k_anonymity stands by itself"):
             fk.Policy.from_dict({"require": [{"k_anonymity": 5, **beside}]})
-
-
-def test_attributes_of_a_trait_s_name_declare_nothing_of_another_type():
-    class Mine:
-        minimal, notes, chance, grouping = True, "x", 0.5, "x"
-
-    assert traits_of(Mine()) == fk.Traits()
 
 
 def test_the_verifier_counts_the_smallest_group_itself(place):

@@ -79,13 +79,6 @@ def test_a_file_of_statements_goes_before_those_of_the_line(asking, desk):
     assert rows(out) == ["Tom AIDS 25.0% (1/4) 100%"]
 
 
-def test_a_prior(asking, desk):
-    desk.put("prior.csv", "person,value,weight\nTom,AIDS,0.1\nTom,Flu,1/2\n")
-    code, out, _ = asking("-a", "Tom", "-v", "AIDS", "--prior", "prior.csv", "Tom != Cancer")
-    assert code == 0
-    assert rows(out) == ["Tom AIDS 4.8% (1/21) 9.1% (1/11)"]
-
-
 def test_a_label_of_the_policys_hierarchy_is_any_of_the_values_below_it(asking, desk):
     desk.put("h.csv", "AIDS;serious;*\nCancer;serious;*\nFlu;Flu;*\n")
     desk.put(
@@ -197,26 +190,6 @@ def test_a_file_of_statements_has_lines(asking, desk):
         ("latin.txt", "the file 'latin.txt', line 1: not UTF-8"),
     ):
         assert said in asking("-a", "Tom", "--statements", name)[2]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("who,value,weight\nTom,AIDS,1\n", "first line must be person,value,weight"),
-        ("", "first line must be person,value,weight"),
-        ("person,value,weight\nTom,AIDS\n", "prior.csv, line 2: expected three fields"),
-        ("person,value,weight\nTom,AIDS,1,2\n", "prior.csv, line 2: expected three fields"),
-        ("person,value,weight\nTom,AIDS,1\nTom,AIDS,2\n", "line 3: 'Tom', 'AIDS' again"),
-        ("person,value,weight\nTom,AIDS,x\n", "prior of 'Tom', 'AIDS': 'x' is not a number"),
-        ("person,value,weight\nTim,AIDS,1\n", "prior: nobody in the release is called 'Tim'"),
-        ('person,value,weight\n"Tom,AIDS,1\n', "prior.csv, line"),
-    ],
-)
-def test_a_prior_that_cannot_be_read(asking, desk, content, message):
-    desk.put("prior.csv", content)
-    code, _, err = asking("-a", "Tom", "--prior", "prior.csv")
-    assert code == 2
-    assert message in err
 
 
 def test_what_is_missing_is_named(asking, desk):

@@ -28,7 +28,7 @@ CALLS = (
     (["survey", "people.csv", *POLICED], ["--knowledge", "--negations", "--html", "--sensitive"]),
     (
         ["ask", "people.csv", "--about", "P1", "--person", "name", *ROLES],
-        ["--about", "--value", "--statements", "--prior", "--budget", "--json"],
+        ["--about", "--value", "--statements", "--budget", "--json"],
     ),
     (
         ["attack", "people.csv", "--worlds", "20", *POLICED],

@@ -27,7 +27,6 @@ CHANCES = (
     *words("1/2/3 0x1 1e-310 0.99999999999999999999 +0.5 50% 1/3 0,5"),
     *(" 1/2", "1/2 ", "", "9" * 5000, "0." + "1" * 3000),
 )
-WEIGHTS = "person,value,weight\nAnn,Flu,1/2\nBob,HIV,0\n"
 
 
 def mutant(chance):
@@ -94,9 +93,6 @@ def number(text):
 
 
 def attempt(chance, folder, worker):
-    if chance.random() < 0.2:
-        weights(chance, folder, worker)
-        return
     data = mutant(chance)
     (folder / "priors.csv").write_bytes(data)
     found = worker.read(folder, "priors", path="priors.csv")
@@ -112,15 +108,6 @@ def attempt(chance, folder, worker):
             raise Fault(f"the priors are refused by themselves ({found['refused']}), but {said}")
         if chance.random() < 0.02:
             alone(said, folder)
-
-
-def weights(chance, folder, worker):
-    """The weights of named people that `ask` takes."""
-    text = WEIGHTS.replace("1/2", chance.choice(CHANCES)) if chance.random() < 0.6 else WEIGHTS
-    (folder / "weights.csv").write_bytes(mutated_bytes(chance, text.encode()))
-    (folder / "people.csv").write_text("name,g,d\nAnn,1,Flu\nBob,1,Flu\nCid,1,HIV\n")
-    argv = ["ask", "people.csv", "--group", "g", "--sensitive", "d", "--person", "name"]
-    worker.run(folder, *argv, "--prior", "weights.csv", "--about", "Ann")
 
 
 @rounds(nightly=3000)

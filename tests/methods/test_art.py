@@ -167,7 +167,7 @@ def same(n_values):
     ("table", "said"),
     [
         (ArtTable([[0] * 5], [0, 0, 0, 1, 2], [same(3)], Fraction(2), "joint"), "too frequent"),
-        (ArtTable([[0]], [0], [same(2)], Fraction(2), "joint"), "only one person"),
+        (ArtTable([[0]], [0], [same(2)], Fraction(2), "joint"), "too frequent"),
         (
             ArtTable(
                 [[0, 0, 1, 1]],
@@ -176,7 +176,7 @@ def same(n_values):
                 Fraction(2),
                 "joint",
             ),
-            "only 1 of the values have a prior above 0",
+            "the prior is above 0 for 2 only",
         ),
         (
             ArtTable(

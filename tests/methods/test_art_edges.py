@@ -135,15 +135,6 @@ def test_priors_that_rule_the_table_out_are_said_to(reading):
         ART(times=2, priors=priors).partition(microdata)
 
 
-def test_somebody_for_whom_every_value_is_ruled_out_is_named():
-    rows = {"x": {"a": "0", "b": "0", "c": "1"}, "y": {"a": "1/2", "b": "1/2", "c": "0"}}
-    microdata = fk.Microdata(pa.table({"p": list("xyy"), "d": list("aab")}), SCHEMA)
-    with pytest.raises(
-        fk.NoSafeRelease, match="p x: the prior of every value that anybody has is 0"
-    ):
-        ART(r="3/2", priors=Priors(table_of("p", rows))).partition(microdata)
-
-
 @pytest.mark.parametrize("times", [0, "1/2", -1, 0.999])
 def test_times_are_one_or_more_as_in_requirements(times):
     priors = Priors(table_of("p", {"x": {"a": "1/2", "b": "1/2"}}))

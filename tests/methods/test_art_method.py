@@ -65,9 +65,13 @@ def test_r_is_read_as_it_is_written():
 
 
 def test_messages_call_people_by_their_labels():
-    priors = Priors.learn(PEOPLE.slice(0, 3), ["sex"], "disease")
-    with pytest.raises(fk.NoSafeRelease, match="sex f: only 1 of the values") as caught:
-        ART(r=2, priors=priors).partition(fk.Microdata(PEOPLE.slice(0, 4), SCHEMA))
+    diseases = ["Flu"] * 4 + ["Flu", "HIV", "Cold", "Gout"] * 4
+    rows = pa.table({"sex": ["f"] * 4 + ["m"] * 16, "disease": diseases})
+    schema = fk.Schema(quasi_identifiers=["sex"], sensitive="disease")
+    priors = Priors.learn(rows, ["sex"], "disease")
+    said = "disease 'Flu' of sex f: 4 people left"
+    with pytest.raises(fk.NoSafeRelease, match=said) as caught:
+        ART(r=2, priors=priors).partition(fk.Microdata(rows, schema), seed=0)
     assert "signature" not in str(caught.value)
 
 

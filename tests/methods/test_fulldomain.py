@@ -158,26 +158,6 @@ def test_what_is_found_on_a_chain_is_minimal(many, seed):
         assert found.chosen in found.minimal
 
 
-@examples(100, deadline=None)
-@given(seed=SEEDS, many=st.booleans())
-def test_a_function_as_objective_is_minimized_over_all_safe_nodes(seed, many):
-    table = Table(seed, many)
-
-    def most_groups_but_never_of(counts, levels):
-        return -counts.n_groups + 10 * (sum(levels.values()) % 3)
-
-    found = table.search(objective=most_groups_but_never_of)
-    if found is not None:
-        released = table.every.released
-
-        def loss(node):
-            groups, outliers = released[node]
-            return -len(groups) - bool(outliers) + 10 * (sum(node) % 3)
-
-        assert loss(found.chosen) == min(loss(node) for node in table.every.safe)
-        assert found.objective == "most_groups_but_never_of"
-
-
 @examples(60, deadline=None)
 @given(seed=SEEDS)
 def test_pruning_changes_nothing(seed):

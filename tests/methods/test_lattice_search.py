@@ -36,7 +36,7 @@ class Drawn:
     "any" (nothing follows).
     """
 
-    def __init__(self, seed, shape, loss, at_once=False):
+    def __init__(self, seed, shape, at_once=False):
         draw = random.Random(seed)
         self.lattice = Lattice([draw.randint(0, 4) for _ in range(draw.randint(1, 5))])
         n = len(self.lattice)
@@ -63,11 +63,7 @@ class Drawn:
             k: self.bounds[k] if k in plain else self.bounds[k] + draw.choice([0, 1, 4])
             for k in self.safe
         }
-        if loss == "given":
-            self.true = {k: float(draw.randint(0, 9)) for k in self.safe}
         self.asked = []
-        known = loss == "known"
-        bounds = {"known": self.bounds, "learned": np.zeros(n), "given": np.full(n, -np.inf)}[loss]
 
         def judge(view):
             number = self.lattice.number(view.levels)
@@ -76,11 +72,6 @@ class Drawn:
             if number in self.safe:
                 return Judged(True, None if number in plain or not self.monotone else some)
             return Judged(False, None, number in hopeless)
-
-        def saw(number, view):
-            if loss == "learned":
-                marks = self.lattice.above(bounds, number)
-                np.maximum(marks, self.bounds[number], out=marks)
 
         people = np.array([1])
         self.search = LatticeSearch(
@@ -97,11 +88,8 @@ class Drawn:
                 judge_each=lambda views: [judge(view) for view in views],
             ),
             SimpleNamespace(
-                bounds=bounds,
+                bounds=self.bounds,
                 each=np.zeros(n),
-                known=known,
-                rising=loss != "given",
-                saw=saw,
                 of=lambda view, outliers: self.true[self.lattice.number(view.levels)],
             ),
         )
@@ -121,7 +109,7 @@ SHAPES = st.sampled_from(["rising", "suppressing", "any"])
 @examples(150)
 @given(seed=SEEDS, shape=SHAPES, at_once=st.booleans())
 def test_all_minimal_nodes_are_found(seed, shape, at_once):
-    drawn = Drawn(seed, shape, "known", at_once)
+    drawn = Drawn(seed, shape, at_once)
     drawn.search.all_minimal()
     assert set(drawn.search.minimal()) == drawn.minimal
     drawn.check()
@@ -131,11 +119,10 @@ def test_all_minimal_nodes_are_found(seed, shape, at_once):
 @given(
     seed=SEEDS,
     shape=SHAPES,
-    loss=st.sampled_from(["known", "learned", "given"]),
     at_once=st.booleans(),
 )
-def test_the_best_node_is_found(seed, shape, loss, at_once):
-    drawn = Drawn(seed, shape, loss, at_once)
+def test_the_best_node_is_found(seed, shape, at_once):
+    drawn = Drawn(seed, shape, at_once)
     drawn.search.the_best()
     drawn.check()
     if not drawn.safe:
@@ -148,7 +135,7 @@ def test_the_best_node_is_found(seed, shape, loss, at_once):
 @examples(150)
 @given(seed=SEEDS, shape=SHAPES)
 def test_one_minimal_node_is_found(seed, shape):
-    drawn = Drawn(seed, shape, "known")
+    drawn = Drawn(seed, shape)
     found = drawn.search.one_minimal()
     drawn.check()
     if drawn.safe:
@@ -162,7 +149,7 @@ def test_where_merging_never_hurts_few_nodes_are_asked_about():
     """No search can do without the frontier: minimal safe nodes, and unsafe ones below safe."""
     asked = needed = nodes = 0
     for seed in range(100):
-        drawn = Drawn(seed, "rising", "known")
+        drawn = Drawn(seed, "rising")
         drawn.search.all_minimal()
         frontier = drawn.minimal | {
             k
@@ -177,7 +164,7 @@ def test_where_merging_never_hurts_few_nodes_are_asked_about():
 
 
 def test_a_search_that_is_out_of_time_keeps_what_it_knows():
-    drawn = Drawn(7, "rising", "known")
+    drawn = Drawn(7, "rising")
     drawn.search._until = -1.0
     assert drawn.search.check(drawn.lattice.top)
     with pytest.raises(OutOfTime):

@@ -1,7 +1,6 @@
 """Full-domain releases as they are published: labels, settings, the lattice in audit and report."""
 
 import csv
-import json
 import random
 from fractions import Fraction
 from itertools import product
@@ -119,8 +118,7 @@ def test_suppressed_people_keep_nothing_even_where_ranges_are_asked_for():
 def test_a_star_among_the_data_is_not_mistaken_for_a_suppressed_value():
     rows = {"age": [1, 1, 2, 2], "sex": ["*", "f", "*", "f"], "disease": list("abab")}
     policy = fk.Policy([fk.Requirement(fk.Facts(), "2/3")])
-    method = fk.FullDomain(lambda counts, levels: levels["age"])
-    _, table = published(rows, policy, method, hierarchies={"age": fk.Intervals([10])})
+    _, table = published(rows, policy, fk.FullDomain(), hierarchies={"age": fk.Intervals([10])})
     assert {row["sex"] for row in table} == {"* (level 1)"}
 
 
@@ -195,18 +193,6 @@ def test_unknown_settings_of_python_are_refused():
     options = fk.PublishOptions("mondrian", settings={"mondrian": {"cuts": 0}})
     with pytest.raises(InputError, match=r"publish\.mondrian: cuts: it should be greater than"):
         fk.publish(raw({"age": [1, 2], "disease": ["a", "b"]}), EASY, options=options)
-
-
-def test_a_function_as_objective_is_certified_by_its_name(tmp_path):
-    def fewest_groups(counts, levels):
-        return counts.n_groups
-
-    rows = {"age": [21, 22, 35, 36], "disease": list("abab")}
-    made, _ = published(rows, method=fk.FullDomain(fewest_groups))
-    made.write(tmp_path / "out")
-    read = json.loads((tmp_path / "out" / "certificate.json").read_text())
-    assert read["method"]["objective"] == "fewest_groups"
-    assert read["minimal"] is False
 
 
 # ---- what is said of the lattice ---------------------------------------------------------------

@@ -32,7 +32,6 @@ def ask(
     value: list[str] | None = None,
     any_of: AnyOf = None,
     statements: Path | None = None,
-    prior: Path | None = None,
     members: Path | None = None,
     columns: Columns,
     budget: int | None = None,
@@ -54,8 +53,6 @@ def ask(
         A value; may be repeated. Default: every value in the group.
     statements
         A file with one statement in each line.
-    prior
-        A CSV file: person,value,weight.
     members
         The owner's members.parquet (default: of FOLDER.owner).
     budget
@@ -68,11 +65,7 @@ def ask(
     if not about:
         raise InputError("say whom to ask about, such as --about Tom")
     said = [*([] if statements is None else _read_statements(statements)), *(statement or [])]
-    make = partial(
-        Statements,
-        prior=None if prior is None else _read_prior(prior),
-        budget=BUDGET if budget is None else budget,
-    )
+    make = partial(Statements, budget=BUDGET if budget is None else budget)
     known = make(*said)
     with output.progress("Working out the answers"):
         opened = columns.named(release, members)
@@ -88,8 +81,6 @@ def ask(
             together = {any_of[0]: sets[any_of[0]]}
         rows = known.posteriors(opened, people=about, values=value, any_of=together)
         answers = [row[each] for row in rows.values() for each in row]
-        for answer in answers:
-            _ = answer.before  # may take as long
     if output.json is not None:
         _write(output.json, opened, known, answers)
     if not output.quiet:
@@ -124,28 +115,6 @@ def _read_statements(path: Path) -> list[str]:
             except StatementError as error:
                 raise error.placed(f"{path}, line {number}") from None
             found.append(line.strip())
-    return found
-
-
-def _read_prior(path: Path) -> Mapping[tuple[str, str], str]:
-    """Weights of a CSV file with the columns person, value and weight."""
-    import csv
-
-    columns = ["person", "value", "weight"]
-    rows = csv.DictReader(_text(path).splitlines(keepends=True), strict=True)
-    found: dict[tuple[str, str], str] = {}
-    try:
-        if list(rows.fieldnames or ()) != columns:
-            raise DataError(f"{path}: the first line must be {','.join(columns)}")
-        for row in rows:
-            if None in row or None in row.values():
-                raise DataError(f"{path}, line {rows.line_num}: expected three fields")
-            pair = (row["person"], row["value"])
-            if pair in found:
-                raise DataError(f"{path}, line {rows.line_num}: {pair[0]!r}, {pair[1]!r} again")
-            found[pair] = row["weight"].strip()
-    except csv.Error as error:
-        raise DataError(f"{path}, line {rows.line_num}: {error}") from None
     return found
 
 

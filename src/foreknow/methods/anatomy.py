@@ -6,7 +6,7 @@ Xiao and Tao, "Anatomy: Simple and Effective Privacy Preservation", VLDB 2006.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -17,19 +17,14 @@ from foreknow.data.engines.columns import Codes
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import hints
-from foreknow.frozen import settle
-from foreknow.methods.eligibility import ADVICE, settled_l
+from foreknow.methods.eligibility import ADVICE, WithL, settled_l
 from foreknow.methods.proof import by_values_alone
 from foreknow.methods.protocol import (
     ONE_COLUMN,
-    Grouper,
     Grouping,
     Traits,
-    note_of_boxes,
-    notes_of_seed,
 )
 from foreknow.needs import require
-from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
 from foreknow.settings import Settings
@@ -127,7 +122,7 @@ class AnatomySettings(Settings):
 
 @hints()
 @dataclass(frozen=True)
-class Anatomy(Grouper):
+class Anatomy(WithL):
     """The best-known bucketization: groups of l people with different values, drawn at random.
 
     While there are l different values left, one person each is drawn at random from those of the
@@ -165,8 +160,7 @@ class Anatomy(Grouper):
     settings: ClassVar[type[Settings]] = AnatomySettings
 
     def __post_init__(self) -> None:
-        if self.l is not None:
-            settle(self, l=whole_number(self.l, "Anatomy: l", 2))
+        self._settle_l()
 
     def grouping(
         self,
@@ -182,10 +176,6 @@ class Anatomy(Grouper):
             self, microdata, policy, counts, lambda own: own._groups(codes, counts, seed)
         )
         return Grouping(microdata.rows_of(groups), settled=own)
-
-    def settled(self, microdata: Microdata, policy: Policy | None) -> Anatomy:
-        """The same with an l, chosen as for this table."""
-        return self if self.l else self.grouping(microdata, policy, seed=0).settled
 
     def _groups(self, codes: Codes, counts: IntArray, seed: int | None) -> IntArray:
         assert self.l is not None
@@ -221,11 +211,6 @@ class Anatomy(Grouper):
             settled=self.settled,
             form="bucketized",
         )
-
-    def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
-        """What a reader of a release should know."""
-        boxes = (note_of_boxes(self.l or 2),) if policy.options.written == "generalized" else ()
-        return (*boxes, *notes_of_seed(seed))
 
 
 def _codes(microdata: Microdata) -> tuple[Codes, IntArray]:

@@ -16,8 +16,15 @@ import numpy as np
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, PolicyError
-from foreknow.methods.protocol import in_its_form, traits_of
-from foreknow.numbers import percentage
+from foreknow.frozen import settle
+from foreknow.methods.protocol import (
+    Grouper,
+    in_its_form,
+    note_of_boxes,
+    notes_of_seed,
+    traits_of,
+)
+from foreknow.numbers import percentage, whole_number
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 
@@ -25,6 +32,28 @@ from foreknow.policy.requirement import Requirement
 _NAMED = 3
 
 ADVICE = "a larger l may help; where l is left out, it is chosen from the policy"
+
+
+class WithL(Grouper):
+    """A method whose groups have at least `l` people, an l that a policy says where none is given.
+
+    Its `grouping` says with which l it was made (`Grouping.settled`).
+    """
+
+    l: int | None
+
+    def settled(self, microdata: Microdata, policy: Policy | None) -> Any:
+        """The same with an l, chosen as for this table."""
+        return self if self.l else self.grouping(microdata, policy, seed=0).settled
+
+    def _settle_l(self) -> None:
+        if self.l is not None:
+            settle(self, l=whole_number(self.l, f"{type(self).__name__}: l", 2))
+
+    def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
+        """What a reader of a release should know."""
+        boxes = (note_of_boxes(self.l or 2),) if policy.options.written == "generalized" else ()
+        return (*boxes, *notes_of_seed(seed))
 
 
 def require_eligible(name: str, l: int, microdata: Microdata, sizes: IntArray) -> None:

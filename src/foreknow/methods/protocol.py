@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
-from foreknow.methods.proof import FREQUENCIES_ONLY, Proof
+from foreknow.methods.proof import Proof
 from foreknow.needs import Need, Needs, require
 from foreknow.numbers import as_fraction
 from foreknow.settings import Settings
@@ -245,22 +245,8 @@ class Grouper:
         return found
 
 
-# A class may also declare a trait by itself, under these names.
-_BY_ITSELF = {
-    "asks_policy": "consults_policy",
-    "symmetric": "symmetric",
-    "random": "random",
-    "minimal": "minimal",
-    "notes": "notes",
-    "advice": "advice",
-    "grouping": "grouping",
-    "exact": "exact",
-    "needs": "needs",
-}
-
-
 def traits_of(method: Any) -> Traits:
-    """What a method declares of itself, in its own class or on itself; else the defaults.
+    """The `traits` of a method, declared in its own class or on itself; else the defaults.
 
     >>> class Mine:
     ...     traits = Traits(symmetric=True)
@@ -270,21 +256,13 @@ def traits_of(method: Any) -> Traits:
     (True, False)
     """
     own = {**vars(type(method)), **getattr(method, "__dict__", {})}
-    if "traits" in own:
-        declared = method.traits
-        if not isinstance(declared, Traits):
-            kind = type(method).__name__
-            raise InputError(f"{kind}: traits must be fk.Traits(...), not {declared!r}")
-        return declared
-    given = {trait: getattr(method, x) for x, trait in _BY_ITSELF.items() if x in own}
-    # An attribute of such a name that is of another type declares nothing.
-    kinds: dict[str, Any] = {"advice": str}
-    kinds |= dict.fromkeys(("consults_policy", "symmetric", "random"), bool)
-    kinds |= {"exact": Collection, "needs": frozenset, "counted": bool}
-    declared = {k: x for k, x in given.items() if isinstance(x, kinds.get(k, Callable))}
-    if "tells_frequencies_only" in own and method.tells_frequencies_only is True:
-        declared |= {"random": True, "proof": FREQUENCIES_ONLY}
-    return Traits(**declared)
+    if "traits" not in own:
+        return Traits()
+    declared = method.traits
+    if not isinstance(declared, Traits):
+        kind = type(method).__name__
+        raise InputError(f"{kind}: traits must be fk.Traits(...), not {declared!r}")
+    return declared
 
 
 def in_its_form(method: Any, policy: Policy) -> Policy:

@@ -241,8 +241,7 @@ def chance_text(exact: Fraction, digits: int = 1) -> str:
 
 def answer_texts(answer: Posterior) -> tuple[str, str]:
     """Write how likely somebody has a value, before and after some statements are known."""
-    before = "not known" if answer.before is None else chance_text(answer.before)
-    return before, chance_text(answer.exact)
+    return chance_text(answer.before), chance_text(answer.exact)
 
 
 def limit_text(limit: Fraction) -> str:

@@ -2,7 +2,6 @@
 
 import random
 from dataclasses import dataclass
-from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +14,6 @@ from foreknow.data.people import Members
 
 NAMES = ["Ann", "Bob Lee", "and", "O'Neil", "Ed", "漢字", "7"]
 VALUES = ["AIDS", "Flu", 'a "cold"', "not->in"]
-WEIGHTS = [Fraction(0), *map(Fraction, ["1/2", "2", "1/3", "5", "0.7", "3/2"])]
 
 # Figure 3 of the skyline paper.
 FIGURE = [
@@ -30,7 +28,6 @@ class Scene:
 
     semantics: str
     groups: list  # of (names, bag)
-    prior: dict  # of (person, value) -> Fraction
     statements: list
 
     @property
@@ -53,7 +50,7 @@ class Scene:
     def known(self, **more):
         """Statements as texts and formulas in turn."""
         said = [text(s) if i % 2 else formula(s) for i, s in enumerate(self.statements)]
-        return fk.Statements(*said, prior=self.prior, **more)
+        return fk.Statements(*said, **more)
 
 
 class Release(SimpleNamespace):
@@ -115,9 +112,9 @@ def _quoted(name):
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def random_scene(seed, semantics, weighted):
+def random_scene(seed, semantics):
     """A release with statements; small enough for enumeration."""
-    chance = random.Random(f"{seed} {semantics} {weighted}")
+    chance = random.Random(f"{seed} {semantics}")
     names = NAMES[: chance.randint(1, 6 if semantics == "single" else 5)]
     groups = []
     while sum(len(own) for own, _ in groups) < len(names):
@@ -131,13 +128,9 @@ def random_scene(seed, semantics, weighted):
             bag = [v for v in kinds[:2] for _ in range(chance.randint(1, most))]
         groups.append((own, bag))
     values = sorted({value for _, bag in groups for value in bag})
-    prior = {}
-    if weighted:
-        for _ in range(chance.randint(1, 8)):
-            prior[chance.choice(names), chance.choice(values)] = chance.choice(WEIGHTS)
     amount = chance.choice([1, 1, 2, 2, 3, 4])
     said = [random_statement(chance, names, values, 3) for _ in range(amount)]
-    return Scene(semantics, groups, prior, said)
+    return Scene(semantics, groups, said)
 
 
 def random_statement(chance, names, values, depth):

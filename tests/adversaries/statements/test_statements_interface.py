@@ -1,4 +1,4 @@
-"""Statements as users meet them: names, priors, errors, mappings, disclosures, JSON."""
+"""Statements as users meet them: names, errors, mappings, disclosures, JSON."""
 
 import json
 import pickle
@@ -142,18 +142,17 @@ def test_texts_and_formulas_may_be_mixed():
 
 
 def test_statements_survive_pickle_and_say_what_they_are():
-    known = fk.Statements("Tom != Cancer", prior={"Tom": {"AIDS": 0.1}}, budget=7)
+    known = fk.Statements("Tom != Cancer", budget=7)
     known.posterior(FIGURE, "Ann", "AIDS")
     again = pickle.loads(pickle.dumps(known))
     assert again == known
     assert again.to_dict() == {
         "statements": {
             "texts": ["Tom != Cancer"],
-            "prior": [["Tom", "AIDS", "1/10"]],
             "budget": 7,
         }
     }
-    assert repr(known) == "Statements('Tom != Cancer', prior=...)"
+    assert repr(known) == "Statements('Tom != Cancer')"
 
 
 @pytest.mark.parametrize(
@@ -162,71 +161,11 @@ def test_statements_survive_pickle_and_say_what_they_are():
         (lambda: fk.Statements(["Tom = AIDS"]), r"one by one: Statements\(\*statements\)"),
         (lambda: fk.Statements("Tom = AIDS", 7), r"statement 2: expected a formula such as Has"),
         (lambda: fk.Statements(budget=0), "the budget must be a whole number from 1, not 0"),
-        (lambda: fk.Statements(prior=[("Tom", "AIDS", 1)]), "a prior maps each person to"),
-        (lambda: fk.Statements(prior={"Tom": 0.1}), "the prior of 'Tom' must map values"),
-        (lambda: fk.Statements(prior={"Tom": {"AIDS": -1}}), "'Tom', 'AIDS': -1 is below 0"),
-        (lambda: fk.Statements(prior={"Tom": {"AIDS": "x"}}), "'Tom', 'AIDS': 'x' is not a number"),
-        (lambda: fk.Statements(prior={"T": {1: 1, "1": 2}}), "the prior has 'T', '1' twice"),
     ],
 )
 def test_what_cannot_be_meant(make, message):
     with pytest.raises(InputError, match=message):
         make()
-
-
-# ---- prior -------------------------------------------------------------------------------------
-
-
-def test_under_single_a_full_row_is_the_prior_of_a_person():
-    """Alone with everybody else even: proportional to weight times count."""
-    known = fk.Statements(prior={"Tom": {"AIDS": 0.1, "Flu": "3/10", "Cancer": Fraction(6, 10)}})
-    weights = {"AIDS": Fraction(1, 10), "Flu": 2 * Fraction(3, 10), "Cancer": Fraction(6, 10)}
-    for value, weight in weights.items():
-        found = known.posterior(FIGURE, "Tom", value)
-        assert found.exact == found.before == weight / sum(weights.values())
-
-
-def test_a_prior_about_nobody_or_nothing_is_refused():
-    with pytest.raises(StatementError, match="prior: nobody in the release is called 'Tim'"):
-        fk.Statements(prior={"Tim": {"AIDS": 1}}).posterior(FIGURE, "Tom", "AIDS")
-    with pytest.raises(StatementError, match="prior: nobody in the release has the value 'Flue'"):
-        fk.Statements(prior={"Tom": {"Flue": 1}}).posterior(FIGURE, "Tom", "AIDS")
-
-
-@pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
-def test_what_a_prior_leaves_no_way_to_deal_agrees_with_enumeration(semantics):
-    outcomes = []
-    for seed in range(300):
-        chance = random.Random(f"{seed} {semantics}")
-        people, values = [f"p{i}" for i in range(chance.randint(2, 4))], ["a", "b", "c"]
-        bag = [chance.choice(values) for _ in people]
-        prior = {(p, v): chance.choice([0, 0, 1, 2]) for p in people for v in sorted({*bag, "a"})}
-        groups = [(people, bag), (["z"], ["a"])]
-        known = fk.Statements(prior=prior, budget=1)
-        release = release_of(groups, semantics)
-        outcomes.append(bool(worlds(groups, semantics, prior)))
-        if outcomes[-1]:
-            assert known.posterior(release, "z", "a").exact == 1
-        else:
-            impossible = fk.Statements("z = a and z != a", prior=prior, budget=1)
-            for each in (known, impossible):  # the prior is to blame, whatever is stated or asked
-                with pytest.raises(StatementError, match="leaves no way to assign") as caught:
-                    each.posterior(release, "z", "a")
-                assert not isinstance(caught.value, ContradictionError)
-                with pytest.raises(StatementError, match="leaves no way to assign"):
-                    each.disclosure(release)
-    assert 20 < sum(outcomes) < 280
-
-
-def test_a_prior_on_a_large_group_is_checked_soon():
-    names = [f"p{i}" for i in range(600)]
-    release = release_of([(names, [f"v{i % 60}" for i in range(600)]), (["z"], ["v0"])])
-    # Ten have v59; the ten whom the prior leaves alone must be those.
-    prior = {(name, "v59"): 0 for name in names[:590]}
-    assert fk.Statements(prior=prior).posterior(release, "z", "v0").exact == 1
-    prior[names[590], "v59"] = 0
-    with pytest.raises(StatementError, match="the prior leaves no way to assign"):
-        fk.Statements(prior=prior).posterior(release, "z", "v0")
 
 
 # ---- contradictions ----------------------------------------------------------------------------
@@ -270,9 +209,6 @@ def test_why_a_single_statement_cannot_hold():
     release = release_of([(["A", "B"], ["x", "x"])])
     with pytest.raises(ContradictionError, match="everybody in the group of A has x"):
         fk.Statements("A != x").posterior(release, "A", "x")
-    known = fk.Statements("Tom = AIDS", prior={"Tom": {"AIDS": 0}})
-    with pytest.raises(ContradictionError, match="the prior rules it out"):
-        known.posterior(FIGURE, "Tom", "Flu")
 
 
 # ---- all posteriors ----------------------------------------------------------------------------
@@ -328,8 +264,8 @@ def test_posteriors_as_plain_values_and_as_a_table():
 def test_the_disclosure_is_the_highest_posterior(semantics):
     found = 0
     for seed in range(60):
-        scene = random_scene(seed, semantics, weighted=seed % 2 == 0)
-        every = worlds(scene.groups, semantics, scene.prior)
+        scene = random_scene(seed, semantics)
+        every = worlds(scene.groups, semantics)
         if not agreeing(every, scene.statements):
             continue
         found += 1

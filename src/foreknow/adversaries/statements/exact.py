@@ -11,7 +11,7 @@ The polynomial W(F) comes by assigning variables one by one. If p may take the o
 
     W(F) = W(F|none) + sum over x in R of s t_x (W(F|p=x) - W(F|none))
 
-A prior multiplies terms by weights. Formulas that share no variable are multiplied. A symbol that
+Formulas that share no variable are multiplied. A symbol that
 nothing outside of F mentions is *closed*: its powers give way to their moments, in whole numbers.
 
 Decision diagrams and model counters (dd, PySDD) weigh their variables independently of each other;
@@ -106,7 +106,7 @@ class Exact:
         self._symbols: dict[Node, frozenset[int]] = {}
         self._known: dict[Key, Polynomial] = {(TRUE, frozenset()): {0: 1}}
         self.chance = self._chance(formula, self._known)
-        """Times the weights of the prior; None where that is out of reach."""
+        """None where that is out of reach."""
 
     def given(self, node: Node) -> Fraction | None:
         """The chance of another formula given this one, which must be possible."""
@@ -194,18 +194,18 @@ class Exact:
             known or nodes.variables[formula], key=lambda v: (self._rank.get(v, len(self._rank)), v)
         )
         variable = model.variables[number]
-        pool, base = variable.pool, variable.base
+        pool = variable.pool
         asked = [atom for atom in variable.options if atom in nodes.atoms[formula]]
         counts = [pool.counts[variable.options[atom]] for atom in asked]
         none = nodes.given(formula, number, -1)
         if not pool.multiset and sum(counts) == pool.size:
             none = FALSE  # it takes one of them for certain
         terms = Counter[tuple[int, Node]]()
-        terms[0, none] += base
+        terms[0, none] += 1
         for atom in asked:
             power = model.atoms[atom].power
-            terms[power, nodes.given(formula, number, atom)] += variable.weights.get(atom, base)
-            terms[power, none] -= base
+            terms[power, nodes.given(formula, number, atom)] += 1
+            terms[power, none] -= 1
         own = frozenset().union(*(model.atoms[atom].symbols for atom in asked))
         left = [
             (factor, power, node)

@@ -8,33 +8,26 @@ one value in a group.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import partial
-from math import lcm, perm
+from math import perm
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from foreknow.adversaries.assignment import some_world
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.adversaries.statements import formulas as said
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
 from foreknow.data.people import Members
 from foreknow.errors import DataError, InputError, StatementError, did_you_mean
-from foreknow.numbers import as_fraction
 
-# ---- names and weights -------------------------------------------------------------------------
+# ---- names -----------------------------------------------------------------------------------
 
 _HINTS = 100_000
 _AMBIGUOUS = -1
-
-# (person, value, weight), sorted, each pair once.
-Weights: TypeAlias = tuple[tuple[str, str, Fraction], ...]
 
 
 class Unknown(InputError):
@@ -75,65 +68,9 @@ class Names:
         return self.of_text(str(label)) if place is None else place
 
 
-def read_prior(given: Mapping[Any, Any] | None) -> Weights:
-    """Read weights given as person -> value -> weight, or as (person, value) -> weight."""
-    if given is None:
-        return ()
-    if not isinstance(given, Mapping):
-        raise InputError(
-            f"a prior maps each person to the weights of their values, not {type(given).__name__}; "
-            'such as {"Tom": {"AIDS": 0.1}}'
-        )
-    found: dict[tuple[str, str], Fraction] = {}
-    for person, value, weight in _entries(given):
-        pair = (str(person), str(value))
-        try:
-            amount = as_fraction(weight)
-        except InputError as error:
-            raise InputError(f"prior of {pair[0]!r}, {pair[1]!r}: {error}") from None
-        if amount < 0:
-            raise InputError(f"prior of {pair[0]!r}, {pair[1]!r}: {weight} is below 0")
-        if pair in found:
-            raise InputError(f"the prior has {pair[0]!r}, {pair[1]!r} twice")
-        found[pair] = amount
-    return tuple((*pair, weight) for pair, weight in sorted(found.items()))
-
-
-def _entries(given: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
-    for key, inner in given.items():
-        if isinstance(inner, Mapping):
-            for value, weight in inner.items():
-                yield key, value, weight
-        elif isinstance(key, tuple) and len(key) == 2:
-            yield *key, inner
-        else:
-            raise InputError(
-                f"the prior of {key!r} must map values to weights, not {inner!r}; "
-                'such as {"Tom": {"AIDS": 0.1}}'
-            )
-
-
-def unassignable(
-    bag: Mapping[int, int], size: int, semantics: str, rows: Iterable[Mapping[int, Fraction]]
-) -> int | None:
-    """The value by code that weights of 0 leave to too few; -1 for the bag; None if none."""
-    barred = [frozenset(code for code in bag if row.get(code) == 0) for row in rows]
-    if semantics == "single":
-        alike = Counter(barred)
-        alike[frozenset()] += size - len(barred)
-        support = np.array([[code not in own for code in bag] for own in alike])
-        world = some_world(support, list(alike.values()), list(bag.values()))
-        return -1 if world is None else None
-    without = Counter(code for own in barred for code in own)
-    for code, count in bag.items():
-        if size - without[code] < (1 if semantics == "multiset" else count):
-            return code
-    return None
-
-
 # ---- formulas over atoms -----------------------------------------------------------------------
 
-Kind: TypeAlias = Literal["true", "false", "atom", "not", "all", "any", "mark"]
+Kind: TypeAlias = Literal["true", "false", "atom", "not", "all", "any"]
 Node: TypeAlias = int
 
 TRUE: Node = 0
@@ -142,15 +79,14 @@ _NONE: frozenset[int] = frozenset()
 
 
 class Nodes:
-    """Formulas over atoms, each kept once: literals, conjunctions, disjunctions and marks.
+    """Formulas over atoms, each kept once: literals, conjunctions and disjunctions.
 
-    An atom says that a variable takes one of its options; it takes at most one. A mark is true,
-    and stays until its variable is assigned.
+    An atom says that a variable takes one of its options; it takes at most one.
     """
 
     def __init__(self) -> None:
         self.kinds: list[Kind] = ["true", "false"]
-        self.kids: list[tuple[int, ...]] = [(), ()]  # nodes, or the atom, or the marked variable
+        self.kids: list[tuple[int, ...]] = [(), ()]  # nodes, or the atom
         self.variables = [_NONE, _NONE]  # that each node mentions
         self.atoms = [_NONE, _NONE]
         self.owner: list[int] = []  # the variable of each atom
@@ -161,10 +97,6 @@ class Nodes:
     def atom(self, atom: int) -> Node:
         """The node that holds where the atom does."""
         return self._make("atom", (atom,), frozenset((self.owner[atom],)), frozenset((atom,)))
-
-    def mark(self, variable: int, atoms: Iterable[int]) -> Node:
-        """A node that holds, and stays until the variable is assigned."""
-        return self._make("mark", (variable,), frozenset((variable,)), frozenset(atoms))
 
     def all_of(self, kids: Iterable[Node]) -> Node:
         """Conjunction."""
@@ -203,9 +135,7 @@ class Nodes:
         key = (node, variable, atom)
         if key not in self._given:
             kind, kids = self.kinds[node], self.kids[node]
-            if kind == "mark":
-                left = TRUE
-            elif kind in ("atom", "not"):
+            if kind in ("atom", "not"):
                 left = TRUE if (kids[0] == atom) == (kind == "atom") else FALSE
             else:
                 join = self.all_of if kind == "all" else self.some_of
@@ -266,7 +196,7 @@ class Pool:
 
     group: int
     code: int
-    size: int  # people; under ``multiset`` their mass, which is their number without a prior
+    size: int  # people
     symbol: int
     counts: dict[int, int]  # occurrences by code
     bags: dict[int, int] = field(default_factory=dict)  # symbols by code, under ``single``
@@ -279,10 +209,7 @@ class Variable:
 
     person: int
     pool: Pool
-    mass: int = 1  # under ``multiset``, the share of the pool's size
     options: dict[int, int] = field(default_factory=dict)  # the code of each atom
-    weights: dict[int, int] = field(default_factory=dict)  # the prior's, by atom
-    base: int = 1  # the weight of all others
 
 
 class Atom(NamedTuple):
@@ -293,7 +220,7 @@ class Atom(NamedTuple):
 
 
 class Model:
-    """A release, a prior and statements; variables are made when first asked for.
+    """A release and statements; variables are made when first asked for.
 
     `bias` and `guards` find monomials without a moment: plus `bias`, they have a bit of `guards`.
     """
@@ -301,7 +228,6 @@ class Model:
     def __init__(
         self,
         release: HasCounts,
-        prior: Weights,
         statements: Sequence[said.Formula],
         texts: Sequence[str | None],
     ) -> None:
@@ -309,8 +235,7 @@ class Model:
         self.members = _members(release, self.counts)
         self.people = Names(self.members.names, "nobody in the release is called")
         self.values = Names(self.counts.values, "nobody in the release has the value")
-        self.prior: dict[int, dict[int, Fraction]] = {}
-        # By group, the people whom statements or the prior name, in order.
+        # By group, the people whom statements name, in order.
         self.named: dict[int, dict[int, None]] = {}
         self.nodes = Nodes()
         self.variables: list[Variable] = []
@@ -318,19 +243,10 @@ class Model:
         self.atoms: list[Atom] = []
         self.bias = self.guards = self._bits = 0
         self._pools: dict[tuple[int, int], Pool] = {}
-        self._variables: dict[tuple[int, int], int | None] = {}
+        self._variables: dict[tuple[int, int], int] = {}
         self._bags: dict[int, dict[int, int]] = {}
-        for name, value, weight in prior:
-            try:
-                own = self.prior.setdefault(self.people.of_text(name), {})
-                own[self.values.of_text(value)] = weight
-            except InputError as error:
-                raise StatementError(f"prior: {error}") from None
         for place, (formula, text) in enumerate(zip(statements, texts, strict=True), 1):
             self._check(formula, f"statement {place}", text)
-        for person in self.prior:
-            self.named.setdefault(self.group_of(person), {})[person] = None
-        self._check_prior()
         self.said = [self._node(formula) for formula in statements]
 
     def group_of(self, person: int) -> int:
@@ -369,24 +285,9 @@ class Model:
             return None
         key = (person, pool.code)
         if key not in self._variables:
-            self._variables[key] = self._new_variable(person, pool)
+            self._variables[key] = len(self.variables)
+            self.variables.append(Variable(person, pool))
         return self._variables[key]
-
-    def marked(self, nodes: Iterable[Node]) -> Node:
-        """All nodes, and whom else the prior weighs in their pools."""
-        whole = self.nodes.all_of(nodes)
-        pools = self.pools(whole)
-        return self.nodes.all_of((whole, *(m for pool in pools for m in self.marks(pool))))
-
-    def marks(self, pool: Pool) -> list[Node]:
-        """Marks of the people whom the prior weighs in a pool; none under ``multiset``."""
-        found = []
-        for person in sorted(self.named.get(pool.group, ())):
-            for code in sorted(self.prior.get(person, {}).keys() & pool.counts.keys()):
-                number = self.variable(person, code)
-                if number is not None and self.variables[number].weights:
-                    found.append(self.nodes.mark(number, self.variables[number].weights))
-        return found
 
     def pools(self, node: Node) -> list[Pool]:
         """The pools that a node mentions."""
@@ -405,17 +306,6 @@ class Model:
             if isinstance(part, said.Has):
                 with _pointing(where, text, "value", part.value):
                     self.values.of_text(part.value)
-
-    def _check_prior(self) -> None:
-        """Refuse a prior that leaves no way to assign something, in whichever group."""
-        for group in dict.fromkeys(map(self.group_of, self.prior)):
-            rows = [self.prior[person] for person in self.named[group] if person in self.prior]
-            size = int(self.counts.sizes[group])
-            code = unassignable(self.bag(group), size, self.counts.semantics, rows)
-            if code is not None:
-                what = "the values" if code < 0 else repr(self.counts.values[code])
-                label = self.counts.group_label(group)
-                raise StatementError(f"the prior leaves no way to assign {what} of group {label!r}")
 
     def _node(self, formula: said.Formula) -> Node:
         nodes = self.nodes
@@ -452,10 +342,8 @@ class Model:
             return Pool(group, code, size, symbol, bag, bags)
         count = bag[code]
         if self.counts.semantics == "multiset":
-            scale, masses = self._masses(group, code)
-            mass = int(scale * sum(masses.values(), Fraction(size - len(masses))))
-            symbol = self._symbol(mass - 1, lambda k: (mass - k) ** count)
-            return Pool(group, code, mass, symbol, {code: count}, multiset=True)
+            symbol = self._symbol(size - 1, lambda k: (size - k) ** count)
+            return Pool(group, code, size, symbol, {code: count}, multiset=True)
         symbol = self._symbol(min(most, count), lambda k: perm(count, k) * perm(size - k, most - k))
         return Pool(group, code, size, symbol, {code: count})
 
@@ -468,33 +356,6 @@ class Model:
         self._bits += bits + 1
         return len(self.symbols) - 1
 
-    def _masses(self, group: int, code: int) -> tuple[int, dict[int, Fraction]]:
-        """Under ``multiset``: what makes weights whole, and the weights that are given."""
-        people = [p for p in self.named.get(group, ()) if code in self.prior.get(p, {})]
-        given = {person: self.prior[person][code] for person in people}
-        return lcm(*(weight.denominator for weight in given.values())), given
-
-    def _new_variable(self, person: int, pool: Pool) -> int | None:
-        made = Variable(person, pool)
-        if pool.multiset:
-            scale, masses = self._masses(pool.group, pool.code)
-            made.mass = int(masses.get(person, Fraction(1)) * scale)
-            if not made.mass:
-                return None
-        number = len(self.variables)
-        self.variables.append(made)
-        if person in self.prior and not pool.multiset:
-            row = {code: self.prior[person].get(code, Fraction(1)) for code in pool.counts}
-            # Under `single` everybody has one value, so only what differs within the row counts.
-            usual = Counter(row.values()).most_common(1)[0][0]
-            base = usual if pool.code < 0 else Fraction(1)
-            scale = lcm(base.denominator, *(weight.denominator for weight in row.values()))
-            for code, weight in row.items():
-                if weight != base:
-                    made.weights[self._atom(number, code)] = int(weight * scale)
-            made.base = int(base * scale) if made.weights else 1
-        return number
-
     def _atom(self, number: int, code: int) -> int:
         variable = self.variables[number]
         for atom, known in variable.options.items():
@@ -502,7 +363,7 @@ class Model:
                 return atom
         pool = variable.pool
         used = frozenset((pool.symbol, pool.bags.get(code, pool.symbol)))
-        self.atoms.append(Atom(sum(variable.mass << self.symbols[s].shift for s in used), used))
+        self.atoms.append(Atom(sum(1 << self.symbols[s].shift for s in used), used))
         self.nodes.owner.append(number)
         variable.options[len(self.atoms) - 1] = code
         return len(self.atoms) - 1

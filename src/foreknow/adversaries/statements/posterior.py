@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from html import escape
 from itertools import islice
 from typing import Any
@@ -29,9 +28,8 @@ class Posterior(Plain):
     person, value : label
     exact : Fraction
         The probability.
-    before : Fraction or None
-        What the release alone says, with the prior if there is one; None where even that is out
-        of reach.
+    before : Fraction
+        What the release alone says.
     """
 
     _told = "person value probability exact before"
@@ -39,12 +37,7 @@ class Posterior(Plain):
     person: Label
     value: Label
     exact: Fraction
-    _before: Callable[[], Fraction | None]
-
-    @cached_property
-    def before(self) -> Fraction | None:
-        """What the release alone says, with the prior if there is one."""
-        return self._before()
+    before: Fraction
 
     @property
     def probability(self) -> float:
@@ -96,8 +89,8 @@ class Answers(Mapping[Label, Any]):
         shown = list(islice(self.answers(), _ROWS + 1))
         rows = [_row(("person", "value", "before", "after"), "th")]
         for answer in shown[:_ROWS]:
-            before = "not known" if answer.before is None else _chance(answer.before)
-            rows.append(_row((answer.person, answer.value, before, _chance(answer.exact))))
+            chances = _chance(answer.before), _chance(answer.exact)
+            rows.append(_row((answer.person, answer.value, *chances)))
         if len(shown) > _ROWS:
             rows.append(_row(["…"] * 4))
         return f"<table>{''.join(rows)}</table>"

@@ -22,8 +22,6 @@ from foreknow.adversaries.statements.model import (
     Node,
     Pool,
     Unknown,
-    Weights,
-    read_prior,
 )
 from foreknow.adversaries.statements.posterior import Posterior, Posteriors, PosteriorsOfOne
 from foreknow.data.counts import GroupCounts, Semantics
@@ -54,7 +52,6 @@ class Case:
         self._statements, self._budget = known.statements, known.budget
         together = (part for node in model.said for part in self._nodes.parts(node))
         self._rank = elimination_rank(self._nodes.variables[part] for part in together)
-        self._priors: dict[Pool, Part] = {}
 
     # ---- asking ---------------------------------------------------------------------------
 
@@ -62,17 +59,12 @@ class Case:
         """What the statements say of a person and a value."""
         name, value = self.model.members.names[person], self.model.counts.values[code]
         answer = self.answer(person, code)
-        return Posterior(name, value, answer, lambda: self.before(person, code))
+        return Posterior(name, value, answer, self.before(person, code))
 
     def any_of(self, person: int, codes: Sequence[int], called: str) -> Posterior:
         """The same of several values together, one of which a person may have."""
         require("any_of", {Need.ONE_VALUE}, semantics=self.model.counts.semantics)
-
-        def before() -> Fraction | None:
-            each = [self.before(person, code) for code in codes]
-            known = [chance for chance in each if chance is not None]
-            return sum(known, Fraction(0)) if len(known) == len(each) else None
-
+        before = sum((self.before(person, code) for code in codes), Fraction(0))
         answer = sum((self.answer(person, code) for code in codes), Fraction(0))
         return Posterior(self.model.members.names[person], called, answer, before)
 
@@ -80,9 +72,10 @@ class Case:
         """The probability that a person has a value."""
         self.check()
         pool = self.model.pool(self.model.group_of(person), code)
-        if pool is None:
-            return Fraction(0)
-        answer = self._exactly(self._parts.get(pool) or self._prior_of(pool), person, code)
+        part = None if pool is None else self._parts.get(pool)
+        if part is None:  # no statement is about it
+            return self.before(person, code)
+        answer = self._exactly(part, person, code)
         if answer is None:
             raise self._out_of_reach(f"how likely {self.model.members.names[person]} has it")
         return answer
@@ -92,12 +85,11 @@ class Case:
         if any(part.exact.chance is None for part in self._parts.values()):
             raise self._out_of_reach("whether these statements can hold together")
 
-    def before(self, person: int, code: int) -> Fraction | None:
-        """The same without the statements; None where it is out of reach."""
-        pool = self.model.pool(self.model.group_of(person), code)
-        if pool is None:
-            return Fraction(0)
-        return self._exactly(self._prior_of(pool), person, code)
+    def before(self, person: int, code: int) -> Fraction:
+        """The same without the statements."""
+        group, counts = self.model.group_of(person), self.model.counts
+        count = self.model.bag(group).get(code, 0)
+        return _by_counts(counts.semantics, int(counts.sizes[group]), count)
 
     def highest(self, code: int) -> Disclosure:
         """The highest posterior."""
@@ -124,8 +116,7 @@ class Case:
     @property
     def steps(self) -> int:
         """Steps of exact inference so far."""
-        parts = dict.fromkeys((*self._parts.values(), *self._priors.values()))
-        return sum(part.exact.steps for part in parts)
+        return sum(part.exact.steps for part in dict.fromkeys(self._parts.values()))
 
     @cached_property
     def _candidates(self) -> list[int]:
@@ -142,7 +133,7 @@ class Case:
     def _parts(self) -> dict[Pool, Part]:
         """The parts of all statements, by their pools; none is impossible."""
         found: dict[Pool, Part] = {}
-        formula = self.model.marked(self.model.said)
+        formula = self._nodes.all_of(self.model.said)
         if formula == FALSE:
             raise self._contradiction(range(len(self._statements)))
         variables = self._nodes.variables
@@ -154,12 +145,6 @@ class Case:
                 raise self._contradiction(self._suspects(part))
             found.update(dict.fromkeys(self.model.pools(part.formula), part))
         return found
-
-    def _prior_of(self, pool: Pool) -> Part:
-        """The part of a pool that no statement is about."""
-        if pool not in self._priors:
-            self._priors[pool] = self._part(self._nodes.all_of(self.model.marks(pool)))
-        return self._priors[pool]
 
     def _part(self, formula: Node) -> Part:
         exact = Exact(self.model, formula, self._rank, self._budget)
@@ -183,12 +168,9 @@ class Case:
     def _alike(self, part: Part, person: int, code: int) -> tuple[int, int, Fraction]:
         """Whom and what to ask instead, and the factor; the same for all who are exchangeable."""
         number = self.model.variable(person, code)
-        if number is None:
-            return person, code, Fraction(1)
+        assert number is not None  # the value occurs in their group
         pool = self.model.variables[number].pool
         named = number in self._nodes.variables[part.formula]
-        if pool.multiset and code in self.model.prior.get(person, ()):
-            named = True
         asked = code
         if pool.code < 0 and code not in part.codes:
             # Of the values that nobody speaks of, each has its share.
@@ -217,7 +199,7 @@ class Case:
 
     def _possible(self, places: Iterable[int]) -> bool | None:
         """Whether statements can hold together; None where that is out of reach."""
-        formula = self.model.marked(self.model.said[place] for place in places)
+        formula = self._nodes.all_of(self.model.said[place] for place in places)
         chance = Exact(self.model, formula, self._rank, self._budget).chance
         return None if chance is None else chance > 0
 
@@ -251,7 +233,7 @@ class Case:
         everybody = count == model.counts.sizes[group] and model.counts.semantics != "multiset"
         if everybody and negated:
             return f"; everybody in the group of {part.person} has {part.value}"
-        return "; the prior rules it out" if model.prior else ""
+        return ""
 
 
 def fewest(
@@ -289,6 +271,13 @@ class StatementsWitness(Plain):
     group: Label
 
 
+def _by_counts(semantics: Semantics, people: int, count: int) -> Fraction:
+    """The chance that one of so many people has a value that occurs so often among them."""
+    if semantics == "multiset":
+        return 1 - Fraction(people - 1, people) ** count
+    return Fraction(count, people)
+
+
 def _best_unnamed(
     counts: GroupCounts, code: int, named: Iterable[int]
 ) -> tuple[Fraction, int] | None:
@@ -307,7 +296,7 @@ def _best_unnamed(
     near = np.flatnonzero(shares >= shares.max() - CLOSE)
     pairs, first = np.unique(np.stack([people[near], occurrences[near]]), axis=1, return_index=True)
     return max(
-        (1 - Fraction(n - 1, n) ** o if multiset else Fraction(o, n), int(groups[near[i]]))
+        (_by_counts(counts.semantics, n, o), int(groups[near[i]]))
         for (n, o), i in zip(pairs.T.tolist(), first.tolist(), strict=True)
     )
 
@@ -328,10 +317,6 @@ class Statements:
         ``Cancer not in Tom``, ``same(Ann, Tom)`` (the same values), ``not``, ``and``, ``or``,
         ``->``, ``<->``, parentheses. Names with spaces, or that are words of the language, go
         into quotes. A name means the person or value whose label prints like it.
-    prior : mapping, optional
-        How likely people have values before the release is seen: person -> value -> weight. A
-        world is as likely as the product of the weights of all its (person, value) pairs; pairs
-        that are left out weigh 1.
     budget : int
         The most steps of exact inference for one answer. The default takes about ten seconds.
 
@@ -375,7 +360,6 @@ class Statements:
     speaks: ClassVar[None] = None
 
     statements: tuple[Formula, ...]
-    prior: Weights
     budget: int
     _texts: tuple[str | None, ...] = field(compare=False)
     _last: list[tuple[HasCounts, Case]] = field(compare=False)
@@ -383,12 +367,11 @@ class Statements:
     def __init__(
         self,
         *statements: str | Formula,
-        prior: Mapping[Any, Any] | None = None,
         budget: int = BUDGET,
     ) -> None:
         texts = tuple(given if isinstance(given, str) else None for given in statements)
         read = tuple(_read(given, i + 1) for i, given in enumerate(statements))
-        settle(self, statements=read, prior=read_prior(prior), _texts=texts, _last=[])
+        settle(self, statements=read, _texts=texts, _last=[])
         settle(self, budget=whole_number(budget, "the budget", 1))
 
     # ---- asking about people --------------------------------------------------------------
@@ -496,7 +479,6 @@ class Statements:
         return {
             "statements": {
                 "texts": [str(formula) for formula in self.statements],
-                "prior": [[person, value, str(weight)] for person, value, weight in self.prior],
                 "budget": self.budget,
             }
         }
@@ -505,22 +487,20 @@ class Statements:
         shown = [repr(str(formula)) for formula in self.statements[:3]]
         more = len(self.statements) - len(shown)
         shown += [f"... {more} more"] if more else []
-        return f"Statements({', '.join(shown)}{', prior=...' if self.prior else ''})"
+        return f"Statements({', '.join(shown)})"
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        rows = {(person, value): weight for person, value, weight in self.prior}
-        make = partial(Statements, prior=rows, budget=self.budget)
-        return make, self.statements
+        return partial(Statements, budget=self.budget), self.statements
 
     def _case(self, release: HasCounts) -> Case:
         """What was worked out for a release; of the last one, all of it is remembered."""
         for known, case in self._last:
             if known is release:
                 return case
-        case = Case(Model(release, self.prior, self.statements, self._texts), self)
+        case = Case(Model(release, self.statements, self._texts), self)
         self._last[:] = [(release, case)]
         return case
 

@@ -100,8 +100,9 @@ def attack(
     symmetric : bool, optional
         Whether the method treats rows alike whatever their order, so that people with equal
         quasi-identifiers in one group can stand for each other: far fewer worlds. Known of our own
-        methods, and of those with an attribute ``symmetric = True``; of those that choose at random
-        it is meant over all that they may draw, so it is not assumed where seeds are given.
+        methods, and of those that declare ``traits = Traits(symmetric=True)``; of those that choose
+        at random it is meant over all that they may draw, so it is not assumed where seeds are
+        given.
 
     Raises
     ------

@@ -150,17 +150,21 @@ class _Asked:
         return cls(decision, groups, len(decision.fixed))
 
     def holds(self, tables: NDArray[Any], values: IntArray, sides: IntArray) -> NDArray[np.bool_]:
-        """Whether it goes as it did, for tables of (worlds, cells, values), cells on `sides`."""
+        """Whether it goes as it did, (worlds,), for tables of shape (worlds, cells, values).
+
+        `sides`: the child that each cell is in, -1 for none; `values`: the code of each column.
+        """
         n_values = self.decision.fixed.shape[1]
         step = max(1, _NUMBERS // (self.n_children * n_values))
         found = np.zeros(len(tables), dtype=bool)
+        # Cells that are in a child, one child after another; where the cells of each begin.
         order = np.argsort(sides, kind="stable")[np.count_nonzero(sides < 0) :]
-        names, starts = np.unique(sides[order], return_index=True)
+        children, starts = np.unique(sides[order], return_index=True)
         for start in range(0, len(tables), step):
             own = tables[start : start + step, order]
             dense = np.zeros((len(own), self.n_children, n_values), dtype=np.int64)
-            sums = np.add.reduceat(own, starts, axis=1, dtype=np.int64)
-            dense[:, names[:, None], values] = sums
+            sums = np.add.reduceat(own, starts, axis=1, dtype=np.int64)  # of children, not cells
+            dense[:, children[:, None], values] = sums
             found[start : start + step] = self.decision.holds(dense)
         return found
 
@@ -174,6 +178,7 @@ class _Asked:
         child, group = self.decision.child, worlds.groups[self.decision.people]
         if alone is None:
             return 1.0
+        # Pairs of a child and a group that share people, (2, pairs), and how many these are.
         pairs, sizes = np.unique(np.stack((child, group)), axis=1, return_counts=True)
         whole = np.bincount(pairs[0])[pairs[0]] == 1  # nobody else of the part is in another group
         least: dict[int, float] = {}
@@ -242,12 +247,12 @@ class _Part:
     groups: list[int]
     asked: list[_Asked]
     worlds: Worlds
-    cells: IntArray
-    of_group: list[IntArray]  # places in `cells`
-    sizes: IntArray
-    values: IntArray
-    true: NDArray[Any]  # of the true world: people of each cell with each value
-    sides: list[IntArray]  # of each decision: the child of each cell, or -1
+    cells: IntArray  # (cells,): their numbers in `worlds`; below, cells are places in this
+    of_group: list[IntArray]  # the cells of each group
+    sizes: IntArray  # (cells,): people
+    values: IntArray  # (values,): the codes that occur; below, values are places in this
+    true: NDArray[Any]  # (cells, values): people of the true world
+    sides: list[IntArray]  # of each decision, (cells,): the child of each, or -1
 
     @classmethod
     def of(cls, worlds: Worlds, groups: list[int], asked: list[_Asked]) -> _Part:
@@ -300,8 +305,8 @@ class _Part:
 
     def enumerated(self, most: int, clock: _Clock) -> tuple[int, list[list[Fraction]]] | None:
         """How many worlds of the part are possible, and each cell's posteriors; None for many."""
-        tables = np.zeros((1, 0, len(self.values)), dtype=np.int32)
-        order = np.empty(0, dtype=np.int64)
+        tables = np.zeros((1, 0, len(self.values)), dtype=np.int32)  # (worlds, cells, values)
+        order = np.empty(0, dtype=np.int64)  # the cells of tables, group after group
         for at in range(len(self.groups)):
             own = self._of_group(at, most // len(tables), clock)
             if own is None:
@@ -311,7 +316,7 @@ class _Part:
         if kept is None:
             return None
         tables = tables[kept][:, np.argsort(order)]
-        each = ways(tables)
+        each = ways(tables)  # (worlds,)
         whole = int(each.sum())
         found = []
         for cell, size in enumerate(self.sizes.tolist()):
@@ -325,6 +330,7 @@ class _Part:
         """Assignments of one group that its own decisions allow, and its cells in their order."""
         waiting, left = self._own(at), set(self.of_group[at].tolist())
         bag, order = self._bag(at), []
+        # (ways, cells in `order`, values); (ways, values) of all other cells together.
         done, rest = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None]
         while left:
             # What completes all children of some decision but one, with the fewest cells.
@@ -379,6 +385,7 @@ class _Part:
                     rows += [(cell, other, one, v) for v in own.tolist() if v != one]
         step = max(1, _NUMBERS // (self.true.size + 1))
         for start in range(0, len(rows), step):
+            # (exchanges,) each: a suspect, another cell, and the values that they exchange.
             cell, other, one, value = np.array(rows[start : start + step]).T
             tables = np.repeat(self.true[None], len(cell), axis=0)
             at = np.arange(len(cell))
@@ -455,7 +462,7 @@ def _draw(parts: list[_Part], most: int, clock: _Clock, random: np.random.Genera
 
 def _cells(worlds: Worlds, asked: list[_Asked]) -> IntArray:
     """The cell of each person: people of one group, on one side of every decision."""
-    found = worlds.groups.copy()
+    found = worlds.groups.copy()  # (people,): begins with groups, and is divided by decisions
     many = worlds.n_groups
     for one in asked:
         people = one.decision.people

@@ -27,7 +27,7 @@ from foreknow.methods.art.infeasibility import ArtNames
 from foreknow.methods.art.limits import Limit, LimitTable
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import robust_groups
-from foreknow.needs import Need, Needs
+from foreknow.methods.protocol import ONE_COLUMN, Traits
 from foreknow.numbers import as_fraction
 from foreknow.policy.policy import Policy
 from foreknow.settings import Number as NumberSetting
@@ -100,8 +100,6 @@ class ART:
     values: Sequence[Label] | None = None
     limits: Sequence[Limit] = ()
     key: ClassVar[str] = "art"
-    needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.ONE_COLUMN})
-    random: ClassVar[bool] = True
     settings: ClassVar[type[Settings]] = ArtSettings
 
     def __post_init__(self) -> None:
@@ -151,10 +149,11 @@ class ART:
         return cls(**{"limits": tuple(found), **given})
 
     @property
-    def exact(self) -> frozenset[str]:
-        """The columns of the priors: they must say of everybody what is known of them."""
+    def traits(self) -> Traits:
+        """The columns of the priors must say of everybody, exactly, what is known of them."""
         tables = [table for limit in self._asked() for table in limit.priors.tables]
-        return frozenset(name for table in tables for name in table.attributes)
+        exact = frozenset(name for table in tables for name in table.attributes)
+        return Traits(needs=ONE_COLUMN, random=True, exact=exact)
 
     def _asked(self) -> list[Limit]:
         """All limits, with what r and times add to each."""
@@ -170,28 +169,11 @@ class ART:
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> IntArray:
-        """Group the rows of a table.
+        """Group the rows of a table; see `Grouper.partition`.
 
-        Parameters
-        ----------
-        microdata : Microdata
-            One value per person; the attributes of the priors are among its quasi-identifiers.
-        policy : Policy, optional
-            Only its form matters: in a generalized release, groups do not mix people of different
-            signatures, since the priors would say nothing of them. The limits say the rest.
-        seed : int, optional
-            For ties.
-
-        Returns
-        -------
-        int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; -1 for a row that is left out
-            because its sensitive value is missing.
-
-        Raises
-        ------
-        NoSafeRelease
-            If there is no such grouping, with the reason; or if none was found.
+        Of the policy only its form matters: in a generalized release, groups do not mix people of
+        different signatures, since the priors would say nothing of them. The limits say the rest.
+        The attributes of the priors must be among the quasi-identifiers.
         """
         attributes = microdata.attributes
         values = [str(value) for value in microdata.values]

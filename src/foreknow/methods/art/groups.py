@@ -594,47 +594,61 @@ _DIVISIBLE = 0.99
 _SAMPLE, _GUESSED, _COARSE = 8, 512, 16
 
 
+class _Evenly:
+    """Divides people into parts of one size, as alike in profiles and values as can be."""
+
+    def __init__(self, problem: ArtProblem, people: IntArray) -> None:
+        values, profiles, curve = (
+            of_people[people] for of_people in (problem.values, problem.profiles, problem.curve)
+        )
+        # Cell after cell, which are people of one value and profile; along the curve within.
+        self._people = people[np.lexsort((curve, profiles, values))]
+        starts = np.flatnonzero(np.diff(problem.keys[self._people], prepend=-1))
+        self._sizes = np.diff(starts, append=len(people))  # (cells,)
+
+    def parts(self, n_parts: int) -> list[IntArray]:
+        """The people of each part, given out round robin."""
+        part_of_cells = []
+        turn = 0  # the part that is the next to get one person more of a cell than others
+        for size in self._sizes.tolist():
+            each, more = divmod(size, n_parts)
+            sizes = np.full(n_parts, each)
+            sizes[(turn + np.arange(more)) % n_parts] += 1
+            turn += more
+            part_of_cells.append(np.repeat(np.arange(n_parts), sizes))
+        part = np.concatenate(part_of_cells)  # (people,), in the order of `_people`
+        by_part = np.argsort(part, kind="stable")
+        return np.split(self._people[by_part], np.cumsum(np.bincount(part))[:-1])
+
+
+def _hopeful(problem: ArtProblem, parts: list[IntArray]) -> bool:
+    """Whether no guess is far above a limit, and the worst parts by guesses are safe."""
+    guesses = guess_of_groups(problem, parts)  # (parts,)
+    worst = np.argsort(-guesses, kind="stable")[:_SAMPLE].tolist()
+    return bool(guesses.max() < _FAR and safe_lists(problem, [parts[at] for at in worst]).all())
+
+
 def like_parts(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
     """Divide people evenly by profile and value into as many safe parts as are found, or None."""
     fewest = -(-len(people) // LARGEST)
     if fewest > 1 and guess_of_one(problem, problem.counted(people)) > _DIVISIBLE:
         return None
-    # Round robin by value, profile and place: parts are of one size, and as alike as can be.
-    order = np.lexsort((problem.curve[people], problem.profiles[people], problem.values[people]))
-    people = people[order]
-    keys = problem.keys[people]
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    counts = np.diff(starts, append=len(people))
-
-    def divided(n_parts: int) -> list[IntArray]:
-        parts = []
-        begin = 0
-        for count in counts.tolist():
-            each, more = divmod(count, n_parts)
-            sizes = np.full(n_parts, each)
-            sizes[(begin + np.arange(more)) % n_parts] += 1
-            begin += more
-            parts.append(np.repeat(np.arange(n_parts), sizes))
-        part = np.concatenate(parts)
-        at = np.argsort(part, kind="stable")
-        return np.split(people[at], np.cumsum(np.bincount(part))[:-1])
-
-    def hopeful(parts: list[IntArray]) -> bool:
-        near = guess_of_groups(problem, parts)
-        worst = np.argsort(-near, kind="stable")[:_SAMPLE].tolist()
-        return bool(near.max() < _FAR and safe_lists(problem, [parts[at] for at in worst]).all())
-
-    # Small parts are judged faster, so their number falls; then it rises again, nearly to the most.
+    divided = _Evenly(problem, people).parts
+    # Halve a number of parts until some of them are hopeful: small parts are judged faster.
     high = max(len(people) // problem.least, fewest) + 1
     low = max(high // 2, fewest)
-    while low > fewest and not hopeful(divided(low)[:_SAMPLE]):
+    while low > fewest and not _hopeful(problem, divided(low)[:_SAMPLE]):
         high, low = low, max(low // 2, fewest)
+    # Between that and the last that were not, the most of which some are hopeful, nearly.
     while high - low > 1 + low // _COARSE:
         middle = (low + high) // 2
-        low, high = (middle, high) if hopeful(divided(middle)[:_SAMPLE]) else (low, middle)
+        fine = _hopeful(problem, divided(middle)[:_SAMPLE])
+        low, high = (middle, high) if fine else (low, middle)
+    # From there downwards, the first number of parts that are all safe.
     while low >= fewest:
-        made = divided(low)
-        if (low == fewest or hopeful(made[:_GUESSED])) and safe_lists(problem, made).all():
-            return made
+        parts = divided(low)
+        likely = low == fewest or _hopeful(problem, parts[:_GUESSED])
+        if likely and safe_lists(problem, parts).all():
+            return parts
         low -= 1 + low // _COARSE
     return None

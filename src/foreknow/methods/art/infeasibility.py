@@ -12,7 +12,6 @@ import numpy as np
 from foreknow.data.sparse import IntArray
 from foreknow.methods.art.limits import NO_LIMIT, Share
 from foreknow.methods.art.problem import ArtProblem, Known
-from foreknow.text import people_text
 
 _log = logging.getLogger(__name__)
 
@@ -46,17 +45,9 @@ def impossible(problem: ArtProblem, names: ArtNames) -> list[str]:
     >>> impossible(problem, ArtNames())[0]
     'value 0 is too frequent: 2 of 3 people have it, but the limits allow 1.5 at most'
     """
-    found = _repeated(problem, names) if problem.unique else []
-    if problem.apart:
-        found += _apart(problem, names)
-    for s, known in enumerate(problem.known):
-        table = np.zeros((len(known.priors.chances), problem.n_values), dtype=np.int64)
-        np.add.at(table, known.signature_of, problem.table)
-        present = np.flatnonzero(table.sum(axis=1))
-        own = _Present(problem, names, s, known, present, table[present])
-        found += own.too_frequent()
-        if known.reading == "joint":
-            found += own.too_few()
+    found = _apart(problem, names) if problem.apart else []
+    for known in problem.known:
+        found += _too_frequent(problem, names, known)
     return list(dict.fromkeys(found))
 
 
@@ -116,86 +107,36 @@ def _apart(problem: ArtProblem, names: ArtNames) -> list[str]:
     return found + ([f"and {more} more such kinds and values"] if more > 0 else [])
 
 
-def _repeated(problem: ArtProblem, names: ArtNames) -> list[str]:
-    """Groups of k or more different values are at most n/k, and no value is in one twice."""
-    counts = problem.table.sum(axis=0)
-    n, k = problem.n_people, problem.least
-    if n < k:
-        return [
-            f"there {'is' if n == 1 else 'are'} only {people_text(n)}, fewer than {k}, which every "
-            "group needs"
-        ]
-    return [
-        f"{names.value(x)} is too frequent: {counts[x]} of {n} people have it, more than 1/{k}, as "
-        f"groups of different values have {k} people or more"
-        for x in np.flatnonzero(counts > n // k).tolist()
-    ]
-
-
-@dataclass(frozen=True)
-class _Present:
-    """The signatures of one attribute set that occur, and their people by value."""
-
-    problem: ArtProblem
-    names: ArtNames
-    s: int
-    known: Known
-    present: IntArray
-    table: IntArray
-
-    def too_frequent(self) -> list[str]:
-        """Posteriors of a value sum to its occurrences, over all people; each keeps its limit."""
-        limits = self.known.limits
-        people, counts = self.table.sum(axis=1), self.table.sum(axis=0)
-        positive = self.known.priors.chances[self.present] > 0
-        most = people @ (np.minimum(limits.floats[self.present], 1.0) * positive)
-        found = []
-        for x in np.flatnonzero((counts > 0) & (most <= counts * (1 + _NEAR))).tolist():
-            able = np.flatnonzero(positive[:, x])
-            shares = [limits.share(s, x) for s in self.present[able].tolist()]
-            total, short = _short(shares, people[able].tolist(), int(counts[x]))
-            if not short:
-                continue
-            name, held = self.names.value(x), int(people[able].sum())
-            begin = f"{counts[x]} of {self.problem.n_people} people have it"
-            if not held:
-                found.append(
-                    f"{name}: {begin}, though its prior is 0 for everybody; so the table cannot "
-                    "be, by these priors"
-                )
-                continue
-            some = held < self.problem.n_people
-            why = f", as the prior is above 0 for {held} only" if some else ""
+def _too_frequent(problem: ArtProblem, names: ArtNames, known: Known) -> list[str]:
+    """Posteriors of a value sum to its occurrences, over all people; each keeps its limit."""
+    table = np.zeros((len(known.priors.chances), problem.n_values), dtype=np.int64)
+    np.add.at(table, known.signature_of, problem.table)  # (signatures, values)
+    present = np.flatnonzero(table.sum(axis=1))
+    limits, table = known.limits, table[present]
+    people, counts = table.sum(axis=1), table.sum(axis=0)
+    positive = known.priors.chances[present] > 0
+    most = people @ (np.minimum(limits.floats[present], 1.0) * positive)  # (values,)
+    found = []
+    for x in np.flatnonzero((counts > 0) & (most <= counts * (1 + _NEAR))).tolist():
+        able = np.flatnonzero(positive[:, x])
+        shares = [limits.share(s, x) for s in present[able].tolist()]
+        total, short = _short(shares, people[able].tolist(), int(counts[x]))
+        if not short:
+            continue
+        name, held = names.value(x), int(people[able].sum())
+        begin = f"{counts[x]} of {problem.n_people} people have it"
+        if not held:
             found.append(
-                f"{name} is too frequent: {begin}, but the limits allow {float(total):.6g} at "
-                f"most{why}"
+                f"{name}: {begin}, though its prior is 0 for everybody; so the table cannot be, by "
+                "these priors"
             )
-        return found
-
-    def too_few(self) -> list[str]:
-        """Posteriors of a person sum to 1, over the values; each keeps its limit."""
-        held = np.flatnonzero(self.problem.table.sum(axis=0))
-        cells = np.ix_(self.present, held)
-        positive = self.known.priors.chances[cells] > 0
-        most = (np.minimum(self.known.limits.floats[cells], 1.0) * positive).sum(axis=1)
-        found = []
-        for i in np.flatnonzero(most <= 1 + _NEAR).tolist():
-            code = int(self.present[i])
-            able = held[positive[i]].tolist()
-            shares = [self.known.limits.share(code, x) for x in able]
-            total, short = _short(shares, [1] * len(able), 1)
-            name = self.names.signature(self.s, code)
-            if not able:
-                found.append(
-                    f"{name}: the prior of every value that anybody has is 0; so nobody like that "
-                    "can be in the table, by these priors"
-                )
-            elif short:
-                found.append(
-                    f"{name}: only {len(able)} of the values have a prior above 0, and their "
-                    f"limits add up to {float(total):.4g}, so one of them is too sure"
-                )
-        return found[:_SHOWN]
+            continue
+        some = held < problem.n_people
+        why = f", as the prior is above 0 for {held} only" if some else ""
+        found.append(
+            f"{name} is too frequent: {begin}, but the limits allow {float(total):.6g} at most{why}"
+        )
+    return found
 
 
 def _short(shares: list[Share], times: list[int], needed: int) -> tuple[Fraction, bool]:

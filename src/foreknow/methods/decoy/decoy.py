@@ -83,29 +83,9 @@ class Decoy:
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> IntArray:
-        """Group the rows of a table.
+        """Group the rows of a table; see `Grouper.partition`.
 
-        Parameters
-        ----------
-        microdata : Microdata
-            One sensitive value per person.
-        policy : Policy
-        seed : int, optional
-            From the system's entropy when left out, and only then safe against an adversary who
-            knows the method.
-
-        Returns
-        -------
-        int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; -1 for a row that is left out
-            because its sensitive value is missing.
-
-        Raises
-        ------
-        NoSafeRelease
-            If not even one group of everybody is safe.
-        PolicyError
-            If the policy has a limit that is not worked out for this method.
+        A policy with a limit that is not worked out for this method is a `PolicyError`.
         """
         random = generator(seed, "Decoy")
         search = self._start(microdata, policy)

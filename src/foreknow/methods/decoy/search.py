@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.methods.decoy.deals import Lots, bags_of_deals, most
 from foreknow.methods.decoy.draws import drawn
 from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards
-from foreknow.methods.mondrian.cuts import cuts_of
+from foreknow.methods.mondrian.cuts import Cuts, cuts_of
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation
 
@@ -81,32 +82,76 @@ class Outcome:
     lots: Lots | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The candidate cuts of all groups of a level, those of one quasi-identifier after another."""
+
+    of_attribute: list[Cuts]
+    gain: NDArray[np.float64]  # (groups, candidates)
+    at: IntArray  # (groups, candidates): where each divides, as in `Cuts`
+    attribute: IntArray  # (candidates,): along which quasi-identifier each is
+
+    @classmethod
+    def of(cls, each: list[Cuts]) -> Candidates:
+        """Put those of all quasi-identifiers side by side."""
+        attribute = np.repeat(np.arange(len(each)), [cuts.gain.shape[1] for cuts in each])
+        gain = np.hstack([cuts.gain for cuts in each])
+        return cls(each, gain, np.hstack([cuts.at for cuts in each]), attribute)
+
+    def sides(
+        self, cut: IntArray, node: IntArray, codes: list[NDArray[Any]], asking: Mask
+    ) -> IntArray:
+        """The side of each point that is asked about, by the cut of its group (its node); else 0.
+
+        `codes` are those of points, by quasi-identifier.
+        """
+        side = np.zeros(len(node), dtype=np.int64)  # (points,)
+        points = np.flatnonzero(asking)
+        group = node[points]
+        attribute, at = self.attribute[cut[group]], self.at[group, cut[group]]
+        for place, cuts in enumerate(self.of_attribute):
+            mine = attribute == place  # of the points that are asked about
+            if mine.any():
+                side[points[mine]] = cuts.sides(codes[place][points[mine]], at[mine])
+        return side
+
+
 Decide = Callable[["Search", Trial], Outcome]
 
 
 class Search:
-    """The groups of one level, and the points that belong to them; at first one of everybody."""
+    """The groups of one level, and the points that belong to them; at first one of everybody.
+
+    Four things are numbered. *People* as in the table; *points*, their distinct combinations of
+    quasi-identifiers, of which those of final groups are dropped level by level; *groups* of the
+    level, whose points are left; *final* groups, in the order in which they became final. A *cell*
+    is a value at a point that is left.
+    """
 
     def __init__(
         self, points: Points, microdata: Microdata, guards: Guards, cuts: int, tries: bool = True
     ) -> None:
         self.attributes, self.labels = microdata.attributes, microdata.values
         self.guards, self.cuts, self.tries = guards, cuts, tries
+        # Of people: their point (by the number it had at first), value, and place among the groups
+        # that their final group was dealt into.
         self.point = points.spread(np.arange(len(points)))
         self.value: IntArray = microdata.sensitive_codes.astype(np.int64)
-        # Everybody's place among those that a final group was dealt into; into how many each was,
-        # and whether that is still to be done.
         self.seat = np.zeros(len(self.point), dtype=np.int64)
+        # Of final groups: into how many each was dealt, and whether that is still to be done.
         self.dealt, self.open = np.zeros((2, 0), dtype=np.int64)
+        # Of points, all there were: their final group.
         self.final = np.empty(len(points), dtype=np.int64)
         self.n_final, self.n_groups, self.level = 0, 1, 0
         # Of each quasi-identifier, how many cuts were tried that only the true values could refuse,
         # and how many of them were accepted; at first as if one of so many values had failed.
         self._tried = np.array([len(a.domain) + 1.0 for a in self.attributes])
         self._went = self._tried - 1
+        # Of points that are left: the number each had at first, its group, codes and people.
         self.index = np.arange(len(points))
         self.node = np.zeros(len(points), dtype=np.int64)
         self.codes, self.weights = points.codes, points.weights
+        # Of cells: their point among those left, people and value.
         self._point, self._many = np.repeat(self.index, points.cells), points.times
         self._value = points.values.astype(np.int64)
 
@@ -288,61 +333,42 @@ class Search:
 
     def trial(self) -> Trial:
         """Choose one cut of each group, from what is known of it, and how many decoys it needs."""
-        candidates = [
-            cuts_of(attribute, codes, self.node, self.weights, self.n_groups, self.cuts)
-            for attribute, codes in zip(self.attributes, self.codes, strict=True)
-        ]
-        gains = np.hstack([cuts.gain for cuts in candidates])
-        attribute_of = np.repeat(
-            np.arange(len(candidates)), [cuts.gain.shape[1] for cuts in candidates]
+        every = np.arange(self.n_groups)
+        candidates = Candidates.of(
+            [
+                cuts_of(attribute, codes, self.node, self.weights, self.n_groups, self.cuts)
+                for attribute, codes in zip(self.attributes, self.codes, strict=True)
+            ]
         )
-        worth = self._worth(gains, attribute_of)
-        order = np.argsort(-worth, axis=1, kind="stable")[:, :_TURNS]
-        at = np.hstack([cuts.at for cuts in candidates])
-        best = np.full(self.n_groups, -np.inf)
-        turn_of = np.full(self.n_groups, -1)
-        attribute = np.full(self.n_groups, -1)
-        amounts, many = self._amounts()
-        waiting = amounts > 0
+        worth = self._worth(candidates.gain, candidates.attribute)  # (groups, candidates)
+        order = np.argsort(-worth, axis=1, kind="stable")[:, :_TURNS]  # (groups, turns)
+        decoys, deals = self._amounts()  # (groups,) each
         share = np.bincount(self.node, self.weights, self.n_groups) / len(self.point)
-        least = _SELDOM + (_OFTEN - _SELDOM) * np.sqrt(share)
-
-        def sides(turn: IntArray, groups: Mask) -> Trial:
-            chosen = np.take_along_axis(order, np.maximum(turn, 0)[:, None], axis=1)[:, 0]
-            which, place = attribute_of[chosen], at[np.arange(self.n_groups), chosen]
-            side = np.zeros(len(self.node), dtype=np.int64)
-            asking = groups[self.node]
-            for position, cuts in enumerate(candidates):
-                mine = np.flatnonzero(asking & (which[self.node] == position))
-                if len(mine):
-                    node = self.node[mine]
-                    side[mine] = cuts.sides(self.codes[position][mine], place[node])
-            return self._parts(groups, asking, side)
-
+        least = _SELDOM + (_OFTEN - _SELDOM) * np.sqrt(share)  # (groups,)
+        # Of each group, the cut that promised most so far, what it promised, and along what.
+        best_cut, along = np.full((2, self.n_groups), -1)
+        best_score = np.full(self.n_groups, -np.inf)
+        waiting = decoys > 0
         # Public: it decides what is tried, and nothing else.
         public = np.random.default_rng(self.level)
         for turn in range(order.shape[1]):
-            gain = worth[np.arange(self.n_groups), order[:, turn]]
-            waiting &= np.isfinite(gain) & (gain > best)
+            cut = order[:, turn]  # (groups,): whose turn it is in each
+            gain = worth[every, cut]
+            waiting &= np.isfinite(gain) & (gain > best_score)
             if not waiting.any():
                 break
-            trial = sides(np.full(self.n_groups, turn), waiting)
-            often = self._accepted(trial, amounts[trial.group], public)
+            trial = self._parts(waiting, candidates, cut)
+            often = self._accepted(trial, decoys[trial.group], public)  # (trials,)
             score = np.where(often >= least[trial.group], gain[trial.group] * often, -np.inf)
-            better = score > best[trial.group]
+            better = score > best_score[trial.group]  # (trials,)
             group = trial.group[better]
-            best[group], turn_of[group] = score[better], turn
-            along = attribute_of[order[group, turn]]
-            attribute[group] = np.where(often[better] >= _OFTEN, along, -1)
+            best_cut[group], best_score[group] = cut[group], score[better]
+            attribute = candidates.attribute[cut[group]]
+            along[group] = np.where(often[better] >= _OFTEN, attribute, -1)
             waiting[trial.group[often >= _OFTEN]] = False
-        if not (turn_of >= 0).any():
-            none = np.zeros(0, dtype=np.int64)
-            child = np.full(len(self.node), -1, dtype=np.int64)
-            bags = np.zeros((0, len(self.labels)), dtype=np.int64)
-            return Trial(none, none, none, child, none, none, bags, none)
-        trial = sides(turn_of, turn_of >= 0)
-        of = trial.group
-        return replace(trial, decoys=amounts[of], many=many[of], attribute=attribute[of])
+        trial = self._parts(best_cut >= 0, candidates, best_cut)
+        group = trial.group
+        return replace(trial, decoys=decoys[group], many=deals[group], attribute=along[group])
 
     def _worth(self, gains: NDArray[np.float64], along: IntArray) -> NDArray[np.float64]:
         """What to expect of each cut: its gain and all later ones, if it does not fail.
@@ -374,16 +400,19 @@ class Search:
             found[self.roughly(tilted, own)] = times
         return found
 
-    def _parts(self, groups: Mask, asking: Mask, side: IntArray) -> Trial:
-        """Number the parts of some cuts, and count them."""
+    def _parts(self, groups: Mask, candidates: Candidates, cut: IntArray) -> Trial:
+        """Divide some groups, each by a candidate of its own: number the parts, and count them."""
+        asking = groups[self.node]  # (points,)
+        side = candidates.sides(cut, self.node, self.codes, asking)  # (points,)
         widest = int(side.max(initial=0)) + 1
-        child = np.full(len(self.node), -1, dtype=np.int64)
-        keys, numbered = np.unique(self.node[asking] * widest + side[asking], return_inverse=True)
-        child[asking] = numbered
-        group = np.flatnonzero(groups)
-        owner = (np.cumsum(groups) - 1)[keys // widest]
-        people = np.bincount(numbered, self.weights[asking], len(keys)).astype(np.int64)
-        bags = self.bags_of(child, len(keys))
+        child = np.full(len(self.node), -1, dtype=np.int64)  # (points,): the part of each
+        # Parts by their keys: in order of group, and then of side.
+        keys, part = np.unique(self.node[asking] * widest + side[asking], return_inverse=True)
+        child[asking] = part
+        group = np.flatnonzero(groups)  # (trials,)
+        owner = (np.cumsum(groups) - 1)[keys // widest]  # (parts,): the trial of each
+        people = np.bincount(part, self.weights[asking], len(keys)).astype(np.int64)
+        bags = self.bags_of(child, len(keys))  # (parts, values)
         none = np.zeros(len(group), dtype=np.int64)
         return Trial(group, none, none, child, owner, people, bags, none)
 

@@ -111,7 +111,7 @@ class BestFirst:
         floor = max(box.floor, least - 1e-12)
         levels = self._loss.steps
         spread = [
-            float(levels[a][high] - levels[a][low]) if levels else float(high - low)
+            float(levels[a][high] - levels[a][low])
             for a, (low, high) in enumerate(zip(box.low, box.high, strict=True))
         ]
         able = [high > low for low, high in zip(box.low, box.high, strict=True)]

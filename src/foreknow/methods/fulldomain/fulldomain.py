@@ -19,7 +19,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, InternalError, NoSafeRelease, did_you_mean, hints
 from foreknow.methods.fulldomain.bestfirst import BestFirst
 from foreknow.methods.fulldomain.lattice import SAFE, Lattice, LatticeResult, level_names
-from foreknow.methods.fulldomain.losses import OBJECTIVES, Objective, loss_by
+from foreknow.methods.fulldomain.losses import OBJECTIVES, Loss
 from foreknow.methods.fulldomain.rollup import Rollup, View
 from foreknow.methods.fulldomain.search import LatticeSearch, OutOfTime
 from foreknow.methods.fulldomain.suppression import Judge, Judged
@@ -62,9 +62,8 @@ class FullDomain(Grouper):
 
     Parameters
     ----------
-    objective : {"ncp", "height"} or callable
-        What to lose least of. A callable takes the `GroupCounts` of a node's release and its
-        levels, a dict by quasi-identifier, and gives a number; lower is better.
+    objective : {"ncp", "height"}
+        What to lose least of.
     find : {"best", "minimal", "chain"}
         The node that loses least; all minimal ones, of which the one that loses least is chosen;
         or one minimal node, by bisection of a chain from the bottom of the lattice to its top.
@@ -95,7 +94,7 @@ class FullDomain(Grouper):
     {'age': 1, 'sex': 0, 'zip': 5, 'admitted': 3, 'marital': 0}
     """
 
-    objective: str | Objective = "ncp"
+    objective: str = "ncp"
     find: str = "best"
     suppression: Number = 0.0
     seconds: float | None = None
@@ -103,14 +102,14 @@ class FullDomain(Grouper):
     settings: ClassVar[type[Settings]] = FullDomainSettings
 
     def __post_init__(self) -> None:
-        if not callable(self.objective) and self.objective not in OBJECTIVES:
+        if self.objective not in OBJECTIVES:
             raise InputError(
                 f"FullDomain: there is no objective {self.objective!r}"
                 f"{did_you_mean(str(self.objective), OBJECTIVES)}"
             )
-        if not isinstance(self.find, str) or self.find not in _FINDS:
+        if self.find not in _FINDS:
             raise InputError(
-                f"FullDomain: cannot find {self.find!r}{did_you_mean(_text(self.find), _FINDS)}"
+                f"FullDomain: cannot find {self.find!r}{did_you_mean(str(self.find), _FINDS)}"
             )
         share_of_people("FullDomain: suppression", self.suppression)
         if self.seconds is not None and not (is_real(self.seconds) and self.seconds > 0):
@@ -157,13 +156,13 @@ class FullDomain(Grouper):
         microdata = policy.combined(microdata)
         rollup = Rollup(microdata)
         n_nodes = math.prod(top + 1 for top in rollup.tops)
-        by_boxes = n_nodes > _MOST_KEPT and self.find == "best" and not callable(self.objective)
+        by_boxes = n_nodes > _MOST_KEPT and self.find == "best"
         lattice = None if by_boxes else Lattice(rollup.tops)
         most = int(self._share * rollup.n_people)
         everyone = microdata.everyone()
         judge = Judge(policy, everyone, most)
         weights = policy.options.weights_of(attribute.name for attribute in rollup.attributes)
-        loss = loss_by(self.objective, rollup, lattice, weights)
+        loss = Loss(rollup, lattice, self.objective, weights)
         if lattice is None:
             return self._by_boxes(microdata, rollup, BestFirst(rollup, judge, loss, until), judge)
         search = LatticeSearch(lattice, rollup, judge, loss, until)
@@ -175,9 +174,7 @@ class FullDomain(Grouper):
         except OutOfTime:
             complete, found = False, search.best
             _log.info("the time budget is used up")
-        # A function of the user's is not called for the sake of a report.
-        explained = explain and found is not None and not callable(self.objective)
-        if explained and len(lattice) <= _MOST_EXPLAINED:
+        if explain and found is not None and len(lattice) <= _MOST_EXPLAINED:
             with suppress(OutOfTime):
                 search.all_minimal()
                 if len(lattice) <= _MOST_JUDGED:
@@ -187,7 +184,7 @@ class FullDomain(Grouper):
             below = self._below_the_top(int(search.checked.sum()), len(lattice), complete)
             raise self._nothing_safe(rollup, judge, below)
         safe_as_they_are = np.flatnonzero((search.status == SAFE) & np.isnan(search.losses))
-        if loss.known and judge.monotone:
+        if judge.monotone:
             search.losses[safe_as_they_are] = loss.bounds[safe_as_they_are]
         return self._result(
             microdata,
@@ -243,7 +240,7 @@ class FullDomain(Grouper):
             tops=rollup.tops,
             chosen=view.levels,
             outlier_group=outlier_group,
-            objective=self._objective_name,
+            objective=self.objective,
             find=self.find,
             **found,
             _spread=lambda: microdata.rows_of(rollup.spread(view.levels, number)),
@@ -252,12 +249,12 @@ class FullDomain(Grouper):
     @property
     def traits(self) -> Traits:
         """What it makes holds the policy, at the levels of one node."""
-        found = isinstance(self.objective, str) and not self._share and self.seconds is None
+        found = not self._share and self.seconds is None
         return Traits(
             consults_policy=True,
             counted=True,
-            deterministic=not callable(self.objective),
-            symmetric=not callable(self.objective),
+            deterministic=True,
+            symmetric=True,
             minimal=self._is_minimal,
             grouping=self.grouping,
             replay=self._replay if found and self.find != "chain" else None,
@@ -271,23 +268,16 @@ class FullDomain(Grouper):
 
     def _is_minimal(self, policy: Policy) -> bool:
         """Whether no node below the chosen one is safe."""
-        found = self.find != "best" or not callable(self.objective)
-        return found and policy.monotone() and not self.suppression and self.seconds is None
+        return policy.monotone() and not self.suppression and self.seconds is None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; a callable objective by its name."""
+        """Plain values for JSON."""
         return {
-            "objective": self._objective_name,
+            "objective": self.objective,
             "find": self.find,
             "suppression": float(self._share),
             "seconds": self.seconds,
         }
-
-    @property
-    def _objective_name(self) -> str:
-        if isinstance(self.objective, str):
-            return self.objective
-        return getattr(self.objective, "__name__", type(self.objective).__name__)
 
     @property
     def _share(self) -> Fraction:
@@ -332,7 +322,3 @@ def _numbered(n_groups: int, outliers: Any) -> tuple[IntArray, int | None]:
     kept = ~outliers
     last = int(np.count_nonzero(kept))
     return np.where(kept, np.cumsum(kept) - 1, last), last
-
-
-def _text(given: Any) -> str:
-    return given if isinstance(given, str) else ""

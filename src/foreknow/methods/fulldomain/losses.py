@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,67 +10,22 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError
 from foreknow.methods.fulldomain.lattice import Lattice, Node
 from foreknow.methods.fulldomain.rollup import Rollup, View
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Marks: TypeAlias = NDArray[np.bool_]
-Objective: TypeAlias = Callable[[GroupCounts, Mapping[str, int]], float]
 
 OBJECTIVES = ("ncp", "height")
 
 
 class Loss:
-    """A measure of what is lost; lower is better."""
-
-    # Whether bounds are exact where nobody is suppressed, before anything is counted.
-    known = False
-    # Of each quasi-identifier, what each of its levels loses, where these add up.
-    steps: Sequence[FloatArray] = ()
-
-    def __init__(self, lattice: Lattice | None) -> None:
-        # By node: no release loses less; and what suppressing one person adds, at least.
-        self.bounds: FloatArray = np.zeros(len(lattice or ()))
-        self.each: FloatArray = np.zeros(len(lattice or ()))
-
-    def of(self, view: View, outliers: Marks | None) -> float:
-        """Loss of a node, with the groups that are suppressed there, if any."""
-        raise NotImplementedError
-
-    def floor(self, node: Node) -> float:
-        """What a node and any above lose at least."""
-        return 0.0
-
-    def least_each(self, node: Node) -> float:
-        """What suppressing one person adds at least, at a node and any below."""
-        return 0.0
-
-
-def loss_by(
-    objective: str | Objective,
-    rollup: Rollup,
-    lattice: Lattice | None,
-    weights: FloatArray | None = None,
-) -> Loss:
-    """The loss of a name, or of a function; without a lattice, nothing is kept of its nodes.
-
-    `weights`: what each quasi-identifier counts, where the loss is a sum over them.
-    """
-    if not isinstance(objective, str):
-        return GivenLoss(rollup, lattice, objective)
-    return SummedLoss(rollup, lattice, objective, weights)
-
-
-class SummedLoss(Loss):
     """A loss that each value contributes to by its own node, whatever else is published.
 
     "ncp", normalized certainty penalty: how much of the domain the published node covers.
     "height": levels that were climbed. Averaged over people, relative to suppressing everything. Of
     suppressed people, everything is lost.
     """
-
-    known = True
 
     def __init__(
         self,
@@ -79,7 +34,6 @@ class SummedLoss(Loss):
         kind: str,
         weights: FloatArray | None = None,
     ) -> None:
-        super().__init__(None)
         finest, totals, made = rollup.finest, [], []
         of_columns = np.ones(len(rollup.levels)) if weights is None else weights
         for codes, levels, weight in zip(finest.codes, rollup.levels, of_columns, strict=True):
@@ -92,10 +46,14 @@ class SummedLoss(Loss):
             totals.append(np.array(total))
             made.append(costs)
         worst = sum(float(total[-1]) for total in totals) or 1.0
+        # Of each quasi-identifier, what each of its levels loses.
         self.steps = [total / worst for total in totals]
         # What is lost in addition by suppressing one person of a node.
         self._more = [[(costs[-1][0] - cost) / worst for cost in costs] for costs in made]
         self._least = [np.array([cost.min() for cost in more]) for more in self._more]
+        # By node: what is lost with nobody suppressed; what suppressing one person adds, at least.
+        # Without a lattice nothing is kept of its nodes.
+        self.bounds = self.each = np.empty(0)
         if lattice is not None:
             self.bounds = np.minimum(lattice.sums(self.steps), 1.0)
             self.each = lattice.sums(self._least)
@@ -130,31 +88,6 @@ def _steps(levels: list[IntArray], people: FloatArray) -> list[FloatArray]:
 
 
 _COSTS = {"ncp": _penalties, "height": _steps}
-
-
-class GivenLoss(Loss):
-    """A loss that the caller computes from the counts of a release."""
-
-    def __init__(self, rollup: Rollup, lattice: Lattice | None, objective: Objective) -> None:
-        super().__init__(lattice)
-        self.bounds[:] = -np.inf
-        self._objective = objective
-        self._names = [attribute.name for attribute in rollup.attributes]
-
-    def of(self, view: View, outliers: Marks | None) -> float:
-        """Loss of a node."""
-        levels = dict(zip(self._names, view.levels, strict=True))
-        counts = view.counts.seen()
-        if outliers is not None:
-            counts = together(counts, outliers)
-        given = self._objective(counts, levels)
-        try:
-            loss = float(given)
-        except (TypeError, ValueError):
-            loss = np.nan
-        if np.isnan(loss):
-            raise InputError(f"the objective gave no number for the levels {levels}, but {given!r}")
-        return loss
 
 
 def together(counts: GroupCounts, outliers: Marks) -> GroupCounts:

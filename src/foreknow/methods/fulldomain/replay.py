@@ -19,7 +19,7 @@ from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.methods.fulldomain.lattice import Lattice
-from foreknow.methods.fulldomain.losses import loss_by
+from foreknow.methods.fulldomain.losses import Loss
 from foreknow.methods.fulldomain.rollup import Rollup
 from foreknow.methods.refusal import Refusal
 from foreknow.policy.ledger import PolicyLedger
@@ -58,9 +58,7 @@ class Replay:
         if not ledger.exact:  # the search asks more than a ledger where it is close
             return None
         weights = policy.options.weights_of(attribute.name for attribute in rollup.attributes)
-        loss = loss_by(method.objective, rollup, lattice, weights)
-        if not loss.known:
-            return None
+        loss = Loss(rollup, lattice, method.objective, weights)
         found = method.search(microdata, policy)
         chosen = lattice.number(found.chosen)
         # Of nodes that lose the same, the lower one comes first, then the first in order.

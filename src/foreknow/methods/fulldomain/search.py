@@ -254,7 +254,7 @@ class LatticeSearch:
     def the_best(self) -> None:
         """Find the safe node that loses least."""
         loss = self._loss
-        order = _Bounds.of(loss.bounds) if loss.known else None
+        order = _Bounds.of(loss.bounds)
         if self._until is not None:  # something to show for it, should the time be short
             self._lowest_on_chain()
         self.check(0)
@@ -268,8 +268,6 @@ class LatticeSearch:
             if not marks.any():
                 break
             self._check_first(marks, order, self._at_once)
-        if not loss.known:
-            self._measure_all()
 
     def one_minimal(self) -> int | None:
         """Find one safe node below which there is none: first on a chain, then below."""
@@ -325,8 +323,3 @@ class LatticeSearch:
         while chain[-1] != self.lattice.top:
             chain.append(min(self.lattice.parents(chain[-1]), key=place))
         return chain
-
-    def _measure_all(self) -> None:
-        for number in np.flatnonzero((self.status == SAFE) & np.isnan(self.losses)).tolist():
-            self._stop_in_time()
-            self._measure(number, self._rollup.view(self.lattice.node(number)), None)

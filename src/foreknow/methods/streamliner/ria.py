@@ -8,17 +8,13 @@ for the same reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.sparse import IntArray, count_pairs, ranges, starts_of
+from foreknow.data.sparse import IntArray, ranges, starts_of
 from foreknow.methods.streamliner.rda import Colours
-
-# Partners that are drawn at a time: 2 MB of them, which a processor's cache holds.
-_BLOCK = 1 << 18
 
 
 def groups_of_ria(
@@ -28,21 +24,18 @@ def groups_of_ria(
     colours = Colours.of(codes, sizes)
     colours.shuffle(random)
     present = np.flatnonzero(sizes)
-    sizes, starts = sizes[present], colours.starts[present]
+    sizes, starts = sizes[present], colours.starts[present]  # by colour
     parent = np.arange(len(codes), dtype=colours.people.dtype)
-    for some, drawn in partner_colours(sizes, l - 1, random):
-        own = colours.people[ranges(starts[some], starts[some] + sizes[some])[0]]
+    for colour, size in enumerate(sizes.tolist()):
+        own = colours.people[starts[colour] : starts[colour] + size]
+        drawn = partner_colours(sizes, colour, l - 1, random).reshape(-1)
         # Nobody of one colour gets the same partner: so all draws of a colour are made together.
-        keys = np.repeat(np.arange(len(some)) * len(sizes), sizes[some] * (l - 1))
-        keys += drawn.reshape(-1)
-        keys = keys.astype(np.min_scalar_type(len(some) * len(sizes)))
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        begins = starts_of(keys)
-        asked = keys[begins].astype(np.int64) % len(sizes)
-        times = np.diff(begins, append=len(keys))
+        order = np.argsort(drawn, kind="stable")
+        begins = starts_of(drawn[order])
+        asked = drawn[order[begins]]
+        times = np.diff(begins, append=len(drawn))
         places = np.repeat(starts[asked], times) + choices(sizes[asked], times, random)
-        partners = np.empty(keys.size, dtype=own.dtype)
+        partners = np.empty(len(drawn), dtype=own.dtype)
         partners[order] = colours.people[places]
         merge(parent, np.repeat(own, l - 1), partners)
     roots = _roots(parent, np.arange(len(parent)))
@@ -76,68 +69,26 @@ def _roots(parent: NDArray[Any], people: NDArray[Any]) -> NDArray[Any]:
 
 
 def partner_colours(
-    sizes: IntArray, need: int, random: np.random.Generator
-) -> Iterator[tuple[IntArray, NDArray[Any]]]:
-    """Draw `need` other colours for everybody: some colours, and draws of their people, at a time.
+    sizes: IntArray, colour: int, need: int, random: np.random.Generator
+) -> NDArray[Any]:
+    """Draw `need` other colours for everybody of one colour, shape (people, need).
 
-    One person of a colour draws after the other, among the colours that are not used up; where not
-    all of these can be left out, among the sets that leave enough to those who come later.
+    One person draws after the other, among the colours that are not used up; where not all of these
+    can be left out, among the sets that leave enough to those who come later.
     """
-    # Where 2 * need other colours have as many people, `spare` is never too small before the last
-    # one draws, and for the last one every colour that is not used up is full.
-    as_large = len(sizes) - np.searchsorted(np.sort(sizes), sizes)
-    any_may = as_large > 2 * need
-    for colour in np.flatnonzero(~any_may).tolist():
-        yield np.array([colour]), _in_turn(sizes, colour, need, random)
-    colours = np.flatnonzero(any_may)
-    block = np.cumsum(sizes[colours]) // max(_BLOCK // need, 1)
-    for some in np.split(colours, np.flatnonzero(np.diff(block)) + 1):
-        if len(some):
-            yield some, _at_once(sizes, some, need, random)
-
-
-def _at_once(
-    sizes: IntArray, some: IntArray, need: int, random: np.random.Generator
-) -> NDArray[Any]:
-    """Draw for several colours that may draw any colour that is not used up."""
-    ends = np.cumsum(sizes[some])
-    own = np.repeat(some, sizes[some])
-    drawn = _subsets(len(sizes) - 1, len(own), need, random)
-    drawn += drawn >= own[:, None]
-    owner = np.repeat(np.arange(len(some)), sizes[some] * need)
-    offsets, asked, times = count_pairs(owner, drawn.reshape(-1), len(some), len(sizes))
-    over = np.flatnonzero(times > sizes[asked])
-    for one in np.unique(np.searchsorted(offsets, over, "right") - 1).tolist():
-        # People who ask for what those before them have used up draw again.
-        rows = drawn[ends[one] - sizes[some[one]] : ends[one]]
-        rows[:] = _in_turn(sizes, int(some[one]), need, random, rows[_possible(rows, sizes)])
-    return drawn
-
-
-def _in_turn(
-    sizes: IntArray,
-    colour: int,
-    need: int,
-    random: np.random.Generator,
-    first: NDArray[Any] | None = None,
-) -> NDArray[Any]:
-    """Draw for everybody of one colour; `first` is what the first of them have drawn."""
     unused, left = sizes.copy(), int(sizes[colour])
     unused[colour] = 0
     parts: list[NDArray[Any]] = []
-    rows = np.empty((0, need), dtype=np.int64) if first is None else first
-    while True:
+    while left:
+        rows = _next(unused, left, need, random)
         unused -= np.bincount(rows.reshape(-1), minlength=len(unused))
         left -= len(rows)
         parts.append(rows)
-        if not left:
-            return np.concatenate(parts)
-        rows = _next(unused, left, need, random)
+    return np.concatenate(parts)
 
 
 def _next(unused: IntArray, left: int, need: int, random: np.random.Generator) -> IntArray:
-    """Draw for as many as draw in the same way."""
-    rows: IntArray
+    """Draw for as many as draw in the same way; `unused` people of each colour, `left` draw."""
     pool = np.flatnonzero(unused)
     lacks = left - np.minimum(unused[pool], left)
     spare = int((left - lacks).sum()) - need * left
@@ -145,15 +96,14 @@ def _next(unused: IntArray, left: int, need: int, random: np.random.Generator) -
         # Each who draws lowers `spare` by at most the number of colours that are full then.
         full_then = np.cumsum(np.bincount(lacks, minlength=left))
         n_rows = int(np.count_nonzero(spare - np.arange(left) * full_then >= len(pool)))
-        rows = pool[_subsets(len(pool), n_rows, need, random)]
-        rows = rows[_possible(rows, unused)]
-        return rows
+        rows: IntArray = pool[_subsets(len(pool), n_rows, need, random)]
+        return rows[_possible(rows, unused)]
     full, others = pool[lacks == 0], pool[lacks > 0]
     # None of the others becomes full before.
     n_rows = int(lacks[lacks > 0].min()) if len(others) else left
     if len(full) >= need:
-        rows = full[_subsets(len(full), n_rows, need, random)]
-        return rows
+        of_full: IntArray = full[_subsets(len(full), n_rows, need, random)]
+        return of_full
     rows = others[_subsets(len(others), n_rows, need - len(full), random)]
     rows = rows[_possible(rows, unused)]
     # `spare` stays; so it is enough again as soon as so many colours are used up.

@@ -19,14 +19,12 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean, hints
 from foreknow.frozen import settle
-from foreknow.methods.eligibility import ADVICE, settled_l
+from foreknow.methods.eligibility import ADVICE, WithL, settled_l
 from foreknow.methods.proof import FREQUENCIES_ONLY, Proof, by_values_alone
 from foreknow.methods.protocol import (
     ONE_COLUMN,
-    Grouper,
     Grouping,
     Traits,
-    note_of_boxes,
     notes_of_seed,
 )
 from foreknow.methods.streamliner.gda import by_rank, plan_gda
@@ -63,7 +61,7 @@ _BY_EXCHANGE = replace(
 
 @hints()
 @dataclass(frozen=True)
-class Streamliner(Grouper):
+class Streamliner(WithL):
     """Groups in which no sensitive value has more than 1/l, made by a method that all may know.
 
     Parameters
@@ -128,8 +126,7 @@ class Streamliner(Grouper):
     settings: ClassVar[type[Settings]] = StreamlinerSettings
 
     def __post_init__(self) -> None:
-        if self.l is not None:
-            settle(self, l=whole_number(self.l, "Streamliner: l", 2))
+        self._settle_l()
         known = get_args(Variant)
         if self.variant not in known:
             hint = did_you_mean(str(self.variant), known)
@@ -180,10 +177,6 @@ class Streamliner(Grouper):
         )
         return Grouping(microdata.rows_of(made), settled=own)
 
-    def settled(self, microdata: Microdata, policy: Policy | None) -> Streamliner:
-        """The same with an l, chosen as for this table."""
-        return self if self.l else self.grouping(microdata, policy, seed=0).settled
-
     @property
     def traits(self) -> Traits:
         """GSA goes by the order of rows; GDA's groups reveal more than frequencies."""
@@ -207,15 +200,13 @@ class Streamliner(Grouper):
 
     def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""
-        found = []
-        if self.variant == "gda":
-            found.append(
-                "GDA: people were grouped by their values, so an adversary who knows the method "
-                "may find values out, even with certainty"
-            )
-        elif policy.options.written == "generalized":
-            found.append(note_of_boxes(self.l or 2))
-        return (*found, *notes_of_seed(seed))
+        if self.variant != "gda":
+            return super()._notes(policy, seed)
+        unsafe = (
+            "GDA: people were grouped by their values, so an adversary who knows the method may "
+            "find values out, even with certainty"
+        )
+        return (unsafe, *notes_of_seed(seed))
 
     def _sizes(self, microdata: Microdata) -> IntArray:
         """How often each value occurs, if the table and the weights are of the right kind."""
