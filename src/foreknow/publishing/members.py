@@ -151,6 +151,12 @@ class OwnRelease:
         held = None if microdata is None else self._holdings(microdata, people, groups)
         return release.naming(members, held)
 
+    @property
+    def of_rows(self) -> bool:
+        """Whether nothing but the position of a row tells who it is about."""
+        known = self.published.certificate
+        return not [name for name in self.rows.column_names[1:] if name not in known.groups]
+
     def _column(self, person: str | None) -> str:
         """The column that names people."""
         known = self.published.certificate
