@@ -26,7 +26,7 @@ from foreknow.data.labels import Labels
 from foreknow.data.people import Members
 from foreknow.data.release import COUNT, Release
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, NotSettled, SchemaError, UnsupportedError, hinted
+from foreknow.errors import InputError, NotSettled, UnsupportedError, hinted
 from foreknow.plain import Plain
 from foreknow.publishing.members import OwnRelease
 from foreknow.text import people_text, some
@@ -174,12 +174,7 @@ def _part(given: Any, person: str | None) -> _Part:
             f"together takes folders that publish wrote, and releases, not {type(given).__name__}"
         )
     own = OwnRelease.open(given)
-    if person is None and own.of_rows:
-        raise SchemaError(
-            f"{str(given)!r} was made of a table without identifiers, so it is not known who is in "
-            "it; name the column of persons in the schema (identifiers or person) and publish anew"
-        )
-    named = own.named(person)
+    named = own.named(person or own.column_of_people())
     return _Part(Path(given).name, own.published.release, _printed(named.members))
 
 
