@@ -329,7 +329,7 @@ def publish(
     seed: int | None = None,
     engine: str = "auto",
     learned: bool = True,
-    after: str | Path | Sequence[str | Path] = (),
+    after: str | Path | Sequence[str | Path] | None = None,
     **changed: Any,
 ) -> Publication:
     """Make a release that the policy allows, judge it as written, and certify what was found.
