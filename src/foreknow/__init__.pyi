@@ -65,6 +65,7 @@ from foreknow.engine import limit_memory as limit_memory
 from foreknow.errors import ForeknowError as ForeknowError
 from foreknow.errors import InputError as InputError
 from foreknow.errors import NoSafeRelease as NoSafeRelease
+from foreknow.errors import NotSettled as NotSettled
 from foreknow.methods.anatomy import Anatomy as Anatomy
 from foreknow.methods.art import ART as ART
 from foreknow.methods.art import Limit as Limit
@@ -91,6 +92,8 @@ from foreknow.policy.suggestion import PolicySuggestion as PolicySuggestion
 from foreknow.policy.suggestion import suggest_policy as suggest_policy
 from foreknow.policy.tries import Try as Try
 from foreknow.publishing.certificate import Certificate as Certificate
+from foreknow.publishing.joint import Unsettled as Unsettled
+from foreknow.publishing.joint import together as together
 from foreknow.publishing.members import named_release as named_release
 from foreknow.publishing.publish import Publication as Publication
 from foreknow.publishing.publish import publish as publish

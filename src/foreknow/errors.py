@@ -1,8 +1,8 @@
 """One family of exceptions; each message says what is wrong and what would be right.
 
 `InputError` and its kin are a user's mistakes: the command line prints them in one line and
-exits with 2. `NoSafeRelease` is an answer, not a mistake (exit 1). `NotEnoughMemory` is neither a
-mistake nor a verdict (exit 2). `InternalError` is ours.
+exits with 2. `NoSafeRelease` and `NotSettled` are answers, not mistakes (exit 1).
+`NotEnoughMemory` is neither a mistake nor a verdict (exit 2). `InternalError` is ours.
 """
 
 from __future__ import annotations
@@ -121,6 +121,13 @@ class NoSafeRelease(ForeknowError):
     def __init__(self, said: str, way_out: Iterable[str] = ()) -> None:
         self.said, self.way_out = said, tuple(way_out)
         super().__init__("\n".join([said, *self.way_out]))
+
+
+class NotSettled(ForeknowError):
+    """Releases of the same people cross, so that no verdict on all of them can be had.
+
+    It is an answer, not a mistake, and says neither safe nor unsafe.
+    """
 
 
 class NotEnoughMemory(ForeknowError, MemoryError):

@@ -97,6 +97,9 @@ class Scope(Plain):
         Whether others counted the table, so that nobody knows what else it has.
     cases : bool
         Whether rows are cases, of which a person may have several.
+    releases : tuple of (str, int)
+        Where several releases of the same people are judged as one: what each is called, and how
+        many people it shows.
     shared : tuple of str
         Columns of the raw table of which a few rows each share a value, such as a household's
         number; the empty text is a column that is not to be named.
@@ -106,7 +109,7 @@ class Scope(Plain):
         "left_out smallest_group groups_of_one without_value unprotected beside suppressed "
         "exact? method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
         "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "
-        "absent? idle? begin_alike? no_numbers? extremes? cases? shared?"
+        "absent? idle? begin_alike? no_numbers? extremes? cases? releases? shared?"
     )
 
     # A certificate's scope is read by these types, and no other key.
@@ -142,6 +145,7 @@ class Scope(Plain):
     no_numbers: Names = ()
     extremes: Annotated[tuple[Extreme, ...], LISTED] = ()
     cases: Flag = False
+    releases: Annotated[tuple[Annotated[tuple[str, Amount], LISTED], ...], LISTED] = ()
     shared: Names = ()
 
     def __post_init__(self) -> None:

@@ -13,11 +13,17 @@ from foreknow.data.release import Release
 from foreknow.errors import SchemaError
 from foreknow.policy.policy import Policy
 from foreknow.publishing.files import CERTIFICATE
+from foreknow.publishing.joint import together
 from foreknow.publishing.opened import open_published
 
 
 def release_of(given: Any, policy: Policy | None = None, group: str | None = None) -> HasCounts:
-    """A release or counts as they are; what `publish` made or wrote; a table, by a schema."""
+    """A release or counts as they are; what `publish` made or wrote; a table, by a schema.
+
+    Several releases of the same people are taken together.
+    """
+    if isinstance(given, (list, tuple)):
+        given = together(given)
     if isinstance(getattr(given, "release", None), Release):
         given = given.release
     if isinstance(given, (Release, GroupCounts)):

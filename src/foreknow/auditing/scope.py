@@ -106,6 +106,7 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
         extremes=tuple(sorted(ends)),
         **more,
         cases=(schema is not None and schema.unit == "row") or getattr(table, "cases", False),
+        releases=() if table is None else table.releases,
         shared=() if table is None else table.shared,
     )
 

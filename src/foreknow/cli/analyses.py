@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 @command("foreknow.auditing.audit:audit")
 def audit(
-    release: Published,
+    release: Annotated[list[Path], More(required=True), Published.__metadata__[0]],
     *,
     columns: Annotated[Judging, Only(("group", "sensitive"))],
     counts: bool = False,
@@ -65,7 +65,8 @@ def audit(
 
     RELEASE is a table with a group column (--group, or group = "..." in the policy's schema), a
     table whose rows with equal quasi-identifiers form a group, or a folder that "foreknow publish"
-    wrote. With --counts, it says how many people share each combination of values.
+    wrote. With --counts, it says how many people share each combination of values. Several folders
+    are releases of the same people, and are judged as one.
 
     Parameters
     ----------
@@ -88,7 +89,11 @@ def audit(
         raise InputError(f"{option} is for a tally, which --counts says; the policy has the rest")
     rules = columns.rules
     with output.progress("Counting the release"):
-        judged = columns.tally(release, rules, count) if counts else columns.whole(release)
+        if len(release) > 1:
+            judged = columns.together(release, counts=counts)
+        else:
+            (one,) = release
+            judged = columns.tally(one, rules, count) if counts else columns.whole(one)
         known = None if people is None else Microdata(people, rules.needed_schema)
         found = auditing.audit(judged, rules, people=known, **given)
     if output.exposed is not None:

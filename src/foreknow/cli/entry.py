@@ -36,6 +36,7 @@ from foreknow.errors import (
     InternalError,
     NoSafeRelease,
     NotEnoughMemory,
+    NotSettled,
     StatementError,
     short_of_memory,
 )
@@ -161,7 +162,7 @@ def _outcome(call: _Call, interrupts: Interrupts) -> int:
 
 def _report(error: BaseException) -> int:
     """Say what went wrong, and return the exit code of it."""
-    if isinstance(error, NoSafeRelease):
+    if isinstance(error, (NoSafeRelease, NotSettled)):
         code = UNSAFE
     elif isinstance(error, (InputError, NotEnoughMemory)):
         code = BAD_INPUT

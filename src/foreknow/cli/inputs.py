@@ -97,6 +97,19 @@ class Columns(Files):
             raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
         return open_published(path, rules.schema).release
 
+    def together(self, paths: Sequence[Path], *, counts: bool = False) -> Release:
+        """Open several releases of the same people as one."""
+        from foreknow.publishing.joint import together
+
+        for path in paths:
+            if counts or not is_published(path):
+                raise InputError(
+                    f"{str(path)!r} is no folder that foreknow publish wrote: of several releases "
+                    "it has to be known who is in each; in Python, see fk.together"
+                )
+            self._refuse_beside_certificate(path, but=("person",))
+        return together(paths, person=self.person)
+
     def named(self, path: Path, members: Path | None) -> Release:
         """Open a release whose people have names: by the policy's person or only identifier."""
         from foreknow.data.release import Release

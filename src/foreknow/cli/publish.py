@@ -24,7 +24,7 @@ from foreknow.cli.options import (
     say_readings,
 )
 from foreknow.errors import InputError, OutputError
-from foreknow.text import encodable, one_line, visible
+from foreknow.text import encodable, one_line, people_text, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,6 +77,11 @@ class Folder:
             return
         say_readings(microdata, self.verbose)
         console().print(made.audit)
+        if made.together is not None:
+            people = people_text(made.together.counts.n_people)
+            print_plain(
+                f"{visible(str(made.since))}\nAll together: safe, as one release of {people}."
+            )
         for said in (*(f"Note: {note}" for note in made.certificate.notes), *made.advice):
             print_plain(f"{visible(said)}.")
         notes = {
@@ -104,7 +109,7 @@ def publish(
     folder: Folder,
     choice: Choice,
     memory: Memory = None,
-    given: Annotated[Given, Only(("seed", "engine"))],
+    given: Annotated[Given, Only(("seed", "engine", "after"))],
 ) -> None:
     """Make a release that the policy allows, with a certificate.
 

@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from html import escape
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines import Holdings, Table, open_table
@@ -24,6 +24,7 @@ from foreknow.data.engines.group_counts import (
     refuse_repeats,
     require_person,
 )
+from foreknow.data.engines.stacked import bare_rows
 from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.units import refuse_repeated, shared
@@ -39,6 +40,14 @@ from foreknow.plain import Plain
 COUNT = "count"  # of each value in each group: a column of what is bucketized
 # What the name of a column ends with that was shuffled within each group: a reader must know.
 SHUFFLED = "_shuffled"
+
+
+class Parts(NamedTuple):
+    """The tables of a release as they are read."""
+
+    people: Any  # an Arrow table of whoever is in it, where values have tables of their own
+    values: Mapping[tuple[str, ...], Any]  # Arrow tables by the sensitive columns that each has
+    counted: bool  # whether `COUNT` says how often each row of them occurs
 
 
 class Release(Plain):
@@ -67,6 +76,11 @@ class Release(Plain):
         and by which they can be recognized; see `alike`.
     cases : bool
         Whether rows are cases, as a schema says, and not people.
+    releases : tuple of (str, int)
+        Where several releases of the same people are judged as one: what each is called, and how
+        many people it shows.
+    unsettled : Unsettled or None
+        Why they cannot be judged as one; see `foreknow.together`.
     linked : bool
         Whether the table shows which of several values are of one person. It is judged by the
         counts of its groups alone; published as it is, it would tell more.
@@ -114,6 +128,8 @@ class Release(Plain):
         self._whole: Release | None = None  # of which it is a sight
         self._raw: tuple[Table, Schema] | None = None
         self.cases = False
+        self.releases: tuple[tuple[str, int], ...] = ()
+        self.unsettled: Any = None
         self.knows: tuple[str, ...] = ()
         self.sensitives = tuple(map(self._bare, sensitives or [tables.sensitive]))
         self.beside = tuple(map(self._bare, beside))
@@ -489,6 +505,38 @@ class Release(Plain):
             shuffled=as_written.values(),
         )
 
+    def parts(self) -> Parts:
+        """Its tables as they are read, names and texts without what escapes formulas."""
+        tables = self._tables
+        if isinstance(tables, ValuesTable):
+            if self.linked:
+                raise UnsupportedError(
+                    f"{self.name}: a table of people with several values each cannot be joined "
+                    "with others; give counts, or what publish wrote"
+                )
+            counted = self.tallied
+            rows = self._bare_rows(tables.table, tables.table.columns)
+            return Parts(None, {self.sensitives: rows}, counted)
+        people = None if tables.people is None else tables.people.table
+        each: dict[int, list[str]] = {}
+        of: dict[int, TallyTable] = {}
+        for name in self.sensitives:
+            own = cast("TallyTable", self._apart.get(name, tables))
+            each.setdefault(id(own.table), []).append(name)
+            of[id(own.table)] = own
+        values = {
+            tuple(names): self._bare_rows(
+                of[key].table, [*tables.groups, *map(self._written, names)], of[key].amount
+            )
+            for key, names in each.items()
+        }
+        rows = None if people is None else self._bare_rows(people, people.columns)
+        return Parts(rows, values, counted=True)
+
+    def _bare_rows(self, table: Table, columns: Sequence[str], amount: str | None = None) -> Any:
+        how: Any = {"bare": self._bare, "escaped": self._escaped}
+        return bare_rows(table, columns, COUNT, amount, **how)
+
     def joined(self, others: Sequence[Release], names: Sequence[str]) -> Release:
         """The same with tables of other sensitive columns, of the same groups.
 
@@ -796,7 +844,7 @@ class Release(Plain):
     @property
     def tallied(self) -> bool:
         """Whether others counted the table, so that nobody in it can be told from the others."""
-        return isinstance(self._tables.table, Tally)
+        return isinstance(self._tables.table, Tally) and not self.releases
 
     @property
     def groups(self) -> dict[Label, int]:
@@ -862,6 +910,8 @@ class Release(Plain):
     @property
     def name(self) -> str:
         """What messages call the table, or the tables of values that are published apart."""
+        if self.releases:
+            return " and ".join(name for name, _ in self.releases)
         names = {each.table.name for each in (self._tables, *self._apart.values())}
         return " and ".join(sorted(names))
 

@@ -182,6 +182,13 @@ class _Finding(Settings):
     safe: bool
 
 
+class _After(Settings):
+    """A release that was published before."""
+
+    certificate: Digest
+    people: Amount
+
+
 # ---- the certificate ----------------------------------------------------------------------------
 
 _Findings = Annotated[
@@ -191,13 +198,16 @@ _Findings = Annotated[
 ]
 _Scope = Annotated[Mapping[str, Any], PlainValidator(TypeAdapter(Scope).validate_python)]
 _Texts = Annotated[tuple[str, ...], Strict(False)]
+_Earlier = Annotated[
+    tuple[Annotated[Mapping[str, Any], PlainValidator(_After.model_validate)], ...], Strict(False)
+]
 # The fields that a file has under `release`, and what it calls them.
 _RELEASE = {
     name: name
     for name in ("form", "format", "groups", "sensitive", "semantics", "people", "n_groups")
 } | {"escaped": "escape_formulas", "files": "files"}
 # Written only where there is something to say.
-_SELDOM = ("grids", "report")
+_SELDOM = ("grids", "after", "report")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -238,6 +248,9 @@ class Certificate:
         What the findings do not look at, as `Scope.to_dict` gives it.
     grids : mapping of str to str
         Of columns whose ranges go from a step of a grid to another, such as "in steps of 5".
+    after : tuple of mappings
+        The releases that were published before, of other people of the same register: the digest
+        of each certificate, and how many people it shows.
     report : str, optional
         SHA-256 digest of ``report.html``; None before the release is written.
     """
@@ -263,6 +276,7 @@ class Certificate:
     seeded: bool
     versions: dict[str, str] = field(default_factory=lambda: versions())
     grids: dict[str, str] = field(default_factory=dict)
+    after: _Earlier = ()
     report: Digest | None = None
 
     @property
@@ -414,7 +428,7 @@ class Certificate:
         return list(judge(self, Path(release), priors=priors)[1])
 
 
-_LISTS = ("notes", "groups", "findings")
+_LISTS = ("notes", "groups", "findings", "after")
 
 
 def _model(name: str, of: Mapping[str, str], **more: Any) -> type[Settings]:

@@ -151,6 +151,28 @@ class OwnRelease:
         held = None if microdata is None else self._holdings(microdata, people, groups)
         return release.naming(members, held)
 
+    @property
+    def of_rows(self) -> bool:
+        """Whether nothing but the position of a row tells who it is about."""
+        known = self.published.certificate
+        return not [name for name in self.rows.column_names[1:] if name not in known.groups]
+
+    def column_of_people(self) -> str:
+        """The column that names people, whatever row they are in."""
+        if self.of_rows:
+            raise SchemaError(
+                f"{str(self.published.folder)!r} was made of a table without identifiers, so it is "
+                "not known who is in it; name the column of persons in the schema (identifiers or "
+                "person) and publish anew"
+            )
+        return self._column(None)
+
+    def groups_by_name(self, column: str) -> dict[str, int]:
+        """The group of everybody who is in the release, by their name as it prints."""
+        inside = self.groups >= 0
+        names = self.rows.column(column).filter(inside).to_pylist()
+        return dict(zip(map(str, names), self.groups[inside].tolist(), strict=True))
+
     def _column(self, person: str | None) -> str:
         """The column that names people."""
         known = self.published.certificate

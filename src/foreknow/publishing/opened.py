@@ -28,6 +28,7 @@ class Published:
 
     release: Release
     certificate: Certificate
+    folder: Path = Path()
 
     def __repr__(self) -> str:
         return f"Published({self.release.name}, {self.certificate.form})"
@@ -73,7 +74,7 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
     release = as_release(tables, known.form, schema.quasi_identifiers, schema, unlinked, exact)
     release = release.rearmed() if known.escaped else release
     release.cases = known.in_cases
-    return Published(release, known)
+    return Published(release, known, folder)
 
 
 def _opened(path: Path, files: Sequence[Path]) -> Table | None:

@@ -43,6 +43,7 @@ from foreknow.errors import (
     NoSafeRelease,
     OutputError,
     P,
+    SchemaError,
     did_you_mean,
     hinted,
     memory_for,
@@ -72,6 +73,7 @@ from foreknow.publishing.certificate import (
     note_of_others,
     parts_of_sensitive,
 )
+from foreknow.publishing.cohort import TOO_FEW, Earlier, Since
 from foreknow.publishing.entries import Entries, Placed, Stored
 from foreknow.publishing.files import (
     CERTIFICATE,
@@ -122,6 +124,10 @@ class Publication:
         What the labels of a generalized release mean, so that nothing has to read them back.
     advice : tuple of str
         What to do where the release says next to nothing; for the owner, and never written.
+    since : Since or None
+        Where there are earlier releases: who is new, who stays, who left; for the owner.
+    together : Audit or None
+        The verdicts on all of them together, as one release.
     """
 
     release: Release
@@ -134,6 +140,8 @@ class Publication:
     _kept: KeptPriors | None = field(repr=False, default=None)
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
     advice: tuple[str, ...] = field(repr=False, default=())
+    since: Since | None = field(repr=False, default=None)
+    together: Audit | None = field(repr=False, default=None)
 
     @property
     def counts(self) -> GroupCounts:
@@ -320,6 +328,7 @@ def publish(
     seed: int | None = None,
     engine: str = "auto",
     learned: bool = True,
+    after: str | Path | Sequence[str | Path] | None = None,
     **changed: Any,
 ) -> Publication:
     """Make a release that the policy allows, judge it as written, and certify what was found.
@@ -341,6 +350,10 @@ def publish(
         read into memory, and the log says why.
     learned : bool
         Whether to carry out a trial beside the verdict of what columns teach, as in `audit`.
+    after : path or sequence of path
+        Releases of the same people that were published before: their folders, with the owner's
+        folders beside them. Who is in one of them, by identifier, is not published again; the
+        policy is judged on all of them together, as one release.
     **changed
         What is to be otherwise in the options, such as ``form="bucketized"``.
     seed : int, optional
@@ -355,7 +368,7 @@ def publish(
     ------
     NoSafeRelease
         If not even one group of everybody is safe; or a method that does not ask the policy made
-        groups that fail it.
+        groups that fail it; or nobody is new, or too few.
 
     Examples
     --------
@@ -370,6 +383,9 @@ def publish(
     policy = Policy.of(policy)
     if not isinstance(microdata, Microdata):
         microdata = Microdata(microdata, policy.needed_schema)
+    if after:
+        how: dict[str, Any] = {"method": method, "options": options, "seed": seed, **changed}
+        return _after(Earlier.open(after), microdata, policy, engine=engine, learned=learned, **how)
     options = options or policy.options
     if not isinstance(options, PublishOptions):
         raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
@@ -507,6 +523,22 @@ def publish(
         labels,
         tuple(advice),
     )
+
+
+def _after(earlier: Earlier, microdata: Microdata, policy: Policy, **how: Any) -> Publication:
+    """Publish who is in no earlier release, where the policy holds of all together."""
+    newcomers, since = earlier.newcomers(microdata)
+    try:
+        made = publish(newcomers, policy, **how)
+    except NoSafeRelease as error:
+        raise NoSafeRelease(f"{since} {error.said}", [TOO_FEW, *error.way_out]) from None
+    except SchemaError as error:  # such as values that few of them have
+        raise SchemaError(f"{since} Of those who are new: {error}. {TOO_FEW}") from None
+    together = earlier.judged(made.release, made.audit.policy, "the new release")
+    said = replace(
+        made.certificate, after=earlier.said, notes=(*made.certificate.notes, earlier.note)
+    )
+    return replace(made, certificate=said, since=since, together=together)
 
 
 # Shares of people that are tried, of tables of so many people.

@@ -29,6 +29,10 @@ OTHER_RELEASES = (
     "Other releases of the same people: whoever combines this one with them, earlier or later ones "
     "of the same register too, may find out more."
 )
+FURTHER_RELEASES = (
+    "A person is taken to have the same value in all of them. Whoever has further releases of the "
+    "same people may find out more."
+)
 # Where rows are cases, these are about people all the same.
 ALL_OF_ONE = "All of them may be those of one person, whose rows can then be isolated."
 TOLD_OF_PEOPLE = SEVERAL_CASES, OTHER_RELEASES, ALL_OF_ONE, "The table names people"
@@ -143,6 +147,11 @@ def sentences(
         columns = _several([visible(column) for column in scope.suppressed])
         said.append(f"Nothing is published of {columns}: everybody has *.")
     said += _households(scope.shared)
+    if scope.releases:
+        shown_releases = listing(
+            [f"{visible(n)} ({_some(of, 'person', 'people')})" for n, of in scope.releases]
+        )
+        return [*said, f"Judged together, as one release: {shown_releases}. {FURTHER_RELEASES}"]
     return said if claimed else [*said, OTHER_RELEASES]
 
 

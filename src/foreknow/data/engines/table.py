@@ -7,8 +7,10 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from foreknow.errors import DataError
 
@@ -142,6 +144,28 @@ def with_signs(rows: pa.Table, minus: Mapping[str, Any]) -> pa.Table:
         signed = pc.if_else(below, pc.negate(size), size)
         rows = rows.set_column(rows.column_names.index(name), name, signed)
     return rows
+
+
+class Selected:
+    """Some of the rows of a table; it is read anew each time."""
+
+    settled = True
+
+    def __init__(self, table: Table, rows: NDArray[np.bool_]) -> None:
+        self.name, self.columns, self.untyped = table.name, table.columns, table.untyped
+        self._table, self._rows = table, rows
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns of these rows."""
+        return self._table.arrow(columns).filter(pa.array(self._rows))
+
+    def tally(self, columns: Sequence[str]) -> None:
+        """Count nothing: the rows are at hand."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # which it has not yet while it is copied
+            raise AttributeError(name)
+        return getattr(self._table, name)
 
 
 class Snapshot:

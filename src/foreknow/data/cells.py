@@ -1,0 +1,187 @@
+"""Cells: people who are in the same group of every release, and the bags that differences settle.
+
+Whoever has several releases of the same people can subtract one bag from another. A group of which
+all cells but one are settled settles the last one; a settled cell is a group by itself. Where all
+cells are settled, the worlds of all releases are those of one release, whose groups are the cells.
+Nested groups are the case that needs no luck: their atoms are the cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label, Labels
+from foreknow.data.sparse import IntArray, combine, count_pairs, ranges
+from foreknow.errors import DataError
+
+ABSENT = -1  # from a release
+
+
+class Round(NamedTuple):
+    """Cells that are settled at once, and the group that settles each."""
+
+    cells: IntArray
+    groups: IntArray  # numbered through all releases
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """People by the groups that they are in, of several releases.
+
+    >>> january, march = np.array([0, 0, 1, -1]), np.array([-1, -1, 0, 0])
+    >>> cells = Cells.of([january, march])
+    >>> cells.sizes, cells.groups.tolist(), bool(cells.settled.all())
+    (array([1, 2, 1]), [[-1, 0], [0, -1], [1, 0]], True)
+    """
+
+    of_person: IntArray  # cells by position
+    groups: IntArray  # by cell and release: the group, or ABSENT
+    first: IntArray  # by release: the number of its first group, of all
+    rounds: tuple[Round, ...]
+
+    @classmethod
+    def of(cls, memberships: Sequence[IntArray]) -> Cells:
+        """Find them, of the group of each person in each release; one sort for each release."""
+        many = [int(own.max(initial=ABSENT)) + 1 for own in memberships]
+        of_person, someone = combine([own + 1 for own in memberships], [n + 1 for n in many])
+        groups = np.stack([own[someone] for own in memberships], axis=1).astype(np.int64)
+        first = np.cumsum([0, *many])
+        return cls(of_person.astype(np.int64), groups, first, tuple(_rounds(groups, first)))
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many people each cell has."""
+        return np.bincount(self.of_person, minlength=len(self.groups))
+
+    @property
+    def settled(self) -> NDArray[np.bool_]:
+        """Which cells differences settle; of three releases and more, perhaps not all."""
+        found = np.zeros(len(self.groups), dtype=bool)
+        for each in self.rounds:
+            found[each.cells] = True
+        return found
+
+    def counts(self, releases: Sequence[GroupCounts], names: Sequence[str]) -> GroupCounts:
+        """The bags of all cells; those that are not settled have none.
+
+        A `DataError` where releases contradict each other: then somebody has another value in one
+        of them, or is not who they are taken for.
+        """
+        values = Labels(dict.fromkeys(_text(value) for own in releases for value in own.values))
+        place = [np.array([values.codes[_text(v)] for v in own.values], int) for own in releases]
+        n_values = max(len(values), 1)
+        keys, left = [], []
+        for own, codes, start in zip(releases, place, self.first, strict=False):
+            of_entry = np.repeat(np.arange(own.n_groups) + start, np.diff(own.offsets))
+            keys.append(of_entry * n_values + codes[own.codes])
+            left.append(own.counts)
+        bags = _Bags.of(np.concatenate(keys), np.concatenate(left), int(self.first[-1]), n_values)
+        found: list[tuple[IntArray, IntArray, IntArray]] = []
+        for cells, groups in self.rounds:
+            entries, offsets = bags.entries(groups)
+            of_entry = np.repeat(cells, np.diff(offsets))
+            counts = bags.left[entries]
+            kept = counts > 0
+            of_entry, codes, counts = of_entry[kept], bags.codes(entries[kept]), counts[kept]
+            found.append((of_entry, codes, counts))
+            for release, start in enumerate(self.first[:-1]):
+                group = self.groups[of_entry, release]
+                there = group != ABSENT
+                if not bags.take(group[there] + start, codes[there], counts[there]):
+                    raise self._contradiction(names)
+        if not self._agrees(bags):
+            raise self._contradiction(names)
+        of_entry, codes, counts = (
+            np.concatenate([own[i] for own in found]) if found else self.first[:0] for i in range(3)
+        )
+        offsets, codes, counts = count_pairs(of_entry, codes, len(self.groups), n_values, counts)
+        how = releases[0].semantics
+        return GroupCounts.counted(self.sizes, offsets, codes, counts, values=values, semantics=how)
+
+    def _agrees(self, bags: _Bags) -> bool:
+        """Whether nothing is left of groups whose cells are all settled, and nowhere less."""
+        open_groups = np.zeros(int(self.first[-1]), dtype=bool)
+        unsettled = self.groups[~self.settled] + self.first[:-1]
+        open_groups[unsettled[self.groups[~self.settled] != ABSENT]] = True
+        spent = bags.left[~open_groups[bags.keys // bags.n_values]]
+        return bool((bags.left >= 0).all() and not spent.any())
+
+    def _contradiction(self, names: Sequence[str]) -> DataError:
+        return DataError(
+            f"{' and '.join(names)} contradict each other: somebody who is in several of them "
+            "has another value in one, or is somebody else; a person has one name and one value "
+            "in all releases"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Bags:
+    """What is left of the bags of all groups."""
+
+    keys: IntArray  # group times values, plus value; ascending
+    left: IntArray
+    offsets: IntArray  # of groups in `keys`
+    n_values: int
+
+    @classmethod
+    def of(cls, keys: IntArray, counts: IntArray, n_groups: int, n_values: int) -> _Bags:
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        offsets = np.searchsorted(keys, np.arange(n_groups + 1) * n_values)
+        return cls(keys, counts[order].copy(), offsets, n_values)
+
+    def entries(self, groups: IntArray) -> tuple[IntArray, IntArray]:
+        """Where the bags of some groups are, one after the other, and where each begins."""
+        return ranges(self.offsets[groups], self.offsets[groups + 1])
+
+    def codes(self, entries: IntArray) -> IntArray:
+        """The values at some places."""
+        return self.keys[entries] % self.n_values
+
+    def take(self, groups: IntArray, codes: IntArray, counts: IntArray) -> bool:
+        """Take so many of a value out of a group; False where it never had one."""
+        wanted = groups * self.n_values + codes
+        entries = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        if not np.array_equal(self.keys[entries], wanted):
+            return False
+        np.subtract.at(self.left, entries, counts)
+        return True
+
+
+def _rounds(groups: IntArray, first: IntArray) -> list[Round]:
+    """Settle cells by differences as long as some group has a single one that is not."""
+    numbered = np.where(groups == ABSENT, ABSENT, groups + first[:-1])
+    cells = np.repeat(np.arange(len(groups)), numbered.shape[1])
+    there = numbered.ravel() != ABSENT
+    of_group, cells = numbered.ravel()[there], cells[there]
+    unsettled = np.bincount(of_group, minlength=int(first[-1]))  # cells of each group
+    # The sum of the positions of these cells: of a single one, it is the cell.
+    total = np.zeros(int(first[-1]), dtype=np.int64)
+    np.add.at(total, of_group, cells)
+    rounds: list[Round] = []
+    candidates = np.arange(int(first[-1]))
+    while len(ready := candidates[unsettled[candidates] == 1]):
+        settling, position = np.unique(total[ready], return_index=True)
+        rounds.append(Round(settling, ready[position]))
+        members = numbered[settling]
+        in_group = members != ABSENT
+        touched = members[in_group]
+        np.subtract.at(unsettled, touched, 1)
+        np.subtract.at(total, touched, np.repeat(settling, in_group.sum(axis=1)))
+        candidates = np.unique(touched)
+    return rounds
+
+
+def _text(value: Label) -> Label:
+    """A value as it prints, of each column where there are several; None where one is missing."""
+    return (
+        tuple(None if v is None else str(v) for v in value)
+        if isinstance(value, tuple)
+        else str(value)
+    )

@@ -1,0 +1,112 @@
+"""Tables of several releases: one below the other, or made of what was counted of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from foreknow.data.engines.columns import fetch
+from foreknow.data.engines.group_counts import tallied
+from foreknow.data.engines.table import Table
+from foreknow.data.engines.tally import Tally
+from foreknow.data.engines.write import rearmed
+from foreknow.data.sparse import IntArray
+
+
+def bare_rows(
+    table: Table,
+    columns: Sequence[str],
+    count: str,
+    amount: str | None = None,
+    *,
+    bare: Callable[[str], str],
+    escaped: bool,
+) -> pa.Table:
+    """Some columns as they are read, called by their `bare` names; texts that are `escaped`, too.
+
+    Where each row counts so many, by the column `amount` or as a tally says, this is called
+    `count`.
+    """
+    made: dict[str, Any] = {}
+    if amount is not None:
+        rows = fetch(table, [*columns, amount])
+        made[count] = rows.column(amount)
+    elif isinstance(table, Tally):
+        rows, made[count] = tallied(table, columns)
+    else:
+        rows = fetch(table, columns)
+    for name in columns:
+        column = rows.column(name).combine_chunks()
+        if escaped and pa.types.is_string(column.type):
+            coded = column.dictionary_encode()
+            texts = [text and rearmed(text) for text in coded.dictionary.to_pylist()]
+            column = pa.array(texts, pa.string()).take(coded.indices)
+        made[bare(name)] = column
+    return pa.table(made)
+
+
+def stacked(
+    tables: Sequence[pa.Table], names: Sequence[str], column: str, ids: str | None
+) -> pa.Table:
+    """Tables one below the other; a `column` has the name of each, or the `ids` of groups begin so.
+
+    What is a text in one of them is a text in all.
+    """
+    called = []
+    for table, name in zip(tables, names, strict=True):
+        if ids is None:
+            called.append(table.append_column(column, pa.repeat(name, len(table))))
+            continue
+        own = [f"{name} {label}" for label in table.column(ids).to_pylist()]
+        place = table.column_names.index(ids)
+        called.append(table.set_column(place, ids, pa.array(own, pa.string())))
+    kinds: dict[str, set[pa.DataType]] = {}
+    for table in called:
+        for own_field in table.schema:
+            kinds.setdefault(own_field.name, set()).add(own_field.type)
+    texts = {name for name, own in kinds.items() if len(own) > 1}
+    return pa.concat_tables(
+        [_as_texts(table, texts) for table in called], promote_options="default"
+    )
+
+
+def _as_texts(table: pa.Table, names: set[str]) -> pa.Table:
+    for place, name in enumerate(table.column_names):
+        if name in names:
+            texts = [None if v is None else str(v) for v in table.column(place).to_pylist()]
+            table = table.set_column(place, name, pa.array(texts, pa.string()))
+    return table
+
+
+def codes_of_names(each: Sequence[Sequence[str]]) -> tuple[list[IntArray], int]:
+    """Number the distinct names of several lists; the numbers of each, and how many there are."""
+    names = pa.chunked_array([pa.array([*own], pa.string()) for own in each])
+    encoded = names.combine_chunks().dictionary_encode()
+    codes = encoded.indices.to_numpy().astype(np.int64)
+    ends = np.cumsum([len(own) for own in each])
+    return np.split(codes, ends[:-1]), len(encoded.dictionary)
+
+
+def called(columns: Mapping[str, tuple[Sequence[str], IntArray]], absent: int) -> pa.Table:
+    """A column of texts for each list of them and the codes of rows; null where it is `absent`."""
+    return pa.table(
+        {
+            name: pa.array([*texts], pa.string()).take(pa.array(codes, mask=codes == absent))
+            for name, (texts, codes) in columns.items()
+        }
+    )
+
+
+def joined(
+    table: pa.Table, rows: IntArray, columns: Mapping[str, Sequence[str | None]], **counts: IntArray
+) -> pa.Table:
+    """Some rows of a table, with columns of texts and of numbers beside."""
+    found = table.take(rows)
+    for name, own in columns.items():
+        found = found.append_column(name, pa.array([*own], pa.string()))
+    for name, numbers in counts.items():
+        found = found.append_column(name, pa.array(numbers))
+    return found

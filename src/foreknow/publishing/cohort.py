@@ -1,0 +1,221 @@
+"""Cohort: the people whom a release shows for the first time, and the releases before it.
+
+Each person is published once. Then all releases of the same people are one release, whose groups
+are those of all cohorts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foreknow.auditing.audit import Audit, audit
+from foreknow.data.cohorts import united
+from foreknow.data.engines.columns import fetch
+from foreknow.data.engines.table import Selected
+from foreknow.data.microdata import Microdata
+from foreknow.data.release import Release
+from foreknow.errors import InputError, NoSafeRelease, SchemaError
+from foreknow.plain import Plain
+from foreknow.policy.policy import Policy
+from foreknow.publishing.certificate import digest_of
+from foreknow.publishing.files import CERTIFICATE
+from foreknow.publishing.members import OwnRelease
+from foreknow.text import people_text, some
+
+TOO_FEW = "If too few people are new, wait for more, or publish them with the next release."
+
+
+@dataclass(frozen=True)
+class Since(Plain):
+    """What became of people since earlier releases.
+
+    Attributes
+    ----------
+    releases : tuple of str
+        What the earlier ones are called.
+    column : str
+        By which people were matched.
+    new, stay, left : int
+        People who are published now; who were published before and are in the table; and who were,
+        and are not.
+    changed : int or None
+        How many of those who stay have another sensitive value now, at least: the owner's folder
+        has no values of people. None where people may have several values.
+    """
+
+    _told = "releases column new stay changed left"
+
+    releases: tuple[str, ...]
+    column: str
+    new: int
+    stay: int
+    left: int
+    changed: int | None
+
+    def __str__(self) -> str:
+        are = "person is" if self.new == 1 else "people are"
+        said = (
+            f"{self.new:,} of {self.new + self.stay:,} {are} new since "
+            f"{' and '.join(self.releases)}, by {self.column}."
+        )
+        if self.stay:
+            said += " The others stay as they were published"
+            if self.changed:
+                have = "has" if self.changed == 1 else "have"
+                said += f"; at least {self.changed:,} of them {have} another value now"
+            said += "."
+        left = some(self.left, "person", "people")
+        return said + (f" {left} left." if self.left else "")
+
+
+@dataclass(frozen=True, repr=False)
+class Earlier:
+    """Releases that were published before, and who is in them."""
+
+    names: tuple[str, ...]
+    owned: tuple[OwnRelease, ...]
+    column: str  # that names people
+    groups: tuple[dict[str, int], ...]  # of each: the group of everybody, by their name
+
+    @classmethod
+    def open(cls, folders: Any) -> Earlier:
+        """Open the folders of all earlier releases, with the owner's folders beside them."""
+        given = [folders] if isinstance(folders, (str, Path)) else [*folders]
+        paths = [Path(folder) for folder in given]
+        owned = tuple(map(OwnRelease.open, paths))
+        columns = [own.column_of_people() for own in owned]
+        for path, column in zip(paths, columns, strict=True):
+            if column != columns[0]:
+                raise SchemaError(
+                    f"{str(paths[0])!r} names people by {columns[0]!r}, and {str(path)!r} by "
+                    f"{column!r}: who is in both cannot be found"
+                )
+        digests = {digest_of(path / CERTIFICATE) for path in paths}
+        for path, own in zip(paths, owned, strict=True):
+            for before in own.published.certificate.after:
+                if before["certificate"] not in digests:
+                    raise InputError(
+                        f"{str(path)!r} was published after another release, whose certificate "
+                        f"begins {before['certificate'][:12]}: name that, too (after, --after)"
+                    )
+        groups = tuple(own.groups_by_name(columns[0]) for own in owned)
+        seen: dict[str, Path] = {}
+        for path, own_groups in zip(paths, groups, strict=True):
+            for name in own_groups:
+                if name in seen:
+                    raise InputError(
+                        f"somebody is in {str(seen[name])!r} and in {str(path)!r}: a person is to "
+                        "be published once; see fk.together for what both tell"
+                    )
+                seen[name] = path
+        return cls(tuple(path.name for path in paths), owned, columns[0], groups)
+
+    @property
+    def said(self) -> tuple[dict[str, Any], ...]:
+        """What a certificate says of them."""
+        return tuple(
+            {
+                "certificate": digest_of(own.published.folder / CERTIFICATE),
+                "people": len(groups),
+            }
+            for own, groups in zip(self.owned, self.groups, strict=True)
+        )
+
+    @property
+    def note(self) -> str:
+        """What the owner notes in the certificate."""
+        many = some(len(self.names), "earlier release", "earlier releases")
+        people = sum(map(len, self.groups))
+        return (
+            f"published after {many} of {people_text(people)}: nobody is in two of them, and all "
+            "together hold what is required"
+        )
+
+    def newcomers(self, microdata: Microdata) -> tuple[Microdata, Since]:
+        """The people of a table who are in no earlier release, and what became of the others."""
+        schema = microdata.schema
+        if self.column not in (schema.person, *schema.identifiers):
+            raise SchemaError(
+                f"{' and '.join(self.names)} name people by {self.column!r}, which is no "
+                "identifier in the schema: add it to identifiers, so that nobody is published twice"
+            )
+        column = fetch(microdata.source, [self.column]).column(self.column)
+        if column.null_count:
+            raise SchemaError(
+                f"{microdata.name}: {some(column.null_count, 'row has', 'rows have')} no "
+                f"{self.column!r}, so it is not known whether they were published before"
+            )
+        names = [str(name) for name in column.to_pylist()]
+        before = set[str]().union(*self.groups)
+        fresh = np.array([name not in before for name in names], dtype=bool)
+        present = {*names}
+        stay = len(present & before)
+        since = Since(
+            self.names,
+            self.column,
+            len(present) - stay,
+            stay,
+            len(before) - stay,
+            self._changed(microdata, names),
+        )
+        if not since.new:
+            raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
+        chosen = Selected(microdata.source, fresh)
+        return Microdata(chosen, schema, microdata.reading), since
+
+    def _changed(self, microdata: Microdata, names: Sequence[str]) -> int | None:
+        """How many people have another value now than their group had, at least."""
+        if microdata.schema.several or len(microdata.schema.sensitives) > 1:
+            return None
+        held = microdata.holdings
+        texts = [str(value) for value in microdata.values]
+        rows = microdata.kept[held.people].tolist()
+        value_of = {names[row]: texts[v] for row, v in zip(rows, held.values.tolist(), strict=True)}
+        changed = 0
+        for own, groups in zip(self.owned, self.groups, strict=True):
+            counts, now = own.published.release.counts, dict[tuple[int, str], int]()
+            for name, group in groups.items():
+                if name in value_of:
+                    key = group, value_of[name]
+                    now[key] = now.get(key, 0) + 1
+            bags = [
+                {str(value): n for value, n in counts.bag(group).items()}
+                for group in range(counts.n_groups)
+            ]
+            changed += sum(max(0, n - bags[g].get(value, 0)) for (g, value), n in now.items())
+        return changed
+
+    def judged(self, release: Release, policy: Policy, name: str) -> Audit:
+        """All releases as one, by the policy.
+
+        Raises
+        ------
+        NoSafeRelease
+            If an earlier release does not hold it, or all together do not.
+        """
+        for own, called in zip(self.owned, self.names, strict=True):
+            found = audit(own.published.release, policy, learned=False)
+            if not found.safe:
+                raise NoSafeRelease(
+                    f"{called}, which was published before, does not hold the policy: "
+                    f"{'; '.join(policy.failures(own.published.release))}. What is published "
+                    "cannot be taken back: publish the new ones by themselves under a policy that "
+                    "it holds, or publish no more"
+                )
+        names = [*self.names, name]
+        joint = united([*(own.published.release for own in self.owned), release], names)
+        people = [len(own) for own in self.groups]
+        joint.releases = tuple(zip(names, [*people, release.counts.n_people], strict=True))
+        found = audit(joint, policy, name=" and ".join(names))
+        if not found.safe:
+            raise NoSafeRelease(
+                f"{' and '.join(names)} together do not hold what each holds by itself: "
+                f"{'; '.join(policy.failures(joint))}",
+                [TOO_FEW],
+            )
+        return found

@@ -1,0 +1,337 @@
+"""Joint: several releases of the same people, to be judged as one.
+
+Whoever has all of them knows more than each tells. Where nobody is in two of them, they are one
+release of all groups. Where groups nest, or differences settle them, they are one release whose
+groups are the cells: people who are in the same group of each. Else they cross, and there is no
+verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foreknow.data.cells import ABSENT, Cells
+from foreknow.data.cohorts import united
+from foreknow.data.counts import GroupCounts
+from foreknow.data.engines import open_table
+from foreknow.data.engines.combinations import Combinations
+from foreknow.data.engines.group_counts import TallyTable
+from foreknow.data.engines.stacked import called, codes_of_names, joined
+from foreknow.data.labels import Labels
+from foreknow.data.people import Members
+from foreknow.data.release import COUNT, Release
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, NotSettled, UnsupportedError, hinted
+from foreknow.plain import Plain
+from foreknow.publishing.members import OwnRelease
+from foreknow.text import people_text, some
+
+_EXAMPLES = 3
+
+
+class _Part(NamedTuple):
+    """One of the releases."""
+
+    name: str
+    release: Release
+    members: Members  # by how their names print
+
+
+@dataclass(frozen=True)
+class Unsettled(Plain):
+    """Why several releases are not one: their groups cross.
+
+    Attributes
+    ----------
+    releases : tuple of str
+    people : int
+        Those in cells that differences do not settle.
+    crossing : tuple of tuples
+        Such cells, those of most people first: how many people, and the group of each release, or
+        None where they are absent.
+    settled : int
+        People of whom differences alone tell who shares their values.
+    certain : int
+        Those of them whose value is then certain.
+    """
+
+    _told = "releases people crossing settled certain"
+
+    releases: tuple[str, ...]
+    people: int
+    crossing: tuple[tuple[int, tuple[Any, ...]], ...]
+    settled: int
+    certain: int
+
+    def __str__(self) -> str:
+        names = " and ".join(self.releases)
+        many, own = self.crossing[0]
+        groups = " and ".join(
+            f"{_said(label)} ({name})"
+            for name, label in zip(self.releases, own, strict=True)
+            if label is not None
+        )
+        certain = (
+            f"; of {people_text(self.certain)} the value is then certain" if self.certain else ""
+        )
+        return (
+            f"Not settled: {people_text(self.people)} of {names} are in groups that cross, such as "
+            f"{groups}, which {some(many, 'person', 'people')} share. Differences alone settle "
+            f"{people_text(self.settled)}{certain}. There is no verdict on these releases "
+            f"together: publish the later one anew with --after {self.releases[0]}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Crossing(TallyTable):
+    """What is counted of releases that cross: nothing."""
+
+    why: Unsettled
+
+    def count(self) -> GroupCounts:
+        """Refuse."""
+        raise NotSettled(str(self.why))
+
+    def combinations(self) -> Combinations:
+        """Refuse."""
+        raise NotSettled(str(self.why))
+
+
+@hinted
+def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
+    """Several releases of the same people as one.
+
+    It is taken for granted that a person has the same values in all of them. People are matched by
+    how their identifier prints, never by quasi-identifiers.
+
+    Parameters
+    ----------
+    releases : sequence of path or Release
+        At least two, in the order of time: folders that `publish` wrote, with the owner's folders
+        beside them; or releases that name people (``Release.from_groups(..., person=...)``).
+    person : str, optional
+        Of folders: the column that names people.
+
+    Returns
+    -------
+    Release
+        Its `releases` are the names and numbers of people of each. Where groups cross, `unsettled`
+        says which, and whatever counts it raises `NotSettled`.
+
+    Raises
+    ------
+    InputError
+        If it is not known who is in them.
+    DataError
+        If they contradict each other: somebody has two values.
+    UnsupportedError
+        If they have other columns or another form, and cannot be counted as one.
+
+    Notes
+    -----
+    Worlds are those of one release whose groups are the cells wherever all cells are settled by
+    differences; nested groups always are. One sort of all people for each release.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = {"who": ["Ann", "Bob", "Eve"], "group": [1, 1, 1], "ill": ["Flu", "HIV", "Flu"]}
+    >>> how = {"group": "group", "sensitive": "ill", "person": "who"}
+    >>> january = Release.from_groups(pa.table(rows).slice(0, 2), **how)
+    >>> march = Release.from_groups(pa.table(rows), **how)
+    >>> both = together([january, march])
+    >>> [both.counts.bag(cell) for cell in range(both.counts.n_groups)]
+    [{'Flu': 1}, {'Flu': 1, 'HIV': 1}]
+    """
+    if isinstance(releases, (str, Path, Release)) or len(releases) < 2:
+        raise InputError("together takes a list of at least two releases")
+    parts = _named_apart([_part(each, person) for each in releases])
+    names = tuple(part.name for part in parts)
+    memberships = _memberships([part.members for part in parts])
+    inside = [int((own != ABSENT).sum()) for own in memberships]
+    each = [part.release for part in parts]
+    if sum(inside) == len(memberships[0]):  # nobody is in two
+        made = united(each, names)
+    else:
+        cells = Cells.of(memberships)
+        _refuse_uncounted(parts)
+        made = _as_cells(parts, cells) if cells.settled.all() else _crossing(parts, cells)
+    made.releases = tuple(zip(names, inside, strict=True))
+    return made
+
+
+def _part(given: Any, person: str | None) -> _Part:
+    """A release and who is in it."""
+    if isinstance(given, Release):
+        return _Part(given.name, given, _printed(given.members))
+    if not isinstance(given, (str, Path)):
+        raise InputError(
+            f"together takes folders that publish wrote, and releases, not {type(given).__name__}"
+        )
+    own = OwnRelease.open(given)
+    named = own.named(person or own.column_of_people())
+    return _Part(Path(given).name, own.published.release, _printed(named.members))
+
+
+def _printed(members: Members) -> Members:
+    texts = [str(name) for name in members.names]
+    if len({*texts}) < len(texts):
+        raise InputError("two people have the same name as it prints; a person has one name")
+    return replace(members, names=Labels(texts))
+
+
+def _named_apart(parts: Sequence[_Part]) -> list[_Part]:
+    """The same with a name of its own for each."""
+    names = [part.name for part in parts]
+    if len({*names}) == len(names):
+        return [*parts]
+    return [
+        part._replace(name=f"{part.name} ({place})") for place, part in enumerate(parts, start=1)
+    ]
+
+
+def _memberships(members: Sequence[Members]) -> list[IntArray]:
+    """The group of each person in each release."""
+    codes, many = codes_of_names([[*own.names] for own in members])
+    found = [np.full(many, ABSENT, dtype=np.int64) for _ in members]
+    for of_release, own, places in zip(found, members, codes, strict=True):
+        of_release[places] = own.groups
+    return found
+
+
+def _refuse_uncounted(parts: Sequence[_Part]) -> None:
+    """Raise `UnsupportedError` where counts do not say all of releases that share people."""
+    for name, release, _ in parts:
+        apart = release.unlinked or not isinstance(release.semantics, str)
+        what = (
+            f"{name} shows the exact {', '.join(release.recognized)} of everybody"
+            if release.recognized
+            else f"{name} has sensitive columns that are published apart from each other"
+            if apart
+            else ""
+        )
+        if what:
+            raise UnsupportedError(
+                f"{what}, and some of its people are in another release: they cannot be judged "
+                "together; publish later releases with --after"
+            )
+        first = parts[0].release
+        if (release.sensitives, release.semantics, {*release.beside}) != (
+            first.sensitives,
+            first.semantics,
+            {*first.beside},
+        ):
+            raise UnsupportedError(
+                f"{parts[0].name} and {name} have other sensitive columns, or other columns beside "
+                "them, and some people are in both: they cannot be judged together"
+            )
+
+
+def _as_cells(parts: Sequence[_Part], cells: Cells) -> Release:
+    """The release whose groups are the cells."""
+    first = parts[0].release
+    beside = [name for name in first.beside if name != first.sensitive]
+    bags = cells.counts([_beside(part.release, beside) for part in parts], [p.name for p in parts])
+    of_cell = np.repeat(np.arange(bags.n_groups), np.diff(bags.offsets))
+    names = _columns(parts, [first.sensitive, *beside])
+    groups = _labels(parts, cells, names)
+    values = [bags.values[code] for code in bags.codes.tolist()]
+    columns = [first.sensitive, *beside]
+    each = [list(of) for of in zip(*values, strict=True)] if beside else [values]
+    table = joined(groups, of_cell, dict(zip(columns, each, strict=True)), **{COUNT: bags.counts})
+    other = [name for name in beside if name not in first.sensitives]
+    if first.semantics == "single":
+        return Release.from_tally(table, group=names, sensitive=first.sensitives, other=other)
+    people = joined(groups, cells.of_person, {})
+    return Release.from_bucketized(
+        table,
+        group=names,
+        sensitive=first.sensitive,
+        semantics=first.semantics,
+        people=people,
+    )
+
+
+def _beside(release: Release, beside: Sequence[str]) -> GroupCounts:
+    """Its counts, each value together with what is published beside it."""
+    counts = release.counts
+    if not beside:
+        return counts
+    seen, keys = release.seen(release.sensitive, beside).counts, len(release.group_columns)
+    labels: Any = counts.groups
+    place = {label if release.by_values else (label,): i for i, label in enumerate(labels)}
+    divided: Any = seen.groups
+    within = np.array([place[tuple(label[:keys])] for label in divided], dtype=np.int64)
+    of_cell = np.repeat(np.arange(seen.n_groups), np.diff(seen.offsets))
+    known = [tuple(label[keys:]) for label in divided]
+    joint = [
+        (seen.values[code], *known[group])
+        for group, code in zip(of_cell.tolist(), seen.codes.tolist(), strict=True)
+    ]
+    values = Labels(dict.fromkeys(joint))
+    return GroupCounts.from_pairs(
+        within[of_cell],
+        np.array([values.codes[value] for value in joint], dtype=np.int64),
+        values=values,
+        n_groups=counts.n_groups,
+        weights=seen.counts,
+    )
+
+
+def _columns(parts: Sequence[_Part], taken: Sequence[str]) -> list[str]:
+    """A column for each release, called as it is."""
+    return [
+        f"group in {part.name}" if part.name in (*taken, COUNT) else part.name for part in parts
+    ]
+
+
+def _labels(parts: Sequence[_Part], cells: Cells, names: Sequence[str]) -> Any:
+    """The group of each cell in each release, as it is called there; null where it is absent."""
+    columns = {}
+    for name, part, codes in zip(names, parts, cells.groups.T, strict=True):
+        counts = part.release.counts
+        texts = [_said(counts.group_label(group)) for group in range(counts.n_groups)]
+        if len({*texts}) < len(texts):  # which differ only by kind, such as 1 and "1"
+            texts = [f"{text} ({place})" for place, text in enumerate(texts, start=1)]
+        columns[name] = texts, codes
+    return called(columns, ABSENT)
+
+
+def _crossing(parts: Sequence[_Part], cells: Cells) -> Release:
+    """What is said of releases that are not settled."""
+    first = parts[0].release
+    names = [part.name for part in parts]
+    settled, sizes = cells.settled, cells.sizes
+    bags = cells.counts([part.release.counts for part in parts], names)
+    sure = settled & (np.diff(bags.offsets) == 1)
+    sure[sure] = bags.counts[bags.offsets[:-1][sure]] == sizes[sure]
+    largest = sorted(np.flatnonzero(~settled).tolist(), key=lambda cell: -int(sizes[cell]))
+    crossing = [
+        (
+            int(sizes[cell]),
+            tuple(
+                None if group == ABSENT else part.release.counts.group_label(group)
+                for part, group in zip(parts, cells.groups[cell].tolist(), strict=True)
+            ),
+        )
+        for cell in largest[:_EXAMPLES]
+    ]
+    of_settled, certain = int(sizes[settled].sum()), int(sizes[sure].sum())
+    why = Unsettled(tuple(names), int(sizes[~settled].sum()), tuple(crossing), of_settled, certain)
+    table = open_table(
+        called({"cell": ([""], cells.first[:1]), "value": ([""], cells.first[:1])}, ABSENT)
+    )
+    tables = _Crossing(table, ["cell"], False, "value", COUNT, "single", None, why)
+    made = Release(tables, sensitives=first.sensitives)
+    made.unsettled = why
+    return made
+
+
+def _said(label: Any) -> str:
+    """A group's label as it is read."""
+    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)

@@ -1,0 +1,160 @@
+"""Published again: people of earlier releases are not published twice, and all is judged as one."""
+
+import json
+import random
+import re
+from itertools import count
+
+import pyarrow as pa
+import pytest
+
+import foreknow as fk
+from foreknow.publishing.files import CERTIFICATE
+
+ILLS = ["Flu", "Cold", "Asthma", "HIV"]
+
+
+def register(first, last, seed=1, ills=ILLS):
+    """A register of the people from `first` to `last`, who stay as they are in every year."""
+    random_ = random.Random(seed)
+    everybody = [
+        (f"p{i}", random_.randint(20, 79), random_.choice("fm"), random_.choice(ills))
+        for i in range(last)
+    ]
+    columns = zip(*everybody[first:], strict=True)
+    return pa.table(dict(zip(["pid", "age", "sex", "ill"], map(list, columns), strict=True)))
+
+
+def policy(*required, **schema):
+    roles = {"identifiers": ["pid"], "quasi_identifiers": ["age", "sex"], "sensitive": "ill"}
+    return fk.Policy(
+        [*required] or [fk.Requirement(fk.Facts(1, 1), below=0.8)], fk.Schema(**{**roles, **schema})
+    )
+
+
+@pytest.fixture
+def january(tmp_path):
+    made = fk.publish(register(0, 300), policy(), seed=1)
+    made.write(tmp_path / "january")
+    return tmp_path / "january"
+
+
+def test_newcomers_are_published_and_all_are_judged_as_one(january, tmp_path):
+    made = fk.publish(register(100, 420), policy(), after=january, seed=1)
+    assert (made.since.new, made.since.stay, made.since.left) == (120, 200, 100)
+    assert made.since.changed == 0
+    assert made.counts.n_people == 120
+    assert made.together.safe
+    assert made.together.counts.n_people == 420
+    made.write(tmp_path / "march")
+    said = json.loads((tmp_path / "march" / CERTIFICATE).read_text())["after"]
+    assert [each["people"] for each in said] == [300]
+    assert fk.verify(tmp_path / "march").people == 120
+    both = fk.audit([january, tmp_path / "march"], policy())
+    assert both.safe
+    assert both.counts.n_people == 420
+    assert [verdict.reached for verdict in both.verdicts] == [
+        verdict.reached for verdict in made.together.verdicts
+    ]
+    assert any("january (300 people) and march (120 people)" in note for note in both.notes)
+
+
+def test_those_who_have_another_value_now_are_counted_and_stay_as_they_were(january):
+    table = register(0, 420)
+    ills = table.column("ill").to_pylist()
+    ills[:50] = ["New illness"] * 50
+    table = table.set_column(3, "ill", [ills])
+    made = fk.publish(table, policy(), after=[january], seed=1)
+    assert made.since.changed == 50
+    assert "New illness" not in made.counts.values
+    assert "at least 50 of them have another value now" in str(made.since)
+
+
+def test_every_earlier_release_is_named(january, tmp_path):
+    fk.publish(register(0, 420), policy(), after=january, seed=1).write(tmp_path / "march")
+    with pytest.raises(fk.InputError, match="was published after another release"):
+        fk.publish(register(0, 500), policy(), after=tmp_path / "march")
+    made = fk.publish(register(0, 500), policy(), after=[january, tmp_path / "march"])
+    assert made.since.new == 80
+
+
+def test_nobody_is_new(january):
+    with pytest.raises(fk.NoSafeRelease, match="Nobody is new"):
+        fk.publish(register(0, 300), policy(), after=january)
+
+
+def test_too_few_are_new_for_their_labels(january):
+    with pytest.raises(fk.InputError, match=r"3 of 303 people are new .* wait for more"):
+        fk.publish(register(0, 303), policy(), after=january)
+
+
+def test_too_few_are_new(tmp_path):
+    required = policy(fk.Requirement(fk.KAnonymity(5)), quasi_identifiers=["age"])
+    fk.publish(register(0, 300), required, seed=1).write(tmp_path / "january")
+    with pytest.raises(fk.NoSafeRelease, match="3 of 303 people are new") as caught:
+        fk.publish(register(0, 303), required, after=tmp_path / "january")
+    assert any("wait for more" in line for line in caught.value.way_out)
+
+
+def test_people_are_matched_by_an_identifier_alone(january):
+    table = register(0, 420)
+    with pytest.raises(fk.InputError, match="is no identifier in the schema"):
+        fk.publish(table, policy(identifiers=[]), after=january)
+    names = [None, *table.column("pid").to_pylist()[1:]]
+    with pytest.raises(fk.InputError, match="one row has no 'pid'"):
+        fk.publish(table.set_column(0, "pid", [names]), policy(), after=january)
+
+
+def test_a_table_without_identifiers_cannot_be_followed(tmp_path):
+    fk.publish(register(0, 300), policy(identifiers=[]), seed=1).write(tmp_path / "january")
+    with pytest.raises(fk.InputError, match="without identifiers"):
+        fk.publish(register(0, 420), policy(), after=tmp_path / "january")
+
+
+def test_a_number_and_a_text_name_one_person(tmp_path):
+    table = register(0, 300)
+    numbers = [int(name[1:]) for name in table.column("pid").to_pylist()]
+    fk.publish(table.set_column(0, "pid", [numbers]), policy(), seed=1).write(tmp_path / "january")
+    table = register(0, 420)
+    texts = [name[1:] for name in table.column("pid").to_pylist()]
+    made = fk.publish(table.set_column(0, "pid", [texts]), policy(), after=tmp_path / "january")
+    assert made.since.new == 120
+
+
+def test_an_earlier_release_that_does_not_hold_the_policy_is_named(january):
+    strict = policy(fk.Requirement(fk.Facts(1, 1), below=0.45, values=["HIV"]))
+    with pytest.raises(fk.NoSafeRelease, match="january, which was published before, does not"):
+        fk.publish(register(0, 900), strict, after=january)
+
+
+def test_links_are_judged_over_all_releases(tmp_path):
+    """Each holds 3/4 by itself: 0.720 and 0.701; what one tells helps in the other: 4/5."""
+    number = count()
+
+    def table(bag):
+        ills = [ill for ill, times in bag.items() for _ in range(times)]
+        names = [f"p{next(number)}" for _ in ills]
+        return pa.table(
+            {"pid": names, "age": [30] * len(ills), "sex": ["f"] * len(ills), "ill": ills}
+        )
+
+    required = policy(fk.Requirement(fk.Facts(1, 0, 1), below="3/4", values=["v"]))
+    first = table({"v": 2, "o": 7, "x": 1})
+    made = fk.publish(first, required, seed=1)
+    assert round(made.audit.verdicts[0].probability, 3) == 0.72
+    made.write(tmp_path / "january")
+    second = table({"v": 10, **{f"o{i}": 1 for i in range(10)}})
+    alone = fk.publish(second, required, seed=1)
+    assert round(alone.audit.verdicts[0].probability, 3) == 0.701
+    with pytest.raises(fk.NoSafeRelease, match=re.escape("together do not hold")):
+        fk.publish(second, required, after=tmp_path / "january", seed=1)
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+def test_every_form_is_followed(form, tmp_path):
+    rules = policy()
+    fk.publish(register(0, 300), rules, form=form, seed=1).write(tmp_path / "january")
+    made = fk.publish(register(0, 420), rules, after=tmp_path / "january", form=form, seed=1)
+    assert made.together.counts.n_people == 420
+    made.write(tmp_path / "march")
+    assert fk.audit([tmp_path / "january", tmp_path / "march"], rules).safe

@@ -1,0 +1,162 @@
+"""Several releases of the same people as one: cells, differences, and what crosses."""
+
+import random
+from fractions import Fraction
+from itertools import permutations, product
+
+import pyarrow as pa
+import pytest
+from tests.examples import NIGHTLY
+from tests.oracle.several_worlds import posteriors, worlds
+
+import foreknow as fk
+from foreknow.adversaries.disclosure import worst
+
+PEOPLE = [f"p{i}" for i in range(9)]
+
+
+def family(rng, semantics="single"):
+    """Who is in which group of two or three releases, and everybody's value."""
+    people = rng.randint(2, 6)
+    values = [rng.choice("abc") for _ in range(people)]
+    memberships = []
+    for _ in range(rng.randint(2, 3)):
+        own = [rng.choice([None, 0, 1, 2]) for _ in range(people)]
+        memberships.append(own if any(g is not None for g in own) else [0] * people)
+    if rng.random() < 0.5:  # nested: a later release unites earlier groups and adds newcomers
+        first = memberships[0]
+        memberships = [first, [0 if g in (0, 1) else 1 if g is None else 2 for g in first]]
+    return memberships, values
+
+
+def releases_of(memberships, values):
+    made = []
+    for own in memberships:
+        inside = [p for p, group in enumerate(own) if group is not None]
+        table = {
+            "who": [PEOPLE[p] for p in inside],
+            "group": [own[p] for p in inside],
+            "ill": [values[p] for p in inside],
+        }
+        made.append(
+            fk.Release.from_groups(pa.table(table), group="group", sensitive="ill", person="who")
+        )
+    return made
+
+
+def joint(memberships, values):
+    """The release of all, and everybody who is in one of them."""
+    inside = [p for p in range(len(values)) if any(own[p] is not None for own in memberships)]
+    kept = [[own[p] for p in inside] for own in memberships]
+    values = [values[p] for p in inside]
+    return kept, values, fk.together(releases_of(kept, values))
+
+
+FAMILIES = range(20_000 if NIGHTLY else 150)
+
+
+def most_by_facts(found, ruled, known_people):
+    """How sure somebody becomes at most who rules out some values and knows some other people."""
+    best = Fraction(0)
+    people = sorted(found[0])
+    values = sorted({value for world in found for value in world.values()})
+    for target, value in product(people, values):
+        others = [v for v in values if v != value]
+        for ruled_out in permutations(others, min(ruled, len(others))):
+            for known in permutations([p for p in people if p != target], known_people):
+                for told in product(values, repeat=known_people):
+                    left = [
+                        world
+                        for world in found
+                        if world[target] not in ruled_out
+                        and all(world[p] == v for p, v in zip(known, told, strict=True))
+                    ]
+                    if left:
+                        hits = sum(world[target] == value for world in left)
+                        best = max(best, Fraction(hits, len(left)))
+    return best
+
+
+def test_the_worlds_of_settled_releases_are_those_of_their_cells():
+    settled = 0
+    for seed in FAMILIES:
+        memberships, values, release = joint(*family(random.Random(seed)))
+        if release.unsettled is not None:
+            with pytest.raises(fk.NotSettled):
+                release.counts  # noqa: B018
+            continue
+        settled += 1
+        told = posteriors(memberships, values)
+        cells = {}
+        for person in range(len(values)):
+            cells.setdefault(tuple(own[person] for own in memberships), []).append(person)
+        assert sorted(release.counts.sizes.tolist()) == sorted(map(len, cells.values()))
+        bags = sorted(
+            sorted(release.counts.bag(group).items()) for group in range(release.counts.n_groups)
+        )
+        shares = sorted(
+            sorted((v, int(p * len(people))) for v, p in told[people[0]].items())
+            for people in cells.values()
+        )
+        assert bags == shares, (memberships, values)
+    assert settled > len(FAMILIES) // 2
+
+
+def test_facts_on_all_releases_are_facts_on_the_cells():
+    for seed in FAMILIES[:: 20 if NIGHTLY else 4]:
+        rng = random.Random(seed)
+        memberships, values, release = joint(*family(rng))
+        if release.unsettled is not None or len(values) > 5:
+            continue
+        found = list(worlds(memberships, values))
+        ruled, known = rng.choice([(0, 0), (1, 0), (0, 1), (1, 1)])
+        known = min(known, len(values) - 1)
+        attained = worst(fk.Facts(l=ruled, k=known).disclosures(release).values())
+        assert attained.exact == most_by_facts(found, ruled, known), (
+            memberships,
+            values,
+            ruled,
+            known,
+        )
+
+
+def test_people_who_are_in_one_release_each_stay_in_their_groups():
+    first = {"who": ["a", "b"], "age": ["30 to 39"] * 2, "ill": ["Flu", "HIV"]}
+    how = {"quasi_identifiers": ["age"], "sensitive": "ill", "person": "who"}
+    one = fk.Release.from_generalized(pa.table(first), **how)
+    two = fk.Release.from_generalized(pa.table({**first, "who": ["c", "d"]}), **how)
+    release = fk.together([one, two])
+    assert release.group_columns == ("cohort", "age")
+    assert release.counts.sizes.tolist() == [2, 2]
+    assert [people for _, people in release.releases] == [2, 2]
+
+
+def test_releases_that_contradict_each_other_are_refused():
+    how = {"group": "group", "sensitive": "ill", "person": "who"}
+    one = pa.table({"who": ["a", "b"], "group": [1, 1], "ill": ["Flu", "HIV"]})
+    two = pa.table({"who": ["a", "b"], "group": [1, 1], "ill": ["Flu", "Flu"]})
+    releases = [fk.Release.from_groups(table, **how) for table in (one, two)]
+    with pytest.raises(fk.InputError, match="contradict"):
+        fk.together(releases)
+
+
+def test_columns_beside_divide_cells_as_they_divide_groups():
+    people = {"who": list("abcd"), "ill": ["Flu", "HIV", "Flu", "Flu"]}
+    jobs = {**people, "job": ["cook", "cook", "nurse", "nurse"]}
+    how = {"group": "group", "sensitive": "ill", "person": "who", "other": ["job"]}
+    one = pa.table({**jobs, "group": [1, 1, 1, 2]})
+    two = pa.table({**jobs, "group": [1, 1, 1, 1]}).slice(0, 3)
+    release = fk.together([fk.Release.from_groups(table, **how) for table in (one, two)])
+    assert sorted(release.seen().counts.sizes.tolist()) == [1, 1, 2]
+    audited = fk.audit(release, fk.Policy([fk.Requirement(fk.Facts(), below=0.9)]))
+    assert not audited.safe  # the nurses are alone
+
+
+def test_sets_of_values_are_taken_together():
+    how = {"group": "group", "sensitive": "ill", "person": "who", "semantics": "set"}
+    rows = {"who": ["a", "b", "c"], "group": [1, 1, 1], "ill": [["Flu"], ["Flu", "HIV"], []]}
+    one, two = pa.table(rows).slice(0, 2), pa.table(rows)
+    release = fk.together([fk.Release.from_groups(table, **how) for table in (one, two)])
+    bags = [release.counts.bag(group) for group in range(release.counts.n_groups)]
+    assert sorted(map(str, bags)) == sorted(["{}", "{'Flu': 2, 'HIV': 1}"])
+    assert release.counts.sizes.sum() == 3
