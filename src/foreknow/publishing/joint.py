@@ -266,7 +266,7 @@ def _beside(release: Release, beside: Sequence[str]) -> GroupCounts:
     labels: Any = counts.groups
     place = {label if release.by_values else (label,): i for i, label in enumerate(labels)}
     divided: Any = seen.groups
-    within = np.array([place[tuple(label[:keys])] for label in divided], dtype=np.int64)
+    whole = np.array([place[tuple(label[:keys])] for label in divided], dtype=np.int64)
     of_cell = np.repeat(np.arange(seen.n_groups), np.diff(seen.offsets))
     known = [tuple(label[keys:]) for label in divided]
     joint = [
@@ -275,7 +275,7 @@ def _beside(release: Release, beside: Sequence[str]) -> GroupCounts:
     ]
     values = Labels(dict.fromkeys(joint))
     return GroupCounts.from_pairs(
-        within[of_cell],
+        whole[of_cell],
         np.array([values.codes[value] for value in joint], dtype=np.int64),
         values=values,
         n_groups=counts.n_groups,
