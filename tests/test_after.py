@@ -158,3 +158,36 @@ def test_every_form_is_followed(form, tmp_path):
     assert made.together.counts.n_people == 420
     made.write(tmp_path / "march")
     assert fk.audit([tmp_path / "january", tmp_path / "march"], rules).safe
+
+
+def test_somebody_who_is_forgotten_is_known_again(january, tmp_path):
+    fk.forget(january, ["p7", "p8"])
+    members = january.with_name("january.owner") / "members.parquet"
+    assert b"p7" not in members.read_bytes()
+    made = fk.publish(register(0, 420), policy(), after=january, seed=1)
+    assert (made.since.new, made.since.stay) == (120, 300)
+    made.write(tmp_path / "march")
+    fk.forget(tmp_path / "march", "p350")
+    assert fk.audit([january, tmp_path / "march"], policy()).counts.n_people == 420
+    fk.publish(register(0, 300), policy(), seed=2).write(tmp_path / "anew")
+    both = fk.together([january, tmp_path / "anew"])
+    assert both.counts.n_people == 300  # and not 302
+    fk.forget(tmp_path / "anew", "p1")
+    with pytest.raises(fk.InputError, match="by two keys"):
+        fk.together([january, tmp_path / "anew"])
+
+
+def test_nobody_is_forgotten_who_is_not_there(january):
+    with pytest.raises(fk.InputError, match="has no pid 'p9999'"):
+        fk.forget(january, "p9999")
+
+
+@pytest.mark.parametrize("other", [" {}", "{}.0", "0{}"])
+def test_identifiers_that_are_written_otherwise_are_refused(other, tmp_path):
+    table = register(0, 300)
+    numbers = [name[1:] for name in table.column("pid").to_pylist()]
+    fk.publish(table.set_column(0, "pid", [numbers]), policy(), seed=1).write(tmp_path / "january")
+    table = register(0, 420)
+    changed = [other.format(name[1:]) for name in table.column("pid").to_pylist()]
+    with pytest.raises(fk.InputError, match="look like one person"):
+        fk.publish(table.set_column(0, "pid", [changed]), policy(), after=tmp_path / "january")

@@ -1,6 +1,7 @@
 """Several releases of the same people as one: cells, differences, and what crosses."""
 
 import random
+from collections import Counter
 from fractions import Fraction
 from itertools import permutations, product
 
@@ -150,6 +151,43 @@ def test_columns_beside_divide_cells_as_they_divide_groups():
     assert sorted(release.seen().counts.sizes.tolist()) == [1, 1, 2]
     audited = fk.audit(release, fk.Policy([fk.Requirement(fk.Facts(), below=0.9)]))
     assert not audited.safe  # the nurses are alone
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+def test_bags_of_several_values_are_those_of_the_cells(semantics):
+    """Where differences settle a cell, its bag is the same in every world: the true one."""
+    for seed in FAMILIES:
+        rng = random.Random(seed)
+        memberships, values = family(rng)
+        held = [
+            rng.sample("abc", rng.randint(0, 3))
+            if semantics == "set"
+            else rng.choices("abc", k=rng.randint(0, 3))
+            for _ in values
+        ]
+        releases, cells = [], {}
+        for own in memberships:
+            inside = [p for p, group in enumerate(own) if group is not None]
+            rows = {
+                "who": [PEOPLE[p] for p in inside],
+                "group": [own[p] for p in inside],
+                "ill": pa.array([held[p] for p in inside], pa.list_(pa.string())),
+            }
+            how = {"person": "who", "semantics": semantics}
+            releases.append(
+                fk.Release.from_groups(pa.table(rows), group="group", sensitive="ill", **how)
+            )
+        release = fk.together(releases)
+        if release.unsettled is not None:
+            continue
+        for person in range(len(values)):
+            cell = tuple(own[person] for own in memberships)
+            if any(group is not None for group in cell):
+                cells.setdefault(cell, []).extend(held[person])
+        bags = [release.counts.bag(group) for group in range(release.counts.n_groups)]
+        assert sorted(map(sorted, map(dict.items, bags))) == sorted(
+            sorted(Counter(own).items()) for own in cells.values()
+        )
 
 
 def test_sets_of_values_are_taken_together():

@@ -94,6 +94,7 @@ from foreknow.policy.tries import Try as Try
 from foreknow.publishing.certificate import Certificate as Certificate
 from foreknow.publishing.joint import Unsettled as Unsettled
 from foreknow.publishing.joint import together as together
+from foreknow.publishing.members import forget as forget
 from foreknow.publishing.members import named_release as named_release
 from foreknow.publishing.publish import Publication as Publication
 from foreknow.publishing.publish import publish as publish

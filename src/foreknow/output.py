@@ -42,6 +42,16 @@ def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
             whole.replace(target)
 
 
+@contextmanager
+def replaced(path: str | Path) -> Iterator[Path]:
+    """A name to write a file at which takes the place of another, whole; only we can look in."""
+    target = Path(path)
+    with _clear_errors(target), _aside(Path(os.path.realpath(target)).parent) as whole:
+        yield whole
+        whole.chmod(0o600)
+        whole.replace(Path(os.path.realpath(target)))
+
+
 def write_new(path: str | Path, text: str) -> None:
     """Write a text file that does not exist yet, whole or not at all; only we can look into it."""
     target = Path(path)

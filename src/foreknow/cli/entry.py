@@ -28,7 +28,7 @@ from foreknow.cli.explore import explore
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE
 from foreknow.cli.prepare import compare, init, priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
-from foreknow.cli.publish import demo, evidence, publish, verify
+from foreknow.cli.publish import demo, evidence, forget, publish, verify
 from foreknow.data.address import hidden
 from foreknow.errors import (
     ForeknowError,
@@ -43,13 +43,13 @@ from foreknow.errors import (
 from foreknow.text import one_line
 
 # Commands whose exit code or files are the outcome; what the others print is.
-_SETTLED = ("init", "audit", "attack", "publish", "verify", "evidence", "demo", "priors")
+_SETTLED = ("init", "audit", "attack", "publish", "verify", "evidence", "demo", "priors", "forget")
 
 # Set free where memory has run out, so that this can be said.
 _SPARE = 4 << 20
 
 COMMANDS = {
-    "The main job": (init, publish, audit, verify, evidence, demo),
+    "The main job": (init, publish, audit, verify, evidence, forget, demo),
     "What adversaries can find out": (skyline, curves, ask, risk, attack, learned),
     "What to choose": (compare, utility, survey, explore),
     "Inputs": (priors, schema, sql),

@@ -123,6 +123,27 @@ def publish(
     folder.publish(table, choice.over(rules.rules), **given)
 
 
+@command("foreknow.publishing.members:forget")
+def forget(
+    folder: Annotated[Path, "A folder of foreknow publish."],
+    *,
+    person: Annotated[list[str], "The name of somebody as it prints; may be repeated."],
+    members: Path | None = None,
+) -> None:
+    """Erase the names of people from the owner's file of a release, and still know them again.
+
+    Each gets a hash with the owner's key, so that nobody who comes back is published twice.
+
+    Parameters
+    ----------
+    members
+        The owner's members.parquet (default FOLDER.owner/members.parquet).
+    """
+    from foreknow.publishing.members import forget as erase
+
+    erase(folder, person, members=members)
+
+
 @command("foreknow.publishing.verification:verify")
 def verify(
     certificate: Annotated[Path, "The certificate.json of a release, or its folder."],

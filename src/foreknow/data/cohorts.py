@@ -44,7 +44,7 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     groups = [COHORT, *columns] if first.by_values else columns
     people = _people(each, names, groups)
     made = [
-        _united(first, [own.values[of] for own in each], of, names, groups, people, each[0].counted)
+        _united(first, [own.values[of] for own in each], of, names, groups, people, each[0])
         for of in each[0].values
     ]
     own, *others = made
@@ -60,7 +60,7 @@ def _united(
     names: Sequence[str],
     groups: list[str],
     people: Any,
-    counted: bool,
+    parts: Parts,
 ) -> Release:
     """One table of values of all, read as one of them was."""
     rows = _stacked(tables, names, groups)
@@ -75,17 +75,15 @@ def _united(
             quasi_identifiers=like.recognized,
         )
     other = [name for name in (*like.beside, *like.unlinked) if name not in sensitives]
-    if counted:
+    if parts.counted:
         return Release.from_tally(
             rows, group=groups[0] if by_id else groups, sensitive=sensitives, other=other
         )
+    how: Any = {"sensitive": sensitives, "other": other, "unlinked": like.unlinked}
+    how |= {"person": parts.person, "semantics": like.semantics} if like.linked else {}
     if by_id:
-        return Release.from_groups(
-            rows, group=groups[0], sensitive=sensitives, other=other, unlinked=like.unlinked
-        )
-    return Release.from_generalized(
-        rows, quasi_identifiers=groups, sensitive=sensitives, other=other, unlinked=like.unlinked
-    )
+        return Release.from_groups(rows, group=groups[0], **how)
+    return Release.from_generalized(rows, quasi_identifiers=groups, **how)
 
 
 def _semantics(like: Release, sensitives: Sequence[str]) -> Semantics:

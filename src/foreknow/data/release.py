@@ -48,6 +48,7 @@ class Parts(NamedTuple):
     people: Any  # an Arrow table of whoever is in it, where values have tables of their own
     values: Mapping[tuple[str, ...], Any]  # Arrow tables by the sensitive columns that each has
     counted: bool  # whether `COUNT` says how often each row of them occurs
+    person: str | None = None  # the column that names people
 
 
 class Release(Plain):
@@ -509,14 +510,14 @@ class Release(Plain):
         """Its tables as they are read, names and texts without what escapes formulas."""
         tables = self._tables
         if isinstance(tables, ValuesTable):
-            if self.linked:
+            if self.linked and self._apart and len(self.sensitives) > 1:
                 raise UnsupportedError(
                     f"{self.name}: a table of people with several values each cannot be joined "
                     "with others; give counts, or what publish wrote"
                 )
             counted = self.tallied
             rows = self._bare_rows(tables.table, tables.table.columns)
-            return Parts(None, {self.sensitives: rows}, counted)
+            return Parts(None, {self.sensitives: rows}, counted, tables.person)
         people = None if tables.people is None else tables.people.table
         each: dict[int, list[str]] = {}
         of: dict[int, TallyTable] = {}
@@ -535,6 +536,7 @@ class Release(Plain):
 
     def _bare_rows(self, table: Table, columns: Sequence[str], amount: str | None = None) -> Any:
         how: Any = {"bare": self._bare, "escaped": self._escaped}
+        how["lists"] = self._tables.sensitive if self.linked else None
         return bare_rows(table, columns, COUNT, amount, **how)
 
     def joined(self, others: Sequence[Release], names: Sequence[str]) -> Release:

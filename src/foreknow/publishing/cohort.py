@@ -6,7 +6,8 @@ are those of all cohorts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -151,33 +152,44 @@ class Earlier:
                 f"{self.column!r}, so it is not known whether they were published before"
             )
         names = [str(name) for name in column.to_pylist()]
-        before = set[str]().union(*self.groups)
-        fresh = np.array([name not in before for name in names], dtype=bool)
-        present = {*names}
-        stay = len(present & before)
-        since = Since(
-            self.names,
-            self.column,
-            len(present) - stay,
-            stay,
-            len(before) - stay,
-            self._changed(microdata, names),
-        )
+        called = [own.called(names) for own in self.owned]
+        fresh = np.ones(len(names), dtype=bool)
+        for own, groups in zip(called, self.groups, strict=True):
+            fresh &= [name not in groups for name in own]
+        new = {name for name, is_new in zip(names, fresh.tolist(), strict=True) if is_new}
+        self._refuse_alike(new)
+        stay, before = len({*names}) - len(new), sum(map(len, self.groups))
+        changed = self._changed(microdata, called)
+        since = Since(self.names, self.column, len(new), stay, before - stay, changed)
         if not since.new:
             raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
         chosen = Selected(microdata.source, fresh)
         return Microdata(chosen, schema, microdata.reading), since
 
-    def _changed(self, microdata: Microdata, names: Sequence[str]) -> int | None:
+    def _refuse_alike(self, new: Collection[str]) -> None:
+        """Refuse somebody new whose name is that of somebody earlier but for how it is written."""
+        known: dict[str, list[str]] = {}
+        for name in (name for groups in self.groups for name in groups):
+            known.setdefault(_bare(name), []).append(name)
+        for name in sorted(new):
+            if len(like := known.get(_bare(name), [])) == 1:
+                raise SchemaError(
+                    f"{name!r} and {like[0]!r}, who was published before, look like one person in "
+                    f"{self.column!r}: write identifiers in one way, or people are published twice"
+                )
+
+    def _changed(self, microdata: Microdata, called: Sequence[Sequence[str]]) -> int | None:
         """How many people have another value now than their group had, at least."""
         if microdata.schema.several or len(microdata.schema.sensitives) > 1:
             return None
         held = microdata.holdings
         texts = [str(value) for value in microdata.values]
         rows = microdata.kept[held.people].tolist()
-        value_of = {names[row]: texts[v] for row, v in zip(rows, held.values.tolist(), strict=True)}
         changed = 0
-        for own, groups in zip(self.owned, self.groups, strict=True):
+        for own, groups, names in zip(self.owned, self.groups, called, strict=True):
+            value_of = {
+                names[row]: texts[v] for row, v in zip(rows, held.values.tolist(), strict=True)
+            }
             counts, now = own.published.release.counts, dict[tuple[int, str], int]()
             for name, group in groups.items():
                 if name in value_of:
@@ -219,3 +231,12 @@ class Earlier:
                 [TOO_FEW],
             )
         return found
+
+
+def _bare(name: str) -> str:
+    """An identifier without what programs add to it or leave out.
+
+    >>> _bare(" 0042.0"), _bare("A-7")
+    ('42', 'a-7')
+    """
+    return re.sub(r"\A0+(?=\d)|\.0+\Z", "", name.strip().casefold())

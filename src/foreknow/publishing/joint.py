@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +29,8 @@ from foreknow.data.release import COUNT, Release
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NotSettled, UnsupportedError, hinted
 from foreknow.plain import Plain
+from foreknow.publishing.certificate import digest_of
+from foreknow.publishing.files import CERTIFICATE
 from foreknow.publishing.members import OwnRelease
 from foreknow.text import people_text, some
 
@@ -40,6 +43,7 @@ class _Part(NamedTuple):
     name: str
     release: Release
     members: Members  # by how their names print
+    own: OwnRelease | None = None
 
 
 @dataclass(frozen=True)
@@ -152,7 +156,7 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
         raise InputError("together takes a list of at least two releases")
     parts = _named_apart([_part(each, person) for each in releases])
     names = tuple(part.name for part in parts)
-    memberships = _memberships([part.members for part in parts])
+    memberships = _memberships(_known_again(parts))
     inside = [int((own != ABSENT).sum()) for own in memberships]
     each = [part.release for part in parts]
     if sum(inside) == len(memberships[0]):  # nobody is in two
@@ -175,7 +179,7 @@ def _part(given: Any, person: str | None) -> _Part:
         )
     own = OwnRelease.open(given)
     named = own.named(person or own.column_of_people())
-    return _Part(Path(given).name, own.published.release, _printed(named.members))
+    return _Part(Path(given).name, own.published.release, _printed(named.members), own)
 
 
 def _printed(members: Members) -> Members:
@@ -195,6 +199,33 @@ def _named_apart(parts: Sequence[_Part]) -> list[_Part]:
     ]
 
 
+def _known_again(parts: Sequence[_Part]) -> list[Members]:
+    """Who is in each, of whom those have one name whose names were erased in some release."""
+    erased = [part for part in parts if part.own is not None and part.own.some_forgotten]
+    for one, other in combinations(erased, 2):
+        if not (_is_after(one, other) or _is_after(other, one)):
+            raise InputError(
+                f"people of {one.name} and of {other.name} were forgotten, by two keys, so it is "
+                "not known whether some are in both; neither was published after the other"
+            )
+    found = []
+    for part in parts:
+        names = [*part.members.names]
+        for other in erased:
+            if other is not part and other.own is not None:
+                names = other.own.called(names)
+        found.append(replace(part.members, names=Labels(names)))
+    return found
+
+
+def _is_after(part: _Part, other: _Part) -> bool:
+    """Whether one was published after the other, of other people."""
+    assert part.own is not None
+    assert other.own is not None
+    digest = digest_of(other.own.published.folder / CERTIFICATE)
+    return any(own["certificate"] == digest for own in part.own.published.certificate.after)
+
+
 def _memberships(members: Sequence[Members]) -> list[IntArray]:
     """The group of each person in each release."""
     codes, many = codes_of_names([[*own.names] for own in members])
@@ -206,7 +237,7 @@ def _memberships(members: Sequence[Members]) -> list[IntArray]:
 
 def _refuse_uncounted(parts: Sequence[_Part]) -> None:
     """Raise `UnsupportedError` where counts do not say all of releases that share people."""
-    for name, release, _ in parts:
+    for name, release, *_ in parts:
         apart = release.unlinked or not isinstance(release.semantics, str)
         what = (
             f"{name} shows the exact {', '.join(release.recognized)} of everybody"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Holdings
 from foreknow.data.engines.columns import to_python
 from foreknow.data.engines.group_counts import People, group_codes
-from foreknow.data.engines.write import disarm_name, read_noted
+from foreknow.data.engines.write import disarm_name, read_noted, write_changed
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import Members
@@ -23,7 +24,7 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.documents import from_json
-from foreknow.errors import DataError, InputError, SchemaError
+from foreknow.errors import DataError, InputError, SchemaError, did_you_mean
 from foreknow.grammar import SchemaTable, read
 from foreknow.policy.policy import Policy
 from foreknow.publishing.certificate import Certificate
@@ -32,6 +33,8 @@ from foreknow.publishing.opened import Published, open_published
 
 # How the digest of a source is called: of its rows, or of how often each occurs.
 KEYED = "BLAKE2b-256 keyed with the owner's key"
+# How the names of people begin who were erased.
+FORGOTTEN = "forgotten:"
 OF_COUNTS = "BLAKE2b-256 of counted rows keyed with the owner's key"
 
 
@@ -81,6 +84,37 @@ def named_release(
         If the files do not belong together, or it is not clear which column names people.
     """
     return OwnRelease.open(folder, members).named(person, microdata)
+
+
+def forget(
+    folder: str | Path, people: str | Sequence[str], *, members: str | Path | None = None
+) -> None:
+    """Erase the names of people from the owner's file of a release, and still know them again.
+
+    Each gets a hash of their name, with the key of the owner's folder: whoever has that key and a
+    name can tell whether it is theirs, so that somebody who comes back is not published twice.
+    What is published names nobody, and stays as it is.
+
+    Parameters
+    ----------
+    folder : path
+        What `publish` wrote.
+    people : str or sequence of str
+        Their names as they print, in the column that names people.
+    members : path, optional
+        As in `named_release`.
+
+    Raises
+    ------
+    DataError
+        If nobody is called so; then nothing is changed.
+    """
+    OwnRelease.open(folder, members).forget([people] if isinstance(people, str) else [*people])
+
+
+def _forgotten(key: bytes, name: str) -> str:
+    """What stands for somebody whose name was erased."""
+    return FORGOTTEN + hashlib.blake2b(name.encode(), key=key[:64], digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,6 +206,49 @@ class OwnRelease:
         inside = self.groups >= 0
         names = self.rows.column(column).filter(inside).to_pylist()
         return dict(zip(map(str, names), self.groups[inside].tolist(), strict=True))
+
+    @cached_property
+    def some_forgotten(self) -> bool:
+        """Whether the names of some people were erased."""
+        names = self.rows.column(self.column_of_people()).to_pylist()
+        return any(str(name).startswith(FORGOTTEN) for name in names)
+
+    def called(self, names: Sequence[str]) -> list[str]:
+        """What people are called in its file: by their names, or as somebody who is forgotten."""
+        if not self.some_forgotten:
+            return [*names]
+        own, key = self.groups_by_name(self.column_of_people()), self._key()
+        hashed = [_forgotten(key, name) for name in names]
+        return [kept if kept in own else name for name, kept in zip(names, hashed, strict=True)]
+
+    def forget(self, people: Sequence[str]) -> None:
+        """Put a keyed hash in place of the names of people; see `forget`."""
+        column, key = self.column_of_people(), self._key()
+        if self.path.is_dir():
+            raise InputError(
+                f"{str(self.path)!r} was written by a cluster, in parts that cannot be changed here"
+            )
+        names = self.rows.column(column).to_pylist()
+        texts = [None if name is None else str(name) for name in names]
+        for name in people:
+            if name not in texts:
+                hint = did_you_mean(name, [text for text in texts if text is not None])
+                raise DataError(f"{str(self.path)!r} has no {column} {name!r}{hint}")
+        rows = [at for at, text in enumerate(texts) if text in {*people}]
+        kept = {at: _forgotten(key, str(texts[at])) for at in rows}
+        known = self.published.certificate.groups
+        nothing: dict[int, str | None] = dict.fromkeys(rows)
+        changed = {name: nothing for name in self.rows.column_names[1:] if name not in known}
+        write_changed(self.rows, self.path, {**changed, column: kept})
+
+    def _key(self) -> bytes:
+        place = self.path.parent / OWNER
+        try:
+            return bytes.fromhex(from_json(place.read_text("utf-8"))["digest_key"])
+        except OSError:
+            raise InputError(
+                f"there is no {str(place)!r}, which has the key by which people are forgotten"
+            ) from None
 
     def _column(self, person: str | None) -> str:
         """The column that names people."""

@@ -24,11 +24,12 @@ def bare_rows(
     *,
     bare: Callable[[str], str],
     escaped: bool,
+    lists: str | None = None,
 ) -> pa.Table:
     """Some columns as they are read, called by their `bare` names; texts that are `escaped`, too.
 
     Where each row counts so many, by the column `amount` or as a tally says, this is called
-    `count`.
+    `count`. One column may hold `lists`.
     """
     made: dict[str, Any] = {}
     if amount is not None:
@@ -37,7 +38,7 @@ def bare_rows(
     elif isinstance(table, Tally):
         rows, made[count] = tallied(table, columns)
     else:
-        rows = fetch(table, columns)
+        rows = fetch(table, columns, lists=lists)
     for name in columns:
         column = rows.column(name).combine_chunks()
         if escaped and pa.types.is_string(column.type):

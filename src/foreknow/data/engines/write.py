@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from foreknow.data.engines.columns import plain
 from foreknow.errors import DataError, InputError, did_you_mean
+from foreknow.output import replaced
 
 # Texts that a spreadsheet runs; with apostrophes before, so that one more can be taken off again.
 _FORMULA = r"^('*[=+\-@\t\r])"
@@ -67,6 +68,21 @@ def write_parts(parts: Iterable[pa.Table], path: Path, note: str | None = None) 
     finally:
         if writer is not None:
             writer.close()
+
+
+def write_changed(
+    table: pa.Table, path: Path, changed: Mapping[str, Mapping[int, str | None]]
+) -> None:
+    """Write a table over the file that it was read from, with other texts in some rows."""
+    note = (table.schema.metadata or {}).get(_NOTE)
+    for name, texts in changed.items():
+        own = [None if x is None else str(x) for x in table.column(name).to_pylist()]
+        for row, text in texts.items():
+            own[row] = text
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, pa.array(own, pa.string()))
+    with replaced(path) as whole:
+        write_parts([table], whole, None if note is None else note.decode("utf-8", "replace"))
 
 
 def write_in_parts(tables: Iterable[pa.Table], path: Path, most: int | None) -> list[Path]:
