@@ -1,7 +1,5 @@
 """The pages of curves, of a survey and of a lattice: everything is in a table, too."""
 
-from fractions import Fraction
-
 import pyarrow as pa
 import pytest
 from tests.report.reading import Reader
@@ -16,7 +14,6 @@ from foreknow.report.pages import lattice as lattice_page
 from foreknow.report.pages import survey as survey_page
 from foreknow.report.pages.curves import (
     curves_figure,
-    fraction_text,
     key_sentence,
     known_text,
     sure_text,
@@ -40,10 +37,8 @@ def test_every_point_is_in_the_table_and_the_figure(curves):
     assert "What pieces of knowledge disclose: any diagnosis" in text
     assert key_sentence(curves) in text
     for k, worst, mild in zip(curves.ks, curves.implications, curves.negations, strict=True):
-        assert f" {k} {worst.exact} {mild.exact} " in text
+        assert f" {k} {sure_text(worst)} {sure_text(mild)} " in text
         assert known_text(worst) in text
-        assert known_text(mild) in text
-    assert "The target does not have" in text
     assert "of a member of group 18" in text
     drawn = curves_figure(curves)
     worst, mild = drawn.series
@@ -51,7 +46,7 @@ def test_every_point_is_in_the_table_and_the_figure(curves):
     assert list(worst.x) == list(mild.x) == [0, 1, 2, 3, 4, 5]
     assert worst.y == [found.probability for found in curves.implications]
     for k, found in enumerate(curves.implications):
-        assert f"{some(k, 'implication', 'implications')}: {sure_text(found)} = " in text
+        assert f"{some(k, 'implication', 'implications')}: {sure_text(found)}" in text
     assert drawn.x.title == "pieces of knowledge (k)"
     assert drawn.y.title == "how sure of some diagnosis, at worst"
     assert page.count("<use ") == 12
@@ -78,11 +73,6 @@ def test_what_is_known_is_gathered_by_person():
     assert texts[0] == "Nothing but the release."
     assert any("then the target has" in text for text in texts) or "does not have" in texts[1]
     assert known_text(fk.Negations(2).disclosure(counts)).startswith("The target does not have ")
-
-
-def test_long_fractions_are_shortened():
-    found = fk.Disclosure("a", 0.5, lambda: Fraction(10**40, 2 * 10**40 + 1))
-    assert fraction_text(found) == "10000000… (41 digits) / 20000000… (41 digits)"
 
 
 # ---- a survey -----------------------------------------------------------------------------------

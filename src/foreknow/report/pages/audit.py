@@ -36,17 +36,13 @@ from foreknow.report.blocks import (
     mood_of,
     word_of,
 )
-from foreknow.report.drawn import beside
 from foreknow.report.exposed import (
     exposed_blocks,
     exposed_csv,
     exposed_figure,
     exposed_sentence,
 )
-from foreknow.report.figures import (
-    sizes_figure,
-    worst_cell,
-)
+from foreknow.report.figures import priors_figure, sizes_figure, worst_cell
 from foreknow.report.knowledge import (
     NOUN,
     Description,
@@ -235,7 +231,7 @@ class AuditPage(Page[Audit]):
             yield Later(lambda: self._shown_of(anchor, place))
 
     def _shown_of(self, anchor: str, place: int) -> Iterator[Block]:
-        """The facts that achieve it, how it would be with others, and whom it is so of."""
+        """The facts that achieve it, and whom it is so of."""
         audit, verdict = self.result, self.result.verdicts[place]
         found, noun = verdict.found, sensitive_noun(audit.policy, verdict.requirement)
         counted = audit.counted_of(verdict)
@@ -244,7 +240,7 @@ class AuditPage(Page[Audit]):
             yield Heading("The facts that achieve it", level=3)
             yield Pairs("The facts that achieve it", details)
         counts, sets = counted.together(found), counted.meant.sets
-        yield from beside(counts, verdict, noun, anchor)
+        yield from priors_figure(counts, verdict, anchor)
         if not self.published:
             yield from exposed_figure(audit.exposed[place], f"{anchor}-people")
         if verdict.others:
