@@ -1,6 +1,5 @@
 """The pages of curves, of a survey and of a lattice: everything is in a table, too."""
 
-import pyarrow as pa
 import pytest
 from tests.report.reading import Reader
 from tests.report.results import curves as made_curves
@@ -11,14 +10,13 @@ import foreknow as fk
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.report import render
 from foreknow.report.pages import lattice as lattice_page
-from foreknow.report.pages import survey as survey_page
 from foreknow.report.pages.curves import (
     curves_figure,
     key_sentence,
     known_text,
     sure_text,
 )
-from foreknow.report.pages.survey import node_text, plain_sentence
+from foreknow.report.pages.survey import plain_sentence
 from foreknow.report.words import some
 
 POLICY = fk.Policy([fk.Requirement(fk.Facts(l=1), "0.7")])
@@ -91,38 +89,6 @@ def test_every_node_is_in_a_table(survey):
     assert f"exact: {exact} values · level 1: 4 values such as “20 to 24”" in text
     for node in survey.nodes:
         assert f" {node.groups} {node.entropy:.3f} " in text
-
-
-def test_every_node_with_some_entropy_is_drawn_for_each_number_of_pieces(survey):
-    even = [node for node in survey.nodes if node.entropy]
-    figure = survey_page.survey_figure(survey)
-    for place, name in enumerate(("one implication", "2 implications")):
-        at = next(i for i, own in enumerate(figure.series) if own.name == name)
-        marks = figure.series[at : at + 2]
-        points = {(x, y) for t in marks for x, y in zip(t.x, t.y, strict=True)}
-        assert points == {(round(n.entropy, 6), round(n.disclosures[place], 6)) for n in even}
-        assert marks[0].x == sorted(marks[0].x)
-        hovers = " ".join(text for t in marks for text in t.texts)
-        assert "groups, least entropy" in hovers
-        assert node_text(survey.attributes, survey.tops, even[0].levels) in hovers
-
-
-def test_of_very_many_nodes_some_are_drawn(survey, monkeypatch):
-    monkeypatch.setattr(survey_page, "_MOST_DRAWN", 3)
-    drawn = survey_page.drawn_nodes(survey)
-    assert len(drawn) == 3
-    entropy = survey.entropy[drawn].tolist()
-    assert entropy == sorted(entropy)
-    even = int((survey.entropy > 0).sum())
-    assert f"Of {even}, 3 are drawn." in Reader(render(survey).html()).text
-
-
-def test_without_an_even_node_there_is_no_figure():
-    table = pa.table({"age": [1, 2], "illness": ["Flu", "Flu"]})
-    microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive="illness"))
-    text = render(fk.survey(microdata, [1])).html()
-    assert 'id="survey-figure"' not in text
-    assert "Every generalization has a group whose members all have" in Reader(text).text
 
 
 # ---- a lattice ----------------------------------------------------------------------------------
