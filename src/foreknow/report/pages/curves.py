@@ -24,10 +24,9 @@ from foreknow.report.blocks import (
 )
 from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
 from foreknow.report.knowledge import NOUN, implications_text, values_text
-from foreknow.report.page import Page
-from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, sentences
+from foreknow.report.page import CountsPage
+from foreknow.report.scope import sentences
 from foreknow.report.words import (
-    group_text,
     group_words,
     is_certain,
     named,
@@ -35,27 +34,19 @@ from foreknow.report.words import (
     number,
     percent,
     some,
-    visible,
 )
 
 _ALL, _HALF = Fraction(1), Fraction(1, 2)
 _KINDS = "implications", "negations"
 
 
-class CurvesPage(Page[DisclosureCurves]):
+class CurvesPage(CountsPage[DisclosureCurves]):
     """Both curves of a value, or of any."""
 
     serves = DisclosureCurves
     eyebrow = "Disclosure curves of"
-    heading = HEADING
-    wide = True
     promise = "Every point is attained: some such knowledge discloses just so much."
     kept = "it says who is found out first, and by which knowledge"
-
-    def as_they_are(self) -> Iterator[str]:
-        """Labels of the table, and what is said of the people whose cases these are."""
-        yield from (self.name, *TOLD_OF_PEOPLE, *map(visible, self.result.counts.values))
-        yield from map(group_text, self.result.counts.groups or ())
 
     @property
     def headline(self) -> str:
@@ -63,13 +54,6 @@ class CurvesPage(Page[DisclosureCurves]):
         value = self.result.value
         what = f"any {_noun(self.result)}" if value is None else named(value)
         return f"What pieces of knowledge disclose: {what}"
-
-    @property
-    def scope(self) -> str:
-        """Say how large the release is."""
-        counts = self.result.counts
-        people = some(counts.n_people, "person", "people")
-        return f"{people} in {some(counts.n_groups, 'group', 'groups')}."
 
     @property
     def notes(self) -> list[str]:
