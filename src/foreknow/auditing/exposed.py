@@ -165,6 +165,7 @@ def _exposed(secret: Counted, verdicts: Sequence[Verdict]) -> list[Exposed]:
         if chances is None or (limit.relative and chances.prior is None):
             exposed.append(Exposed(verdict))
             continue
+        assert limit.amount is not None
         cells = np.flatnonzero(np.asarray(asked)[chances.value])
         if limit.relative:
             over = chances.gaining(limit.amount, cells)
