@@ -53,7 +53,6 @@ def main() -> None:
         line("DuckDB GROUP BY", found["group_by"])
         line("opened: counted, judged, people over the limit", found["open"], found["group_by"])
         looked = opened()
-        looked.warm()
         counts = looked.release.counts
 
         def turn(amounts: tuple[int, ...]) -> object:

@@ -10,7 +10,6 @@ import pytest
 from tests import adult
 
 import foreknow as fk
-from foreknow.auditing.curves import curves_at
 from foreknow.errors import DataError, InputError, UnsupportedError
 from foreknow.report import render
 
@@ -41,10 +40,10 @@ def test_every_point_is_what_the_adversary_attains_on_all_groups(seed, value):
         assert mild.exact <= worst.exact
 
 
-def test_some_points_only():
+def test_one_value():
     counts = fk.GroupCounts.from_bags(BAGS)
-    curves = curves_at(counts, [0, 2], "Cold", name="two wards")
-    assert [str(found.exact) for found in curves.implications] == ["1/3", "1"]
+    curves = fk.disclosure_curves(counts, 2, "Cold", name="two wards")
+    assert [str(found.exact) for found in curves.implications] == ["1/3", "1/2", "1"]
     assert (
         repr(curves) == "DisclosureCurves(two wards: 'Cold', k = 0 to 2, implications 0.3333 to 1)"
     )

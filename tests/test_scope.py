@@ -118,7 +118,7 @@ def test_an_audit_says_it_in_terminal_report_and_json(desk, seed):
     values = sorted({f"flu ({flu} people)": flu, f"cold ({cold} people)": cold}.items())
     listed = ", ".join(text for text, _ in sorted(values, key=lambda item: -item[1]))
     assert f"No requirement is about: {listed}." in read["notes"][0]
-    assert "Not judged: shoe. It is published as it is" in read["notes"][3]
+    assert "Not judged: shoe. An adversary who knows it" in read["notes"][3]
     assert read["notes"][1] == "The table names people, in who: what is published must not."
     assert read["scope"]["assumed"] == {"illness": ["job"]}
     assert said in read["notes"]

@@ -99,11 +99,8 @@ def test_the_limit_is_the_least_of_two_digits_above_what_is_reached():
         fk.publish(rows, asking({"facts": {}, "below": "2/3"}))
 
 
-def test_values_and_a_second_line_where_amounts_alone_do_not_help():
+def test_values_that_stand_in_the_way_are_left_out():
     rows = table(["none"] * 8 + list("aabbcd"))
-    lines = check(rows, asking({"facts": {"l": 1, "k": 2}, "below": 0.4}))
-    assert any(line.startswith('except = ["none"]\nfacts') for line in lines)
-    assert any(line.startswith('except = ["none"]\nbelow') for line in lines)
     asked = check(rows, asking({"values": ["none", "d"], "facts": {"k": 1}, "below": 0.5}))
     assert any(line.startswith('values = ["d"]') for line in asked)
 
@@ -204,7 +201,7 @@ def test_small_tables_at_random():
             grouped(rows, policy, "mondrian")
         except fk.NoSafeRelease:
             named += len(check(rows, policy))
-    assert named > 25
+    assert named > 20
 
 
 def test_where_nothing_helps_that_is_said():

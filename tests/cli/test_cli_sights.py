@@ -88,7 +88,7 @@ def test_a_skyline_curves_and_answers_say_what_is_known(town):
         (town.folder / "page.html").unlink()
     asked = ["ask", "town.csv", *columns, "--person", "who", "--about", "p1"]
     said = town.says(*asked, "--knowing", "")
-    assert "Not judged: who, =pay, job. They are published as they are" in said
+    assert "Not judged: who, =pay, job. An adversary who knows them" in said
 
 
 def test_names_of_people_in_a_table_are_said(town):

@@ -64,7 +64,7 @@ def test_the_figure_draws_every_person_once_and_what_is_over_the_limit_in_red():
     assert colors[5:] == [colors[10]] * 6
     assert colors[:5] == [colors[0]] * 5
     assert colors[0] != colors[10]
-    assert (figure.rule.at, figure.rule.text, figure.rule.across) == (5, "limit 50%", False)
+    assert (figure.rule.at, figure.rule.text) == (5, "limit 50%")
     assert caption.startswith("Of 7 people who have a value")
     assert figure.bars[-1].text == "one person: certain"
     assert figure.table.rows == [("30% to 40%", "4"), ("60% to 70%", "2"), ("certain", "1")]

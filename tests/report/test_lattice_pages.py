@@ -1,8 +1,5 @@
 """The pages of curves, of a survey and of a lattice: everything is in a table, too."""
 
-from fractions import Fraction
-
-import pyarrow as pa
 import pytest
 from tests.report.reading import Reader
 from tests.report.results import curves as made_curves
@@ -13,15 +10,13 @@ import foreknow as fk
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.report import render
 from foreknow.report.pages import lattice as lattice_page
-from foreknow.report.pages import survey as survey_page
 from foreknow.report.pages.curves import (
     curves_figure,
-    fraction_text,
     key_sentence,
     known_text,
     sure_text,
 )
-from foreknow.report.pages.survey import node_text, plain_sentence
+from foreknow.report.pages.survey import plain_sentence
 from foreknow.report.words import some
 
 POLICY = fk.Policy([fk.Requirement(fk.Facts(l=1), "0.7")])
@@ -40,10 +35,8 @@ def test_every_point_is_in_the_table_and_the_figure(curves):
     assert "What pieces of knowledge disclose: any diagnosis" in text
     assert key_sentence(curves) in text
     for k, worst, mild in zip(curves.ks, curves.implications, curves.negations, strict=True):
-        assert f" {k} {worst.exact} {mild.exact} " in text
+        assert f" {k} {sure_text(worst)} {sure_text(mild)} " in text
         assert known_text(worst) in text
-        assert known_text(mild) in text
-    assert "The target does not have" in text
     assert "of a member of group 18" in text
     drawn = curves_figure(curves)
     worst, mild = drawn.series
@@ -51,7 +44,7 @@ def test_every_point_is_in_the_table_and_the_figure(curves):
     assert list(worst.x) == list(mild.x) == [0, 1, 2, 3, 4, 5]
     assert worst.y == [found.probability for found in curves.implications]
     for k, found in enumerate(curves.implications):
-        assert f"{some(k, 'implication', 'implications')}: {sure_text(found)} = " in text
+        assert f"{some(k, 'implication', 'implications')}: {sure_text(found)}" in text
     assert drawn.x.title == "pieces of knowledge (k)"
     assert drawn.y.title == "how sure of some diagnosis, at worst"
     assert page.count("<use ") == 12
@@ -80,11 +73,6 @@ def test_what_is_known_is_gathered_by_person():
     assert known_text(fk.Negations(2).disclosure(counts)).startswith("The target does not have ")
 
 
-def test_long_fractions_are_shortened():
-    found = fk.Disclosure("a", 0.5, lambda: Fraction(10**40, 2 * 10**40 + 1))
-    assert fraction_text(found) == "10000000… (41 digits) / 20000000… (41 digits)"
-
-
 # ---- a survey -----------------------------------------------------------------------------------
 
 
@@ -101,38 +89,6 @@ def test_every_node_is_in_a_table(survey):
     assert f"exact: {exact} values · level 1: 4 values such as “20 to 24”" in text
     for node in survey.nodes:
         assert f" {node.groups} {node.entropy:.3f} " in text
-
-
-def test_every_node_with_some_entropy_is_drawn_for_each_number_of_pieces(survey):
-    even = [node for node in survey.nodes if node.entropy]
-    figure = survey_page.survey_figure(survey)
-    for place, name in enumerate(("one implication", "2 implications")):
-        at = next(i for i, own in enumerate(figure.series) if own.name == name)
-        marks = figure.series[at : at + 2]
-        points = {(x, y) for t in marks for x, y in zip(t.x, t.y, strict=True)}
-        assert points == {(round(n.entropy, 6), round(n.disclosures[place], 6)) for n in even}
-        assert marks[0].x == sorted(marks[0].x)
-        hovers = " ".join(text for t in marks for text in t.texts)
-        assert "groups, least entropy" in hovers
-        assert node_text(survey.attributes, survey.tops, even[0].levels) in hovers
-
-
-def test_of_very_many_nodes_some_are_drawn(survey, monkeypatch):
-    monkeypatch.setattr(survey_page, "_MOST_DRAWN", 3)
-    drawn = survey_page.drawn_nodes(survey)
-    assert len(drawn) == 3
-    entropy = survey.entropy[drawn].tolist()
-    assert entropy == sorted(entropy)
-    even = int((survey.entropy > 0).sum())
-    assert f"Of {even}, 3 are drawn." in Reader(render(survey).html()).text
-
-
-def test_without_an_even_node_there_is_no_figure():
-    table = pa.table({"age": [1, 2], "illness": ["Flu", "Flu"]})
-    microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive="illness"))
-    text = render(fk.survey(microdata, [1])).html()
-    assert 'id="survey-figure"' not in text
-    assert "Every generalization has a group whose members all have" in Reader(text).text
 
 
 # ---- a lattice ----------------------------------------------------------------------------------

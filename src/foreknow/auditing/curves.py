@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from foreknow.adversaries.disclosure import Disclosure
@@ -136,37 +136,17 @@ def disclosure_curves(
         if value is not None:
             raise InputError("give value or any_of, not both; any_of is one secret")
         release, value = counts_of(release).any_of(any_of)
-    found = curves_at(release, tuple(range(most + 1)), value, name=name, sensitive=sensitive)
-    return replace(found, scope=scope)
-
-
-def curves_at(
-    release: HasCounts,
-    ks: Sequence[int],
-    value: Label | None = None,
-    *,
-    name: str | None = None,
-    sensitive: str | None = None,
-) -> DisclosureCurves:
-    """Find the same for some numbers of pieces only; see `disclosure_curves`."""
-    counts = counts_of(release)
+    counts, ks = counts_of(release), tuple(range(most + 1))
     if counts.semantics == "single":  # the adversaries refuse others
         if not len(counts.codes):
             raise DataError("the release has no sensitive values")
         if value is not None and not counts.totals[counts.code(value)]:
             raise DataError(f"no group contains the sensitive value {value!r}")
     # The largest first: what it works out serves the others.
-    found = {k: Implications(k).disclosure(counts, value) for k in sorted(ks, reverse=True)}
-    return DisclosureCurves(
-        counts,
-        tuple(ks),
-        tuple(found[k] for k in ks),
-        tuple(Negations(k).disclosure(counts, value) for k in ks),
-        value,
-        name or str(getattr(release, "name", "release")),
-        sensitive or getattr(release, "sensitive", None),
-        scope_of(release),
-    )
+    worst = {k: Implications(k).disclosure(counts, value) for k in reversed(ks)}
+    negations = tuple(Negations(k).disclosure(counts, value) for k in ks)
+    worst_of_each = tuple(worst[k] for k in ks)
+    return DisclosureCurves(counts, ks, worst_of_each, negations, value, name, sensitive, scope)
 
 
 def _plain(found: Disclosure) -> dict[str, Any]:

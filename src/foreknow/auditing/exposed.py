@@ -154,29 +154,31 @@ def _tally_of(
 
 def _exposed(secret: Counted, verdicts: Sequence[Verdict]) -> list[Exposed]:
     """The same of one secret."""
-    counts, asked, known = counts_of(secret.counts), secret.asked, {}
-    made = []
+    counts, asked = counts_of(secret.counts), secret.asked
+    by_adversary: dict[Any, Chances | None] = {}
+    exposed = []
     for verdict in verdicts:
         adversary, limit = verdict.judged, verdict.required
-        if adversary not in known:
-            known[adversary] = adversary.chances(secret.counts)
-        chances = known[adversary]
+        if adversary not in by_adversary:
+            by_adversary[adversary] = adversary.chances(secret.counts)
+        chances = by_adversary[adversary]
         if chances is None or (limit.relative and chances.prior is None):
-            made.append(Exposed(verdict))
+            exposed.append(Exposed(verdict))
             continue
+        assert limit.amount is not None
         cells = np.flatnonzero(np.asarray(asked)[chances.value])
         if limit.relative:
             over = chances.gaining(limit.amount, cells)
         else:
             over = chances.reaching(limit.amount, cells, limit.inclusive)
         sure = chances.sure(cells)
-        found = _OfCells(counts, chances, cells[over], cells[sure])
-        tallies = found.tally(found.over), found.tally(found.certain, certain=True)
+        where = _OfCells(counts, chances, cells[over], cells[sure])
+        tallies = where.tally(where.over), where.tally(where.certain, certain=True)
         about: Any = "people" if chances.have_it else "suspected"
         about = "values" if chances.overlap else about
         steps = _by_chance(chances, cells, sure)
-        made.append(Exposed(verdict, *tallies, steps, about, found))
-    return made
+        exposed.append(Exposed(verdict, *tallies, steps, about, where))
+    return exposed
 
 
 def _failing(verdict: Verdict, counted: HasCounts) -> Exposed:

@@ -131,16 +131,11 @@ class LatticeSurvey(Result):
         It is what figure 6 of the paper plots. As there, nodes are left out in which some group
         has only one value. `k` is one of the numbers of pieces that were asked about.
         """
-        return tuple(self._node(number) for number in self.best_numbers(k))
-
-    def best_numbers(self, k: int) -> list[int]:
-        """The same nodes by their numbers in lexicographic order."""
         found = self.disclosures[:, self._column(k)]
         order = np.lexsort((found, self.entropy))
         order = order[self.entropy[order] > 0]
         _, first = np.unique(self.entropy[order], return_index=True)
-        numbers: list[int] = order[first].tolist()
-        return numbers
+        return tuple(self._node(number) for number in order[first].tolist())
 
     def node(self, levels: Iterable[int]) -> SurveyedNode:
         """One node by its levels."""

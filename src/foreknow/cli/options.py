@@ -367,7 +367,7 @@ class Output:
         if self.json is not None:
             found.to_json(self.json)
         if not self.quiet:
-            console().print(found if shown is None else shown)
+            console().print(found if shown is None else shown, crop=False)
 
 
 Results = Annotated[Output, Only(("html", "json", "quiet"))]

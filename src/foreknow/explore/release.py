@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.protocol import counts_of
 from foreknow.adversaries.statements import Statements
-from foreknow.auditing.exposed import Exposed
+from foreknow.auditing.exposed import Exposed, exposed_by
 from foreknow.auditing.skyline import skyline_report
-from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Label
 from foreknow.data.release import Release
 from foreknow.errors import InputError
-from foreknow.explore.kinds import Judged
-from foreknow.explore.session import Dial, Looked, Secret
+from foreknow.explore.session import Dial, Looked
 from foreknow.numbers import as_threshold, shown, whole_number
-from foreknow.policy.requirement import Point, Requirement
+from foreknow.policy.counted import Counted
 from foreknow.publishing.members import OwnRelease
 from foreknow.report.blocks import Cell, Table
 from foreknow.report.exposed import MEANING, exposed_sentence, exposed_table
 from foreknow.report.figures import worst_cell
-from foreknow.report.knowledge import Terms, describe
+from foreknow.report.knowledge import Terms
 from foreknow.report.pages.audit import (
     AuditPage,
     requirement_title,
@@ -41,16 +39,13 @@ from foreknow.report.values import block_values, table_values
 from foreknow.report.words import (
     answer_texts,
     group_text,
-    group_words,
     limit_of,
     limit_text,
     named,
     number,
-    some,
     visible,
 )
 from foreknow.result import page_of
-from foreknow.verdict import Verdict
 
 _MOST_VALUES, _MOST_GROUPS, _MOST_ANSWERS = 2000, 8, 200
 _MOST_AMOUNT = 10_000
@@ -80,30 +75,23 @@ def overview(looked: Looked) -> dict[str, Any]:
 def _dial(looked: Looked, dial: Dial) -> dict[str, Any]:
     own, start = dial.requirement, dial.start
     noun = sensitive_noun(looked.policy, own)
-    counts = dial.secrets[0].counts
+    counts = counts_of(dial.counted.seen)
     facts = start.adversary
     assert isinstance(facts, Facts)
     others = max(int(np.count_nonzero(counts.totals)) - 1, 0)
     tops = min(others, max(8, 2 * facts.l)), max(20, 2 * facts.k), max(10, 2 * facts.m)
     terms = Terms(noun, counts.semantics)
-    names = [str(value) for secret in dial.secrets for value in _values(secret)]
     return {
         "place": dial.place,
         "title": requirement_title(own, dial.place),
-        "about": values_phrase(own, noun, sets=looked.audit.counted[dial.place - 1].meant.sets),
+        "about": values_phrase(own, noun, sets=dial.counted.meant.sets),
         "noun": noun,
-        "values": names[:_MOST_VALUES] if dial.secrets[0].windows is None else [],
+        "values": [*map(str, dial.values[:_MOST_VALUES])],
         "start": {"l": facts.l, "k": facts.k, "m": facts.m, "limit": shown(start.below)},
         "tops": dict(zip("lkm", tops, strict=True)),
         "axes": terms.axes,
         "legend": terms.explained,
     }
-
-
-def _values(secret: Secret) -> list[Label]:
-    counts = secret.counts
-    mask: Any = secret.counted.asked if secret.windows is None else ()
-    return [value for value, own in zip(counts.values, mask, strict=False) if own]
 
 
 # ---- dials --------------------------------------------------------------------------------------
@@ -118,6 +106,11 @@ class Turned:
     limit: Fraction
     value: str  # empty: every one of them
 
+    @property
+    def counted(self) -> Counted:
+        """What is counted where they stand."""
+        return self.dial.turned(self.amounts, self.limit, self.value)
+
     @classmethod
     def of(cls, looked: Looked, given: Mapping[str, str]) -> Turned:
         """Read them from an address; what it does not say stands as in the policy."""
@@ -131,7 +124,10 @@ class Turned:
         facts: Any = dial.start.adversary
         amounts = tuple(_amount(given, name, getattr(facts, name)) for name in "lkm")
         limit = as_threshold(given["limit"]) if given.get("limit") else dial.start.below
-        return cls(dial, amounts, limit, given.get("value", ""))  # type: ignore[arg-type]
+        value = given.get("value", "")
+        if value and value not in map(str, dial.values):
+            raise InputError(f"the requirement is not about {named(value)}")
+        return cls(dial, amounts, limit, value)  # type: ignore[arg-type]
 
 
 def _amount(given: Mapping[str, str], name: str, usual: int) -> int:
@@ -146,112 +142,36 @@ def _amount(given: Mapping[str, str], name: str, usual: int) -> int:
 def judged(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
     """The verdict, who is over the limit and which groups are, wherever the dials stand."""
     turned = Turned.of(looked, given)
-    own = turned.dial.turned(turned.amounts, turned.limit)
-    noun = sensitive_noun(looked.policy, turned.dial.requirement)
-    point = own.points[0]
-    each = list(_judged_each(turned, point))
-    found = [worst for worst, _, _ in each if worst is not None]
-    if not found:
-        raise InputError(f"nobody in the release has {named(turned.value)}")
-    top = point.worst(found)
-    counts = next(counts for worst, counts, _ in each if worst is top)
-    limit, place = point.limit, turned.dial.place - 1
-    safe, known = top.keeps(limit), turned.dial.known
-    verdict = Verdict(place, own, point.adversary, limit, top, safe, known, counts=counts)
-    exposed = _exposed(verdict, [about for _, _, about in each])
+    dial, counted = turned.dial, turned.counted
+    (verdict,) = counted.verdicts(place=dial.place - 1)
+    (exposed,) = exposed_by(counted, [verdict])
+    title = requirement_title(dial.requirement, dial.place)
     return {
         "safe": verdict.safe,
-        "sentence": verdict_sentence(verdict, noun),
-        "worst": worst_cell(top, limit).text,
-        "limit": limit_of(top, limit),
+        "sentence": verdict_sentence(verdict, sensitive_noun(looked.policy, dial.requirement)),
+        "worst": worst_cell(verdict.found, verdict.required).text,
+        "limit": limit_of(verdict.found, verdict.required),
         "exposed": exposed_sentence(exposed),
-        "counts": table_values(
-            exposed_table([(requirement_title(own, turned.dial.place), exposed)])
-        ),
-        "groups": table_values(_groups(own, point, noun, [about for _, _, about in each])),
+        "counts": table_values(exposed_table([(title, exposed)])),
+        "groups": table_values(_groups(exposed)),
     }
 
 
-def _judged_each(
-    turned: Turned, point: Point
-) -> Iterator[tuple[Disclosure | None, GroupCounts, Judged | None]]:
-    """The worst of each secret, in which counts, and all its kinds."""
-    asked = False
-    for secret in turned.dial.secrets:
-        if secret.windows is not None:
-            found = point.adversary.disclosure(secret.windows)
-            yield found, secret.counts, None
-            asked = True
-            continue
-        mask: Any = secret.counted.asked
-        if turned.value:
-            named_so = np.array([str(value) == turned.value for value in secret.counts.values])
-            mask = mask & named_so
-            if not mask.any():
-                continue
-        asked = True
-        kinds = secret.kinds(turned.amounts[0])
-        all_of_them = kinds.judged(point, mask)
-        yield all_of_them.worst(), kinds.some, all_of_them
-    if not asked:
-        raise InputError(f"the requirement is not about {named(turned.value)}")
-
-
-def _exposed(verdict: Verdict, each: Sequence[Judged | None]) -> Exposed:
-    """People over the limit; of several secrets only where there is one."""
-    if len(each) != 1 or each[0] is None:
-        return Exposed(verdict)
-    return Exposed(verdict, each[0].over(), each[0].certain())
-
-
-def _groups(own: Requirement, point: Point, noun: str, each: Sequence[Judged | None]) -> Table:
-    """The most exposed groups, one of each kind, each with a sentence."""
-    rows = []
-    for about in each:
-        if about is None:
-            continue
-        some_groups = about.kinds.some
-        for group, code, many, found in about.ranked(_MOST_GROUPS):
-            cell = some_groups.bag(group)[found.value]
-            label = group_text(some_groups.group_label(group))
-            alike = f"{label} and {some(many - 1, 'other', 'others')}" if many > 1 else label
-            rows.append(
-                (
-                    found.probability,
-                    (
-                        alike,
-                        number(int(some_groups.sizes[group])),
-                        visible(some_groups.values[code]),
-                        number(cell),
-                        worst_cell(found, point.limit),
-                        group_sentence(some_groups, group, found, point, noun),
-                    ),
-                )
-            )
-    rows.sort(key=lambda row: -row[0])
-    have = "occurrences" if each[0] is not None and each[0].chances.overlap else "have it"
-    head = ("group", "people", "value", have, "how sure", "how")
-    return Table(head, [row for _, row in rows[:_MOST_GROUPS]], left=(0, 2, 5))
-
-
-def group_sentence(
-    counts: GroupCounts, group: int, found: Disclosure, point: Point, noun: str
-) -> str:
-    """Say which facts find somebody of a group out; in general where they are about others."""
-    facts = point.adversary
-    assert isinstance(facts, Facts)
-    sure = worst_cell(found, point.limit).text
-    alone = facts.disclosure(counts.take(np.array([group])), found.value)
-    if abs(alone.probability - found.probability) < 1e-9:
-        used = describe(facts, alone.witness, noun)
-        return f"Someone who {used.knows} can be {sure} sure that {used.whose} has " + (
-            f"{named(found.value)}."
+def _groups(exposed: Exposed) -> Table:
+    """The groups over the limit, the worst first."""
+    rows = [
+        (
+            group_text(group.label),
+            number(group.size),
+            number(group.people),
+            visible(group.disclosure.value),
+            worst_cell(group.disclosure, exposed.verdict.required),
         )
-    known = Terms(noun, counts.semantics, named(found.value)).known(facts.l, facts.k, facts.m)
-    return (
-        f"Someone who knows {known}, some of them of people in other groups, can be {sure} sure "
-        f"that a person in {group_words(counts.group_label(group))} has {named(found.value)}."
-    )
+        for group in islice(exposed.groups, _MOST_GROUPS)
+        if group.disclosure is not None
+    ]
+    head = ("group", "people", "found out", "value", "how sure")
+    return Table(head, rows, left=(0, 3))
 
 
 # ---- skylines -----------------------------------------------------------------------------------
@@ -261,27 +181,23 @@ def skyline(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
     """The skyline of one value at the limit: its heat map, and what each point means."""
     turned = Turned.of(looked, given)
     noun = sensitive_noun(looked.policy, turned.dial.requirement)
-    for secret in turned.dial.secrets:
-        found = [value for value in _values(secret) if str(value) == turned.value]
-        if secret.windows is not None:
-            raise InputError("the skyline of a window is drawn by foreknow skyline --within")
-        if found:
-            report = skyline_report(
-                secret.counts, found[:1], confidence=turned.limit, sensitive=noun
-            )
-            corners = report.corners(found[0])
-            terms = terms_of(report, found[0])
-            limit = limit_text(turned.limit)
-            return {
-                "title": f"What is withstood of {visible(found[0])} at {limit}",
-                "least": least_sentence(report, found[0]),
-                "points": [corner.point for corner in corners],
-                "words": [adversary_words(terms, corner.point) for corner in corners],
-                "figure": block_values([heat_figure(report, found[0], "heat")])[0]
-                if corners
-                else None,
-            }
-    raise InputError(f"the requirement is not about {named(turned.value)}")
+    if not turned.value:
+        raise InputError(
+            "name a value; the skyline of a window is drawn by foreknow skyline --within"
+        )
+    value = next(value for value in turned.dial.values if str(value) == turned.value)
+    report = skyline_report(
+        counts_of(turned.counted.counts), [value], confidence=turned.limit, sensitive=noun
+    )
+    corners, terms = report.corners(value), terms_of(report, value)
+    figure = block_values([heat_figure(report, value, "heat")])[0] if corners else None
+    return {
+        "title": f"What is withstood of {visible(value)} at {limit_text(turned.limit)}",
+        "least": least_sentence(report, value),
+        "points": [corner.point for corner in corners],
+        "words": [adversary_words(terms, corner.point) for corner in corners],
+        "figure": figure,
+    }
 
 
 # ---- what if they knew ... ----------------------------------------------------------------------

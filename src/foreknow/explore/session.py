@@ -6,22 +6,20 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.opening import release_of
-from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label, is_pattern
 from foreknow.data.reading import named_part
 from foreknow.data.windows import Windows
 from foreknow.documents import from_toml, read_text
 from foreknow.errors import InputError, PolicyError
-from foreknow.explore.kinds import Kinds
 from foreknow.explore.security import inside
 from foreknow.methods.registry import key_of, settings_for
 from foreknow.policy.counted import Counted
@@ -36,7 +34,7 @@ from foreknow.verdict import Limit
 _TABLES = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx", ".sqlite", ".duckdb", ".sav", ".dta")
 _MOST_FILES, _DEEP = 300, 2
 _MOST_BYTES = 1 << 20
-_KEPT = 4  # releases, and kinds of each secret
+_KEPT = 4  # releases
 # Keys of a policy below which a text is the path of a file.
 _PATHS = frozenset({"file", "population"})
 
@@ -127,47 +125,41 @@ class Draft:
         raise PolicyError(f"the file {name!r}, which the policy names, is not in the folder")
 
 
-@dataclass(eq=False)
-class Secret:
-    """What a requirement is about, as it is counted."""
-
-    counted: Counted
-    _kinds: OrderedDict[int, Kinds] = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @cached_property
-    def counts(self) -> GroupCounts:
-        """Its counts; of numbers that are near each other, those of each number."""
-        return counts_of(self.counted.counts)
-
-    @cached_property
-    def windows(self) -> Windows | None:
-        """The windows of numbers that are near each other, where it is about these."""
-        return self.counted.counts if isinstance(self.counted.counts, Windows) else None
-
-    def kinds(self, l: int) -> Kinds:
-        """Its kinds at one l; those of a few l are kept."""
-        with self._lock:
-            if l not in self._kinds:
-                self._kinds[l] = Kinds.of(self.counts, l)
-                if len(self._kinds) > 2 * _KEPT:
-                    self._kinds.popitem(last=False)
-            self._kinds.move_to_end(l)
-            return self._kinds[l]
-
-
 @dataclass(frozen=True, eq=False)
 class Dial:
     """One requirement of the policy, whose amounts and limit can be turned."""
 
     place: int
-    requirement: Requirement
-    known: tuple[str, ...]
-    secrets: tuple[Secret, ...]
+    counted: Counted
 
-    def turned(self, amounts: tuple[int, int, int], limit: Fraction) -> Requirement:
-        """The requirement with other amounts and another limit."""
-        return self.requirement.at([Point(Facts(*amounts), Limit(limit))])
+    @property
+    def requirement(self) -> Requirement:
+        """The requirement as the policy has it."""
+        return self.counted.requirement
+
+    @property
+    def values(self) -> tuple[Label, ...]:
+        """The values that it is about, or the names of its sets; none where it is of windows."""
+        asked = self.counted.asked
+        if isinstance(asked, Windows):
+            return ()
+        return tuple(
+            value for value, about in zip(self.counted.labels, asked, strict=True) if about
+        )
+
+    def turned(self, amounts: tuple[int, int, int], limit: Fraction, value: str) -> Counted:
+        """The same counts with other amounts and another limit, of one value or of all."""
+        counted = self.counted
+        if value and counted.requirement.about_sets:
+            counted = counted.called(value)
+        elif value:
+            if is_pattern(value):
+                raise InputError(f"{value!r} stands for every value that begins so; choose another")
+            one = replace(counted.requirement, values=[value], excluded=())
+            counted = replace(counted, requirement=one)
+        return replace(
+            counted, requirement=counted.requirement.at([Point(Facts(*amounts), Limit(limit))])
+        )
 
     @property
     def start(self) -> Point:
@@ -198,19 +190,10 @@ class Looked:
     def dials(self) -> tuple[Dial, ...]:
         """The requirements whose adversaries are not of groups alone."""
         return tuple(
-            Dial(place, of.requirement, of.sight.known, tuple(Secret(own) for own in of.secrets))
-            for place, of in enumerate(self.audit.counted, 1)
-            if of.requirement.criterion is None
+            Dial(place, counted)
+            for place, counted in enumerate(self.audit.counted, 1)
+            if counted.requirement.criterion is None
         )
-
-    def warm(self) -> None:
-        """Look at all cells for the amounts that are asked for next, beside what is asked."""
-        for dial in self.dials[:2]:
-            first = dial.start.adversary.l  # type: ignore[attr-defined]
-            for l in dict.fromkeys((first, *range(5))):
-                for secret in dial.secrets[:1]:
-                    if secret.windows is None:
-                        secret.kinds(l)
 
 
 class Session:
@@ -355,7 +338,6 @@ class Session:
                 self._looked[key] = self._open(name, draft)
                 while len(self._looked) > _KEPT:
                     self._looked.popitem(last=False)
-                threading.Thread(target=_quietly(self._looked[key].warm), daemon=True).start()
             self._looked.move_to_end(key)
             return self._looked[key]
 
@@ -381,18 +363,6 @@ def _refuse_links(release: Path, folder: Path) -> None:
                 f"{path.name!r} of {release.name!r} is a link to a place outside of the folder; "
                 "such files are not opened"
             )
-
-
-def _quietly(work: Any) -> Any:
-    """Work that is done ahead: if it fails, it is done, and said, when it is asked for."""
-
-    def done() -> None:
-        try:
-            work()
-        except Exception:
-            return
-
-    return done
 
 
 def _kind(path: Path) -> str | None:

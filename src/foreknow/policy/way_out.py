@@ -7,7 +7,8 @@ holds, and the policy does not contradict itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
@@ -83,11 +84,8 @@ def _block(policy: Policy, ways: Sequence[Way]) -> list[str]:
         one = "this line" if len(own) == 1 else "one of these lines"
         where = "[publish]" if table == "publish" else visible(table)
         lines.append(f"In {where}, {one} would do, in place of any with the same key:")
-        last = [way.line.split("\n")[-1] for way in own]
-        width = min(max(map(len, last)), 44)
-        for way, end in zip(own, last, strict=True):
-            lines += [f"  {line}" for line in way.line.split("\n")[:-1]]
-            lines.append(f"  {end:<{width}}  # {way.because}")
+        width = min(max(len(way.line) for way in own), 44)
+        lines += [f"  {way.line:<{width}}  # {way.because}" for way in own]
     failing = len({way.table for way in ways} - {"publish"})
     if failing > 1:
         lines.append(f"Each of the {failing} requirements needs one.")
@@ -107,11 +105,7 @@ def _changes(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Re
         yield from _limits(requirement, everyone)
         yield from _amounts(requirement, everyone)
         yield from _widths(requirement, everyone)
-        yield from _values(requirement, requirement, everyone)
-        if (nothing := _knowing_nothing(requirement)) is not None:
-            for rest, because in _values(requirement, nothing, everyone):
-                for changed, also in [*_limits(rest, everyone), *_amounts(rest, everyone)]:
-                    yield changed, f"both lines: {also}; and {because}"
+        yield from _values(requirement, everyone)
 
 
 # ---- limits -------------------------------------------------------------------------------------
@@ -169,14 +163,9 @@ def _round_limit(reached: Fraction, point: Point) -> Fraction | None:
 
 def _amounts(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """The most that each adversary may know of each kind, no more than is asked for."""
-    if len(requirement.points) > 1:
-        each = zip(requirement.points, _failing(requirement, everyone), strict=True)
-        if kept := [point for point, failing in each if not failing]:
-            yield requirement.at(kept), "without the points that fail"
-        return
-    (point,) = requirement.points
+    point, *others = requirement.points
     given = _whole_amounts(point.adversary)
-    if given is None:
+    if given is None or others:
         return
 
     def weaker(amounts: Sequence[int]) -> Requirement:
@@ -214,38 +203,33 @@ def skyline_within(
     Of a box with too many points, only those in which one amount is less than asked for.
 
     >>> skyline_within([2, 3], lambda point: sum(point) < 4)
-    [(2, 1), (1, 2), (0, 3)]
+    [(0, 3), (1, 2), (2, 1)]
     """
-    along = max(range(len(most)), key=most.__getitem__)
-    grid = [range(m, -1, -1) if i != along else [0] for i, m in enumerate(most)]
-    # In each of these points one amount, whose place is beside it, may be any.
-    free: Iterable[tuple[tuple[int, ...], int]] = ((point, along) for point in product(*grid))
-    if prod(map(len, grid)) * max(most[along], 1).bit_length() > _TRIED:
-        free = [(tuple(most), place) for place in range(len(most))]
-    found = []
-    for point, place in free:
-
-        def with_amount(n: int, point: Any = point, place: int = place) -> tuple[int, ...]:
-            return (*point[:place], n, *point[place + 1 :])
-
-        highest = _highest(most[place], lambda n, of=with_amount: holds(of(n)))  # type: ignore[misc]
-        if highest is not None:
-            found.append(with_amount(highest))
+    if prod(amount + 1 for amount in most) <= _TRIED:
+        kept = [point for point in product(*(range(amount + 1) for amount in most)) if holds(point)]
+    else:
+        kept = [
+            (*most[:place], less, *most[place + 1 :])
+            for place in range(len(most))
+            if (less := _most_that_holds(most, place, holds)) is not None
+        ]
     return [
         point
-        for point in dict.fromkeys(found)
-        if not any(other != point and all(map(ge, other, point)) for other in found)
+        for point in kept
+        if not any(other != point and all(map(ge, other, point)) for other in kept)
     ]
 
 
-def _highest(most: int, holds: Callable[[int], bool]) -> int | None:
-    if not holds(0):
-        return None
-    low, high = 0, most + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+def _most_that_holds(
+    most: Sequence[int], place: int, holds: Callable[[Sequence[int]], bool]
+) -> int | None:
+    """The most of one amount that holds beside all of the others."""
+    more = bisect_left(
+        range(most[place] + 1),
+        True,
+        key=lambda amount: not holds((*most[:place], amount, *most[place + 1 :])),
+    )
+    return more - 1 if more else None
 
 
 # ---- values and columns -------------------------------------------------------------------------
@@ -260,82 +244,45 @@ def _widths(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
             return
 
 
-def _knowing_nothing(requirement: Requirement) -> Requirement | None:
-    """The same with all amounts 0: what fails this, fails whatever is known."""
-    found: dict[Any, Fraction] = {}
-    for point in requirement.points:
-        given, kind = _whole_amounts(point.adversary), point.adversary
-        weakest: Any = kind
-        weakest = replace(weakest, **dict.fromkeys(given, 0)) if given else kind
-        found[weakest] = min(point.below, found.get(weakest, point.below))
-    with suppress(InputError, TypeError):
-        if isinstance(requirement.adversary, Sequence):
-            return replace(requirement, adversary=list(found.items()))
-        return replace(requirement, adversary=next(iter(found)))
-    return None
-
-
-def _values(
-    requirement: Requirement, weaker: Requirement, everyone: HasCounts
-) -> Iterator[tuple[Requirement, str]]:
-    """Leave out the values that stand in the way, even if a weaker one were asked."""
+def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
+    """Leave out the values that stand in the way."""
     if requirement.about_sets or requirement.of_windows:
         return  # a smaller set is another secret
     counted = requirement.count(everyone)
     counts = counts_of(counted.counts)
-    in_the_way: dict[Any, None] = {}
-    for failing in _failing(weaker, everyone):
-        in_the_way.update(dict.fromkeys(found.value for found in failing))
-    labels = [str(value) for value in in_the_way]
+    failing = {d.value: None for found in _failing(requirement, everyone) for d in found}
+    labels = [str(value) for value in failing]
     asked = int(np.count_nonzero(counted.meant.about))
     if not labels or len(labels) == asked or len(labels) > _MOST_VALUES:
         return
-    many = ", ".join(f"{counts.totals[counts.code(value)]:,}" for value in in_the_way)
-    because = f"if nobody is harmed: {many} of {counts.n_people:,} people"
-    if counts.semantics == "multiset":
-        because = f"if nobody is harmed: {many} occurrences"
+    many = ", ".join(f"{counts.totals[counts.code(value)]:,}" for value in failing)
+    of = "occurrences" if counts.semantics == "multiset" else f"of {counts.n_people:,} people"
+    because = f"if nobody is harmed: {many} {of}"
     if requirement.values is None:
         yield replace(requirement, excluded=[*requirement.excluded, *labels]), because
-    else:
-        printed = [str(value) for value in counts.values]
-        named = dict[str, None]()
-        for text in map(str, requirement.values):
-            named.update(dict.fromkeys(matching(text, printed) if is_pattern(text) else [text]))
-        rest = [value for value in named if value not in labels]
-        yield replace(requirement, values=rest), f"without {_listed(labels)}, {because}"
-
-
-def _listed(labels: Iterable[str]) -> str:
-    return ", ".join(map(repr, labels))
-
-
-def _known(requirement: Requirement, everyone: HasCounts) -> tuple[str, ...]:
-    """Columns that divide the one group, since the adversary knows them of everybody."""
-    labels = counts_of(everyone).values
-    if not isinstance(labels, JointLabels):
-        return ()
-    return requirement.sight(labels.layout).known
-
-
-def _fewer(requirement: Requirement, everyone: HasCounts) -> list[tuple[str, ...]]:
-    """What may be known where less would hold: all but one column, else none."""
-    known = _known(requirement, everyone)
-
-    def holds(columns: Sequence[str]) -> bool:
-        with suppress(InputError):
-            return not requirement.by(columns).failures(everyone)
-        return False
-
-    all_but_one = [tuple(name for name in known if name != each) for each in known]
-    return [each for each in all_but_one if holds(each)] or [() for _ in known[:1] if holds(())]
+        return
+    printed = [str(value) for value in counts.values]
+    named = dict[str, None]()
+    for text in map(str, requirement.values):
+        named.update(dict.fromkeys(matching(text, printed) if is_pattern(text) else [text]))
+    rest = [value for value in named if value not in labels]
+    yield replace(requirement, values=rest), f"without {', '.join(map(repr, labels))}, {because}"
 
 
 def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> Iterator[Way]:
-    """That nobody knows some columns; and to publish them apart, which has the same effect."""
-    for columns in _fewer(requirement, everyone):
-        out = [name for name in _known(requirement, everyone) if name not in columns]
-        because = f"if nobody knows {' or '.join(map(visible, out))} of anybody"
+    """That nobody knows a column, or any; and to publish it apart, which has the same effect."""
+    labels = counts_of(everyone).values
+    # These divide the one group, since the adversary knows them of everybody.
+    known = requirement.sight(labels.layout).known if isinstance(labels, JointLabels) else ()
+    all_but_one = [[name for name in known if name != column] for column in known]
+    helped = False
+    for columns in [*all_but_one, *([[]] if len(known) > 1 else [])]:
         changed = requirement.by(columns)
+        if (helped and not columns) or not _holds(changed, everyone):
+            continue
+        helped = True
+        out = [name for name in known if name not in columns]
+        because = f"if nobody knows {' or '.join(map(visible, out))} of anybody"
         with suppress(InputError):
             every = [changed if of is requirement else of for of in policy.requirements]
             replace(policy, requirements=every)
@@ -345,6 +292,12 @@ def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> I
             replace(policy, options=options)
             line = f"unlinked = {toml_value(list(options.unlinked))}"
             yield Way("publish", line, f"{' and '.join(map(visible, out))} shuffled in each group")
+
+
+def _holds(requirement: Requirement, everyone: HasCounts) -> bool:
+    with suppress(InputError):
+        return not requirement.failures(everyone)
+    return False
 
 
 # ---- criteria -----------------------------------------------------------------------------------
@@ -406,8 +359,8 @@ def _numbers(given: Any, keys: Collection[str] | None = None) -> Any:
 
 
 def _line(before: Requirement, after: Requirement) -> str:
-    """The lines of a requirement's table that a change is; one, as a rule."""
+    """The line of a requirement's table that a change is."""
     old, new = _table(before), _table(after)
-    return "\n".join(
-        f"{key} = {toml_value(given)}" for key, given in new.items() if old.get(key) != given
-    )
+    changed = {key: given for key, given in new.items() if old.get(key) != given}
+    ((key, given),) = changed.items()
+    return f"{key} = {toml_value(given)}"

@@ -61,11 +61,10 @@ class Items(Block):
 
 @dataclass(frozen=True)
 class Pairs(Block):
-    """Names, and what is said of each, in one text or several; or as tiles, few and large."""
+    """Names, and what is said of each, in one text or several."""
 
     title: str
     rows: Sequence[tuple[str, str | Sequence[str]]]
-    tiles: bool = False
 
 
 @dataclass(frozen=True)

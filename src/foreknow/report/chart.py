@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from foreknow.report.blocks import Table
 
@@ -115,11 +115,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class Rule:
-    """A dashed line at a limit, across or up, with its name; `left` of what is beside it."""
+    """A dashed line up at a limit, with its name to the right of it or to the left."""
 
     at: float
     text: str
-    across: bool = True
     left: bool = False
 
 
@@ -132,7 +131,6 @@ class Chart:
     series: Sequence[Series] = ()
     bars: Sequence[Bar] = ()
     rule: Rule | None = None
-    note: tuple[float, float, str] | None = None
     height: int = 300
     table: Table | None = None
 
@@ -171,12 +169,6 @@ class Chart:
             if x is not None and y is not None:
                 said = series.texts[place] if series.texts else ""
                 yield self.left(x), self.top(y), said
-
-    @property
-    def rule_anchor(self) -> Literal["start", "end"]:
-        """On which side of a limit its name stands."""
-        assert self.rule is not None
-        return "start" if self.rule.left == self.rule.across else "end"
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,24 +10,17 @@ from typing import Any
 from foreknow.auditing.audit import Audit, audit
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
-from foreknow.errors import CertificateError, DataError, InputError, hinted
-from foreknow.methods.protocol import OF_ITS_OWN, traits_of
-from foreknow.methods.registry import METHODS, kind_of
+from foreknow.errors import CertificateError, DataError, hinted
 from foreknow.policy.policy import Policy
 from foreknow.publishing.certificate import (
-    CUT_OFF,
-    NOT_MINIMAL,
-    PERHAPS_LARGER,
     Certificate,
     is_kept,
-    note_of_others,
     with_tables,
 )
 from foreknow.publishing.files import CERTIFICATE, OWNER, PRIORS, owners_folder
 from foreknow.publishing.members import is_source, table_schema
 from foreknow.publishing.opened import Published, open_published, refuse_other_schema
 from foreknow.publishing.priors import KeptPriors
-from foreknow.publishing.publish import TRIED
 from foreknow.publishing.verification import Verification, judge, load_signed, populations_of
 from foreknow.result import Result, page_of
 from foreknow.utility.report import UtilityReport, utility_report
@@ -190,38 +181,6 @@ def evidence_report(
     if table is not None:
         more = _before(table, policy, published, rules, path.parent, queries, seed)
     return EvidenceReport(judged.name, known, digest, key is not None, found, judged, **more)
-
-
-def notes_of_programs(known: Certificate, policy: Policy) -> Iterator[str]:
-    """Notes of a certificate as a program writes them; anybody can write others, and sign them."""
-    ours = {NOT_MINIMAL, PERHAPS_LARGER, CUT_OFF}
-    settings = dict(known.method)
-    name = str(settings.pop("name", None))
-    kind = {kind.__name__: kind for kind in (kind_of(key) for key, _ in METHODS)}.get(name)
-    forms = [TRIED.format(_COLUMNS), note_of_others([_COLUMNS], _NUMBER)]
-    if kind is not None:
-        ours.add(getattr(kind, "note", ""))
-        forms.append(OF_ITS_OWN.format(name, _PROPERTY))
-        form: Any = known.form
-        policy = replace(policy, options=replace(policy.options, form=form))
-        with suppress(InputError, AttributeError, KeyError, TypeError, ValueError):
-            write = traits_of(kind(**settings)).notes
-            for seed in (None, 0):
-                ours |= {*write(policy, seed)} if write is not None else set()
-    for note in known.notes:
-        if note in ours or any(_follows(note, form) for form in forms):
-            yield note
-
-
-# What stands in a note for a number, for a property, and for columns.
-_NUMBER, _PROPERTY, _COLUMNS = "\0", "\1", "\2"
-
-
-def _follows(note: str, form: str) -> bool:
-    pattern = re.escape(form).replace(re.escape(_NUMBER), r"[0-9.e+-]{1,12}")
-    pattern = pattern.replace(re.escape(_PROPERTY), r"\w+\([\w=/,.'() ]{0,80}\)")
-    pattern = pattern.replace(re.escape(_COLUMNS), r"[\w ,.()-]{1,200}")
-    return re.fullmatch(pattern, note) is not None
 
 
 def certified_policy(known: Certificate) -> Policy:

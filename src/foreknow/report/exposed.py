@@ -119,7 +119,7 @@ def exposed_figure(found: Exposed, anchor: str, title: str = "") -> Iterator[Fig
     ]
     ticks = [(at, f"{10 * at}%") for at in (0, 2, 4, 6, 8)] + [(10, "100%"), (11.4, "certain")]
     head = ("how sure somebody could be", "people")
-    rule = Rule(10 * float(limit), f"limit {limit_text(limit)}", False, limit > 0.5)
+    rule = Rule(10 * float(limit), f"limit {limit_text(limit)}", limit > 0.5)
     chart = Chart(
         Axis(head[0], -0.1, 12, ticks),
         amounts("people", max(people), above=0.15),

@@ -1,107 +1,29 @@
-"""Figures: what a little more knowledge would disclose, and how large the groups are."""
+"""Figures of an audit: how large the groups are, and priors beside posteriors."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from fractions import Fraction
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.facts.minima import theorem2_terms
-from foreknow.adversaries.facts.profiles import profiles
-from foreknow.adversaries.facts.skyline import front
+from foreknow.adversaries.priors.disclosure import Judged, judged_before
+from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Label
-from foreknow.report.blocks import Cell, Table, bar_cell, mood_of
-from foreknow.report.chart import (
-    LIMIT,
-    STYLES,
-    Bar,
-    Chart,
-    Rule,
-    Series,
-    amounts,
-    bar_table,
-    shares,
+from foreknow.numbers import percentage
+from foreknow.report.blocks import Cell, Figure, Table, bar_cell, mood_of
+from foreknow.report.chart import LIMIT, STYLES, Bar, Chart, Series, amounts, bar_table, shares
+from foreknow.report.words import (
+    named,
+    number,
+    percent,
+    required_text,
+    signature_words,
+    some,
+    visible,
 )
-from foreknow.report.knowledge import NOUN, Terms
-from foreknow.report.words import limit_text, named, number, percent, some
 from foreknow.verdict import Limit, Verdict
-
-_LEAST_K = 20
-_MOST_POINTS = 41
-
-# ---- what is drawn -------------------------------------------------------------------------
-
-
-def curves_around(
-    counts: GroupCounts, facts: Facts, value: Label
-) -> dict[tuple[int, int], list[Disclosure]]:
-    """By l and m, at each step of k: of an adversary, of one who knows k only or one fact more."""
-    l, m = facts.l, facts.m
-    points = dict.fromkeys([(l, m), (0, 0), (l + 1, m), (l, m + 1)])
-    small = {l: _deciding_groups(counts, l, value) for l in {l for l, _ in points}}
-    return {
-        (l, m): [Facts(l, k, m).disclosure(small[l], value) for k in steps(facts.k)]
-        for l, m in points
-    }
-
-
-def steps(k: int) -> tuple[int, ...]:
-    """Choose the k of a curve: 0 to twice the policy's, itself among them, few in all.
-
-    >>> steps(2)[-1], len(steps(1000)), 1000 in steps(1000)
-    (20, 41, True)
-    """
-    most = max(2 * k, _LEAST_K)
-    if most < _MOST_POINTS:
-        return tuple(range(most + 1))
-    return tuple(sorted({most * i // (_MOST_POINTS - 1) for i in range(_MOST_POINTS)} | {k}))
-
-
-def last_below(found: Callable[[int], Disclosure], limit: Fraction, end: int) -> int:
-    """The most pieces of knowledge, up to an end, that disclose less than a limit; -1 if none."""
-    return bisect_left(range(end + 1), True, key=lambda k: not found(k).below(limit)) - 1
-
-
-def limit_holds(most: int, end: int, known: Callable[[int], str]) -> str:
-    """Say how far a limit holds: `most` pieces may be known, of up to `end` that were tried."""
-    if most < 0:
-        return f"is reached even when {known(0)}"
-    if most == 0:
-        return f"holds only while {known(0)}"
-    return (
-        f"still holds when {known(most)}" if most >= end else f"holds while at most {known(most)}"
-    )
-
-
-def withstands(counts: GroupCounts, facts: Facts, value: Label, limit: Fraction) -> int:
-    """Count the other people that may be known, up to the end of the curve, below the limit."""
-    small = _deciding_groups(counts, facts.l, value)
-    end = steps(facts.k)[-1]
-    return last_below(lambda k: replace(facts, k=k).disclosure(small, value), limit, end)
-
-
-def _deciding_groups(counts: GroupCounts, l: int, value: Label) -> GroupCounts:
-    """The groups that decide the disclosure of a value, at this l and every k and m."""
-    return counts.take(np.unique(front(counts, l, counts.code(value)).group))
-
-
-def worst_groups(
-    counts: GroupCounts, facts: Facts, value: Label, most: int = 5, named: int | None = None
-) -> list[tuple[int, Disclosure]]:
-    """The groups most exposed by facts about one group alone; of equals, the named one first."""
-    wanted = np.zeros(counts.n_values, dtype=bool)
-    wanted[counts.code(value)] = True
-    found = profiles(counts, facts.l, wanted)
-    ratios = theorem2_terms(found, facts.k, facts.m).together
-    first = np.lexsort((found.group, found.group != named, ratios))[:most]
-    groups = found.group[first].tolist()
-    return [(g, facts.disclosure(counts.take(np.array([g])), value)) for g in groups]
 
 
 def size_bins(sizes: Sequence[int], most: int = 40) -> tuple[list[int], list[int], int]:
@@ -119,43 +41,6 @@ def worst_cell(found: Disclosure, required: Limit) -> Cell:
     limit, safe = required.at(found.prior), found.keeps(required)
     said = percent(found, limit, 1, "up" if safe or found.bounded else "nearest")
     return bar_cell(said, found.probability, mood_of(safe), limit)
-
-
-# ---- the figures ---------------------------------------------------------------------------
-
-
-def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) -> Chart | None:
-    """Draw the breach probability of a verdict's worst value against k; None without a k."""
-    facts, found, limit = verdict.judged, verdict.found, verdict.limit
-    if not isinstance(facts, Facts) or found.value is None or found.witness is None:
-        return None
-    terms = Terms(noun, counts.semantics, named(found.value))
-    ks, lines, columns = steps(facts.k), [], []
-    around = curves_around(counts, facts, found.value).items()
-    for ((l, m), curve), (color, _, dash) in zip(around, STYLES, strict=False):
-        name, own = terms.short(l, 0, m) or "nothing else known", (l, m) == (facts.l, facts.m)
-        name = f"{name} (this requirement)" if own else name
-        chances = [d.probability for d in curve]
-        lines.append(Series(ks, chances, name, color, dash=dash, width=3.5 if own else 2))
-        columns.append([percent(d, limit, 1, "up") for d in curve])
-    x, y = terms.axes[1], f"how sure of {named(found.value)}"
-    rows = [(number(k), *said) for k, *said in zip(ks, *columns, strict=True)]
-    chart = Chart(
-        amounts(x, ks[-1]),
-        shares(y),
-        lines[::-1],
-        table=Table((x, *(line.name for line in lines)), rows),
-    )
-    return with_limit(chart, facts.k, found, limit)
-
-
-def with_limit(chart: Chart, k: int, found: Disclosure, limit: Fraction) -> Chart:
-    """Add a requirement's point and its limit to a figure of curves."""
-    said, chance = percent(found, limit, 1, "up"), found.probability
-    text = f"the policy's point: {said}"
-    mark = Series([k], [chance], "", LIMIT, [text], "diamond", size=1.6, open=True)
-    rule = Rule(float(limit), f"limit {limit_text(limit)}", left=chance > 0.85)
-    return replace(chart, series=[*chart.series, mark], rule=rule, note=(k, chance, said))
 
 
 def sizes_figure(counts: GroupCounts) -> Chart:
@@ -176,3 +61,66 @@ def sizes_figure(counts: GroupCounts) -> Chart:
     head = ("people in the group", "groups")
     table = bar_table(head, zip(names, groups, strict=True))
     return Chart(across, amounts("groups", max(groups)), bars=bars, height=200, table=table)
+
+
+# ---- priors beside posteriors -------------------------------------------------------------------
+
+_MOST, _LISTED = 1_000, 20  # marks, and of these in the table
+
+
+def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterator[Figure]:
+    """Draw priors beside posteriors for a requirement on priors, if they are known."""
+    priors, required = verdict.judged, verdict.required
+    if not isinstance(priors, Priors) or verdict.requirement.about_sets:
+        return  # of sets, what is known of single values would say nothing
+    about = verdict.requirement.meant(counts.values).about
+    known = [judged_before(counts, table, priors.semantics) for table in priors.tables]
+    clouds = [
+        _cloud(judged, about, *STYLES[place % len(STYLES)][:2])
+        for place, judged in enumerate(known)
+        if judged is not None
+    ]
+    if not any(cloud.x for cloud in clouds):
+        return
+    same = Series((0, 1), (0, 1), "nothing learned", "#7a8290", dash="2 4")
+    below = float(required.amount or 0)
+    if required.relative:
+        limit = Series((0, 1 / below, 1), (0, 1, 1), "the limit", LIMIT, dash="8 5")
+    else:
+        limit = Series((0, 1), (below, below), "the limit", LIMIT, dash="8 5")
+    widest = max(x or 0 for cloud in clouds for x in cloud.x)
+    # The likeliest of each table, as the figure has them.
+    listed = [text for cloud in clouds for text in cloud.texts[:_LISTED]]
+    chart = Chart(
+        shares("how likely before the release", min(1.0, 1.1 * widest)),
+        shares("how likely at worst after it"),
+        [same, limit, *clouds],
+        table=Table(
+            ("who, and which value", "before and after"),
+            [text.split("\n", 1) for text in listed],
+            left=(0, 1),
+        ),
+    )
+    columns = list(dict.fromkeys(name for table in priors.tables for name in table.attributes))
+    caption = (
+        f"Each mark is a {' or '.join(map(visible, columns[:4]))} and a value: across, how likely "
+        "the value was before the release; up, how likely it is after it in the group where it is "
+        f"likeliest. The limit is {required_text(required, 'times as likely as before')}."
+    )
+    yield Figure(anchor, "Before and after the release", chart, caption, level=3)
+
+
+def _cloud(found: Judged, about: np.ndarray[Any, Any], color: str, symbol: str) -> Series:
+    who, what, prior, after = found.surest()
+    kept = np.flatnonzero(about[what])
+    kept = kept[np.argsort(-after[kept], kind="stable")][:_MOST]
+    names = found.table.attributes
+    texts = []
+    for cell in kept.tolist():
+        kind = ", ".join(signature_words(names, found.signatures[who[cell]]))
+        value = named(found.counts.values[what[cell]])
+        before, then = (percentage(float(x), 2) for x in (prior[cell], after[cell]))
+        texts.append(f"{kind}: {value}\n{before} before, {then} after")
+    name = f"by {', '.join(visible(name) for name in names)}: {number(len(kept))}"
+    x, y = prior[kept].tolist(), after[kept].tolist()
+    return Series(x, y, name, color, texts, symbol, size=0.8)

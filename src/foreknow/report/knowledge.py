@@ -77,14 +77,6 @@ class Terms:
         who = "one person who does" if k == 1 else f"{number(k)} people who do"
         return f"{who} not have {self._it(named_before)}"
 
-    def are_known(self, k: int) -> str:
-        """Say that so many people are known; "at most" may stand before 2 or more."""
-        if not self.single:
-            who = "nobody is" if not k else "one person is" if k == 1 else f"{number(k)} people are"
-            return f"{who} known not to have {self._it(False)}"
-        who = self.people(k) if k else f"nobody else's {self.noun}"
-        return f"{who} {'are' if k > 1 else 'is'} known"
-
     def only_with(self, values: str) -> str:
         """Say of the target what is known of some values; ``values`` are joined by "or"."""
         if self.single:

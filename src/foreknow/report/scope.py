@@ -216,10 +216,10 @@ def sight(scope: Scope) -> list[str]:
         )
     told = {*scope.identifiers, *(name for of in scope.assumed.values() for name in of)}
     if beside := [visible(name) for name in scope.beside or () if name not in told]:
-        they, them, are = ("They", "them", "are") if len(beside) > 1 else ("It", "it", "is")
+        them = "them" if len(beside) > 1 else "it"
         said.append(
-            f"Not judged: {_several(beside)}. {they} {are} published as {they.lower()} {are}: an "
-            f"adversary who knows {them} of a person may find out more."
+            f"Not judged: {_several(beside)}. An adversary who knows {them} of a person may find "
+            f"out more from a release that has {them}."
         )
     if scope.shuffled:
         apart = _columns(scope.shuffled, "and")

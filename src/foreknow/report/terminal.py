@@ -24,7 +24,7 @@ from foreknow.report.blocks import (
 from foreknow.text import encodable, visible
 
 _STYLES = {"safe": "green", "unsafe": "bold red", "warning": "yellow", "strong": "bold"}
-_LONG_TITLE, _BAR = 14, 15
+_LONG_TITLE, _BAR, _WIDE = 14, 15, 10_000
 
 
 class Laid:
@@ -37,13 +37,17 @@ class Laid:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self._encoding = options.encoding
+        # A row of many columns stays a line in a file or a pipe, which has no width.
+        self._wide = None if console.is_terminal else options.update(width=_WIDE)
         if self._heading is not None:
             style = f"bold {_STYLES.get(self._heading.mood, '')}"
             title = self._text(self._heading.text, style)
             of = self._text(f" – {visible(self._of)}", "dim") if self._of else ""
             yield Text.assemble(title, of)
         for block in self._blocks:
-            yield from self._shown(block)
+            for shown in self._shown(block):
+                whole = isinstance(block, Table) and block.joined and self._wide
+                yield from console.render(shown, self._wide) if whole else [shown]
 
     def _text(self, said: str, style: str = "") -> Text:
         """A text that the console can show; markup in it has no effect."""

@@ -11,13 +11,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
-from foreknow.attacks.algorithm import attack
 from foreknow.auditing.audit import Audit, audit
 from foreknow.data.engines import frame_of
 from foreknow.data.microdata import Microdata
 from foreknow.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, hinted
-from foreknow.methods.protocol import traits_of
-from foreknow.methods.registry import METHODS, key_of, method_of
+from foreknow.methods.registry import METHODS, key_of
 from foreknow.numbers import Number, as_fraction, as_threshold, shown, whole_number
 from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
@@ -40,8 +38,6 @@ _USUAL = tuple(key for key, _ in METHODS if key not in ("jump", "safe", "naive")
 # The policy's own limit, and these times it.
 _AROUND = tuple(Fraction(share, 4) for share in (2, 3, 4, 5, 6))
 SECONDS = 60.0
-# Up to how many people a release is attacked, and in how many worlds of each part.
-_ATTACKED, _WORLDS = 500, 100
 
 
 @dataclass(frozen=True)
@@ -81,10 +77,6 @@ class Candidate(Plain):
         The same as a fraction, where it is known.
     method_known : str or None
         What came of an adversary who knows the method; see `Scope`.
-    found_out : int or None
-        Of a table of up to 500 people, and of Mondrian and FullDomain: people of whom a short
-        attack proves that a posterior reaches the limit; None where it finds nobody, which proves
-        nothing.
     seconds : float or None
         That `publish` took, with other processes beside it.
     """
@@ -108,7 +100,6 @@ class Candidate(Plain):
     risk: float | None = None
     exact: str | None = None
     method_known: str | None = None
-    found_out: int | None = None
     seconds: float | None = None
 
     @property
@@ -380,23 +371,8 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
         risk=None if top is None else top.probability,
         exact=exact,
         method_known=made.audit.scope.method,
-        found_out=_found_out(made, microdata),
         seconds=seconds,
     )
-
-
-def _found_out(made: Publication, microdata: Microdata) -> int | None:
-    """People who surely reach a limit of a release for an adversary who knows the method."""
-    policy = made.audit.policy
-    method = method_of(policy.options.method, policy)
-    if traits_of(method).replay is None or microdata.n_people > _ATTACKED:
-        return None
-    try:  # by what it looks at, not by the clock: the same table has the same answer
-        found = attack(microdata, method, policy, worlds=_WORLDS, seconds=None)
-    except InputError:  # such as of several columns
-        return None
-    sure = {row for case in found.breaches if case.exact is not None for row in case.rows}
-    return len(sure) or None
 
 
 def _judged(made: Publication, shared: _Shared, job: _Job) -> Audit:

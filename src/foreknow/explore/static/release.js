@@ -75,7 +75,7 @@ const judge = latest(async (given) => {
   said.className = "sentence " + (told.safe ? "safe" : "unsafe");
   fill(said, told.sentence, told.safe ? "" : " " + told.exposed);
   fill(byId("exposed"), table(told.counts, "ranks", "People over the limit"));
-  fill(byId("groups"), table(told.groups, "groups", "Exposed groups"));
+  fill(byId("groups"), table(told.groups, "groups", "Groups over the limit"));
 });
 
 const climb = latest(async (given) => {

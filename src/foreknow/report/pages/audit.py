@@ -32,21 +32,16 @@ from foreknow.report.blocks import (
     Row,
     Sentence,
     Table,
-    bar_cell,
     mood_of,
     word_of,
 )
-from foreknow.report.drawn import beside
 from foreknow.report.exposed import (
     exposed_blocks,
     exposed_csv,
     exposed_figure,
     exposed_sentence,
 )
-from foreknow.report.figures import (
-    sizes_figure,
-    worst_cell,
-)
+from foreknow.report.figures import priors_figure, sizes_figure, worst_cell
 from foreknow.report.knowledge import (
     NOUN,
     Description,
@@ -58,6 +53,7 @@ from foreknow.report.knowledge import (
 )
 from foreknow.report.page import Page
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
+from foreknow.report.pages.utility import measures
 from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, sentences
 from foreknow.report.trial import trials_beside
 from foreknow.report.words import (
@@ -235,7 +231,7 @@ class AuditPage(Page[Audit]):
             yield Later(lambda: self._shown_of(anchor, place))
 
     def _shown_of(self, anchor: str, place: int) -> Iterator[Block]:
-        """The facts that achieve it, how it would be with others, and whom it is so of."""
+        """The facts that achieve it, and whom it is so of."""
         audit, verdict = self.result, self.result.verdicts[place]
         found, noun = verdict.found, sensitive_noun(audit.policy, verdict.requirement)
         counted = audit.counted_of(verdict)
@@ -244,7 +240,7 @@ class AuditPage(Page[Audit]):
             yield Heading("The facts that achieve it", level=3)
             yield Pairs("The facts that achieve it", details)
         counts, sets = counted.together(found), counted.meant.sets
-        yield from beside(counts, verdict, noun, anchor)
+        yield from priors_figure(counts, verdict, anchor)
         if not self.published:
             yield from exposed_figure(audit.exposed[place], f"{anchor}-people")
         if verdict.others:
@@ -302,33 +298,8 @@ class AuditPage(Page[Audit]):
 
     def _worth(self) -> Iterator[Block]:
         """Sizes of groups, and how far each column was generalized."""
-        worth = self.result.utility
-        sizes = f"{number(worth.smallest_group)} – {number(worth.largest_group)}"
-        tiles = [
-            ("People", number(worth.people)),
-            ("Groups", number(worth.groups)),
-            ("Average group", average_text(worth.average_group_size)),
-            ("Smallest to largest", sizes),
-            ("Discernibility", number(worth.discernibility)),
-        ]
-        yield Pairs("Measures", tiles, tiles=True)
-        yield Sentence(
-            "Smaller groups keep more detail. Discernibility is the sum of squared group sizes: "
-            "lower is better.",
-            "note",
-        )
+        yield measures(self.result.utility)
         yield sizes_block(self.result)
-        if worth.ncp:
-            yield Heading("How far each column was generalized", level=3)
-            rows = [
-                (visible(name), bar_cell(percentage(loss, 1), loss))
-                for name, loss in worth.ncp.items()
-            ]
-            note = (
-                "0% is published exactly; at 100% every value could be any value (normalized "
-                "certainty penalty, averaged over people)."
-            )
-            yield Table(("column", "generalized"), rows, note=note)
 
     def _policy(self) -> Iterator[Block]:
         audit = self.result

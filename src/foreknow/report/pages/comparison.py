@@ -150,8 +150,8 @@ def _explanation(found: Comparison) -> str:
         "Over: people over a limit of that policy, of the requirement with the most. Known: "
         "whether the limits of the run hold also against an adversary who knows the method. Holds: "
         "they do, by a proof. Part: by a proof, if the adversary knows nothing else, or all but "
-        "what is an estimate. 3 out: of so many people it is proved that they do not. Open: "
-        "neither is proved; see foreknow attack. No release was kept."
+        "what is an estimate. Open: "
+        "it is not proved; see foreknow attack. No release was kept."
     )
 
 
@@ -182,8 +182,6 @@ def _share_text(share: float | None) -> str:
 
 def method_text(each: Candidate, policy: Policy | None = None) -> str:
     """Whether it holds against an adversary who knows the method; by the policy as it is."""
-    if each.found_out is not None:
-        return f"{number(each.found_out)} out"
     if each.method_known is None:
         return _NOTHING
     most = each.method_known.removeprefix(AT_MOST)

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import FactsWitness
 from foreknow.adversaries.implications.implications import (
-    Implications,
     ImplicationsWitness,
-    Negations,
 )
-from foreknow.auditing.curves import DisclosureCurves, curves_at
-from foreknow.data.counts import GroupCounts
+from foreknow.auditing.curves import DisclosureCurves
 from foreknow.report.blocks import (
     Block,
     Cell,
     Figure,
-    Folded,
     Heading,
     Later,
     Row,
@@ -28,12 +23,10 @@ from foreknow.report.blocks import (
     bar_cell,
 )
 from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
-from foreknow.report.figures import last_below, limit_holds, steps, with_limit
 from foreknow.report.knowledge import NOUN, implications_text, values_text
-from foreknow.report.page import Page
-from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, sentences
+from foreknow.report.page import CountsPage
+from foreknow.report.scope import sentences
 from foreknow.report.words import (
-    group_text,
     group_words,
     is_certain,
     named,
@@ -41,29 +34,19 @@ from foreknow.report.words import (
     number,
     percent,
     some,
-    visible,
 )
-from foreknow.verdict import Verdict
 
 _ALL, _HALF = Fraction(1), Fraction(1, 2)
-_LONGEST = 32
 _KINDS = "implications", "negations"
 
 
-class CurvesPage(Page[DisclosureCurves]):
+class CurvesPage(CountsPage[DisclosureCurves]):
     """Both curves of a value, or of any."""
 
     serves = DisclosureCurves
     eyebrow = "Disclosure curves of"
-    heading = HEADING
-    wide = True
     promise = "Every point is attained: some such knowledge discloses just so much."
     kept = "it says who is found out first, and by which knowledge"
-
-    def as_they_are(self) -> Iterator[str]:
-        """Labels of the table, and what is said of the people whose cases these are."""
-        yield from (self.name, *TOLD_OF_PEOPLE, *map(visible, self.result.counts.values))
-        yield from map(group_text, self.result.counts.groups or ())
 
     @property
     def headline(self) -> str:
@@ -71,13 +54,6 @@ class CurvesPage(Page[DisclosureCurves]):
         value = self.result.value
         what = f"any {_noun(self.result)}" if value is None else named(value)
         return f"What pieces of knowledge disclose: {what}"
-
-    @property
-    def scope(self) -> str:
-        """Say how large the release is."""
-        counts = self.result.counts
-        people = some(counts.n_people, "person", "people")
-        return f"{people} in {some(counts.n_groups, 'group', 'groups')}."
 
     @property
     def notes(self) -> list[str]:
@@ -110,23 +86,12 @@ class CurvesPage(Page[DisclosureCurves]):
             roomy=(3, 4),
             bars=True,
         )
-        yield Later(lambda: [_fractions(curves)])
 
 
 PAGE = CurvesPage
 
 _WHO = "by an adversary who knows"
 _HEAD = ("pieces", *_KINDS, "found out")
-
-
-def _fractions(curves: DisclosureCurves) -> Folded:
-    rows: list[Row] = [
-        (Cell(number(k), "strong"), *map(fraction_text, (a, b)), _target(b), known_text(b))
-        for k, a, b in _points(curves)
-    ]
-    head = (*_HEAD, f"{_WHO} these negations")
-    table = Table(head, rows, left=(1, 2, 3, 4), style="curve")
-    return Folded("As exact fractions, and the worst negations", [table])
 
 
 def _points(curves: DisclosureCurves) -> Iterator[tuple[int, Disclosure, Disclosure]]:
@@ -189,21 +154,6 @@ def sure_text(found: Disclosure) -> str:
     return percent(found, _ALL, 1)
 
 
-def fraction_text(found: Disclosure) -> str:
-    """Write the fraction of a probability; its size where it is very long."""
-    exact = str(found.exact)
-    if len(exact) <= _LONGEST:
-        return exact
-    numerator, _, denominator = exact.partition("/")
-    return f"{_short(numerator)} / {_short(denominator)}"
-
-
-def _short(digits: str) -> str:
-    if len(digits) <= _LONGEST // 2:
-        return digits
-    return f"{digits[:8]}… ({number(len(digits))} digits)"
-
-
 def _target(found: Disclosure) -> str:
     witness = found.witness
     if not isinstance(witness, (FactsWitness, ImplicationsWitness)):
@@ -223,7 +173,7 @@ def known_text(found: Disclosure) -> str:
 
 
 def _hover(k: int, kind: str, found: Disclosure) -> str:
-    head = f"{some(k, kind, f'{kind}s')}: {sure_text(found)} = {fraction_text(found)}"
+    head = f"{some(k, kind, f'{kind}s')}: {sure_text(found)}"
     return f"{head}\nFound out: {_target(found)}\n{known_text(found)}"
 
 
@@ -252,42 +202,3 @@ def curves_figure(curves: DisclosureCurves) -> Chart:
     room = max(ks[-1], 1) / 40  # at both ends, for the marks
     across = amounts("pieces of knowledge (k)", ks[-1], room=room)
     return Chart(across, shares(f"how sure of {what}, at worst"), lines)
-
-
-# ---- a section of an audit's page -----------------------------------------------------------
-
-# As far as the paper's figure goes; and twice as far as a small requirement.
-_LEAST = 12
-
-
-def curves_section(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Chart | None, str]:
-    """Draw the curves of a verdict's worst value; None for other knowledge, or no value."""
-    adversary, found = verdict.judged, verdict.found
-    if found.value is None or found.witness is None:
-        return None, ""
-    if not isinstance(adversary, (Implications, Negations)):
-        return None, ""
-    k = adversary.k
-    ks = tuple(range(max(2 * k, _LEAST) + 1)) if k <= _LEAST else steps(k)
-    curves = curves_at(counts, ks, found.value, sensitive=noun)
-    figure = with_limit(curves_figure(curves), k, found, verdict.limit)
-    rows = [(number(k), sure_text(a), sure_text(b)) for k, a, b in _points(curves)]
-    table = Table(("pieces", *_KINDS), rows)
-    return replace(figure, table=table), _caption(counts, verdict, adversary, ks[-1])
-
-
-def _known(k: int, kind: str) -> str:
-    """Say that so many pieces are known."""
-    many = some(k, kind, f"{kind}s") if k else f"no {kind}"
-    return f"{many} {'is' if k < 2 else 'are'} known"
-
-
-def _caption(
-    counts: GroupCounts, verdict: Verdict, adversary: Implications | Negations, last: int
-) -> str:
-    kind = "implication" if isinstance(adversary, Implications) else "negation"
-    value, limit = verdict.value, verdict.limit
-    most = last_below(lambda k: type(adversary)(k).disclosure(counts, value), limit, last)
-    holds = limit_holds(most, last, lambda k: _known(k, kind))
-    asked = some(adversary.k, kind, f"{kind}s")
-    return f"The limit for {named(value)} {holds}; the policy asks for {asked}."

@@ -24,7 +24,7 @@ from foreknow.report.blocks import (
     Table,
     mood_of,
 )
-from foreknow.report.evidence import EvidenceReport, notes_of_programs
+from foreknow.report.evidence import EvidenceReport
 from foreknow.report.exposed import exposed_blocks, exposed_figure, tally_text
 from foreknow.report.html import resource
 from foreknow.report.knowledge import describe, is_learned
@@ -235,8 +235,7 @@ class EvidencePage(Page[EvidenceReport]):
             said.append(
                 "Which method made the release is the publisher's word: its files do not show it."
             )
-        notes = notes_of_programs(self.result.certificate, audit.policy)
-        return [*said, *(noted(f"{visible(note)}.") for note in notes)]
+        return said
 
     def _withheld(self, requirement: Any) -> bool:
         return any(is_learned(point.adversary) for point in requirement.points)
@@ -339,25 +338,18 @@ class EvidencePage(Page[EvidenceReport]):
             ("people alone in their group", *(number(alone) for _, alone in sizes)),
             ("average group", *(average_text(worth.average_group_size) for worth, _ in sizes)),
         ]
-        exposed = [titled_exposed(audit) for audit in (before, after)]
-        for pair in zip(*exposed, strict=True):
-            (title, then), (_, now) = pair
+        verdicts = zip(titled(after), before.exposed, after.exposed, strict=True)
+        for (title, _), then, now in verdicts:
             if self._withheld(then.requirement):
                 continue
-            tallies = then.over, now.over
             of_groups = then.verdict.of_groups
             what = "in groups that fail" if of_groups else "found out at the limit"
-            rows.append((f"{title}: people {what}", *map(tally_text, tallies)))
+            rows.append((f"{title}: people {what}", tally_text(then.over), tally_text(now.over)))
             if not of_groups:
-                rows.append(
-                    (
-                        f"{title}: of them with certainty",
-                        *map(tally_text, (then.certain, now.certain)),
-                    )
-                )
-        for (title, _), *both in zip(titled(after), before.verdicts, after.verdicts, strict=True):
-            if not both[0].of_groups and not is_learned(both[0].judged):
-                rows.append((f"{title}: worst case", *map(_worst, both)))
+                certain = tally_text(then.certain), tally_text(now.certain)
+                rows.append((f"{title}: of them with certainty", *certain))
+                worst = (_worst(exposed.verdict) for exposed in (then, now))
+                rows.append((f"{title}: worst case", *worst))
         note = (
             "In the table as it was, people with equal quasi-identifiers are a group. Both are "
             "judged by the same requirements."

@@ -28,10 +28,9 @@ from foreknow.report.blocks import (
 )
 from foreknow.report.chart import HeatMap, Panel, Square
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
-from foreknow.report.page import Page
-from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, sentences
+from foreknow.report.page import CountsPage
+from foreknow.report.scope import sentences
 from foreknow.report.words import (
-    group_text,
     is_certain,
     limit_text,
     named,
@@ -47,18 +46,11 @@ _SHOWN, _NOTABLE = 20, 12
 _LONGEST = 10**30
 
 
-class SkylinePage(Page[SkylineReport]):
+class SkylinePage(CountsPage[SkylineReport]):
     """The skylines of some values."""
 
     serves = SkylineReport
-    heading = HEADING
-    wide = True
     kept = "it says how little knowledge finds people out, and in which groups"
-
-    def as_they_are(self) -> Iterator[str]:
-        """Labels of the table, and what is said of the people whose cases these are."""
-        yield from (self.name, *TOLD_OF_PEOPLE, *map(visible, self.result.counts.values))
-        yield from map(group_text, self.result.counts.groups or ())
 
     @property
     def headline(self) -> str:
@@ -90,14 +82,6 @@ class SkylinePage(Page[SkylineReport]):
         """What a verdict means."""
         limit = limit_text(self.result.confidence)
         return f"Withstood means strictly below {limit}, settled exactly."
-
-    @property
-    def scope(self) -> str:
-        """Say how large the release is."""
-        counts = self.result.counts
-        people = some(counts.n_people, "person", "people")
-        groups = some(counts.n_groups, "group", "groups")
-        return f"{people} in {groups}."
 
     @property
     def notes(self) -> list[str]:
