@@ -8,17 +8,24 @@ import re
 import shutil
 import sys
 import weakref
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from foreknow.data.address import spoken
 from foreknow.data.engines.spelled import Spelled
-from foreknow.data.engines.table import Table
+from foreknow.data.engines.table import Snapshot, Table
 from foreknow.data.reading import STDIN, UTF8, Reading, is_address, named_part, to_add
 from foreknow.engine import CsvFile, Stamp, new_file
 from foreknow.errors import DataError
+
+if TYPE_CHECKING:
+    from foreknow.data.engines.duckdb_table import DuckTable
+    from foreknow.data.engines.spark_table import SparkTable
+
+# A table whose equal rows are counted where it lies, and whose rows can be found again.
+Source: TypeAlias = "DuckTable | SparkTable"
 
 _CSV = (".csv", ".tsv", ".txt")
 _DATABASES = (".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db", ".db3")
@@ -41,6 +48,18 @@ def open_table(
     if reading is None or not reading.missing or isinstance(opened, Spelled):
         return opened
     return Spelled(opened, reading.missing, only)
+
+
+def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str:
+    """Take a table whose equal rows can be counted, or say why it is to be read into memory."""
+    inner: Any = (table.inner or table) if isinstance(table, Snapshot) else table
+    written = inner.as_written if isinstance(inner, Spelled) else inner
+    if not hasattr(written, "counted"):
+        return f"{written.name} is neither CSV nor Parquet, nor of DuckDB or Spark"
+    found: Source | str = written.counted(columns)
+    if isinstance(inner, Spelled) and not isinstance(found, str):
+        found = inner.in_engine(found, columns)
+    return found
 
 
 def _opened(source: Any, reading: Reading | None) -> Table:

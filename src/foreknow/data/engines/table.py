@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -134,15 +134,19 @@ def sql_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def with_signs(rows: pa.Table, minus: Mapping[str, Any]) -> pa.Table:
-    """Rows of which the floats of some columns are below zero, or minus zero, where that is said.
+def with_signs(rows: pa.Table, floats: Sequence[str], minus: Sequence[Any] | None) -> pa.Table:
+    """Rows of which floats are below zero, or minus zero, where that is said; else with one zero.
 
-    Engines take 0.0 and -0.0 for one, and readers of what is published may not.
+    Engines take 0.0 and -0.0 for one and give either, and readers of what is published may not.
     """
-    for name, below in minus.items():
-        size = pc.abs(rows.column(name))
-        signed = pc.if_else(below, pc.negate(size), size)
-        rows = rows.set_column(rows.column_names.index(name), name, signed)
+    for i, name in enumerate(floats):
+        column = rows.column(name)
+        if minus is None:
+            made = pc.add(column, pa.scalar(0.0, column.type))
+        else:
+            size = pc.abs(column)
+            made = pc.if_else(minus[i], pc.negate(size), size)
+        rows = rows.set_column(rows.column_names.index(name), name, made)
     return rows
 
 

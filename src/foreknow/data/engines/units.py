@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foreknow.data.engines.columns import codes_of, fetch
-from foreknow.data.engines.counted import counted_where_it_lives
 from foreknow.data.engines.duckdb_table import DuckTable
+from foreknow.data.engines.sources import counted_where_it_lives
 from foreknow.data.engines.table import Snapshot, Table
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError
@@ -53,7 +53,7 @@ def _unique(table: Table) -> set[str]:
 def _file_of(table: Table) -> DuckTable | None:
     """The CSV file that a table is."""
     inner = getattr(table, "as_written", table)
-    return inner if isinstance(inner, DuckTable) and inner.file is not None else None
+    return inner if isinstance(inner, DuckTable) and inner.untyped else None
 
 
 # ---- whoever stands in two rows -----------------------------------------------------------------
@@ -70,7 +70,7 @@ def refuse_repeated(table: Table, schema: Schema, columns: Sequence[str] | None 
     own = [n for n in own if n not in _unique(table) and (columns is None or n in columns)]
     odd = repeated(table, own) if person is None else dict.fromkeys(own, (0, 0))
     for name, counted in odd.items():
-        if not getattr(_source(table, [name]), "in_order", True):  # nor have rows numbers
+        if not getattr(_source(table, [name]), "rows_numbered", True):  # nor have rows numbers
             raise _not_people(table, name, "some are in several rows", *counted)
         rows = fetch(table, [name] if person is None else [name, person])
         codes, found = codes_of(rows.column(name))
