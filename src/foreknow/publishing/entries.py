@@ -272,7 +272,7 @@ class Stored(Mapping[str, pa.Table]):
         for name, table in tables.items():
             path = folder / f"{name}.parquet"
             drawn = None
-            if isinstance(table, Drawing) and hasattr(source, "drawn"):
+            if isinstance(table, Drawing) and not isinstance(source, DuckTable | None):
                 drawn = source.drawn(table, path, most)
             if drawn is None:
                 parts = table.tables() if isinstance(table, Drawing) else [table]

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foreknow.bounds import check_text
-from foreknow.data.engines.table import check_columns
+from foreknow.data.engines.table import check_columns, is_text
 from foreknow.engine import Stamp, memory_limit, refuse_huge
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 
@@ -86,7 +86,7 @@ class ParquetTable:
         for name in names:
             if name not in schema.names:
                 raise DataError.unknown_column(name, schema.names, file.name)
-        texts = [name for name in names if _is_text(schema.field(name).type)]
+        texts = [name for name in names if is_text(schema.field(name).type)]
         found = self._read(lambda: _valid(_opened(file, read_dictionary=texts), names))
         for name in texts:
             column = found.column(name).cast(_CODED)
@@ -110,7 +110,7 @@ class ParquetTable:
             kind = self._schema.field(name).type
             if any(name not in each.names or each.field(name).type != kind for each in schemas):
                 return f"the files of {self.name} have different types of column {name!r}"
-            if pa.types.is_dictionary(kind) and (kind.ordered or not _is_text(kind)):
+            if pa.types.is_dictionary(kind) and (kind.ordered or not is_text(kind)):
                 return f"column {name!r} is categorical"
             if pa.types.is_timestamp(kind) and (kind.unit == "ns" or kind.tz is not None):
                 return f"column {name!r} is of type {kind}"
@@ -200,14 +200,8 @@ def _begins_as_parquet(path: Path) -> bool:
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror}") from None
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 def _sort(kind: pa.DataType) -> str:
     """What columns of different files must share: whole numbers, texts, or one exact type."""
-    if _is_text(kind):
+    if is_text(kind):
         return "text"
     return "whole number" if pa.types.is_integer(kind) else str(kind)

@@ -76,7 +76,7 @@ class SparkTable:
 
     def is_text(self, column: str) -> bool:
         """Whether a column is of texts."""
-        return self._kinds[column].startswith(("string", "char", "varchar"))
+        return bool(self._kinds[column].startswith(("string", "char", "varchar")))
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns."""

@@ -150,6 +150,24 @@ def with_signs(rows: pa.Table, floats: Sequence[str], minus: Sequence[Any] | Non
     return rows
 
 
+_LISTS: Any = (pa.ListType, pa.LargeListType, pa.FixedSizeListType)
+_LISTS += (pa.ListViewType, pa.LargeListViewType)
+
+
+def is_listed(kind: pa.DataType) -> bool:
+    """Whether a type is one of lists."""
+    return isinstance(kind, _LISTS)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type is one of texts, as they are or as codes."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
 class Selected:
     """Some of the rows of a table; it is read anew each time."""
 
@@ -165,6 +183,10 @@ class Selected:
 
     def tally(self, columns: Sequence[str]) -> None:
         """Count nothing: the rows are at hand."""
+
+    def counted(self, columns: Sequence[str]) -> str:
+        """Why no engine counts them: it has all rows."""
+        return f"only some rows of {self.name} are meant"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # which it has not yet while it is copied
