@@ -36,7 +36,7 @@ BUDGETS = {
     "auditing": 22_000,
     "cli": 16_500,
     "criteria": 17_500,
-    "data": 80_500,
+    "data": 80_000,
     "explore": 18_000,
     "methods": 85_000,
     "policy": 20_500,

@@ -177,9 +177,9 @@ class Microdata:
         read = [*known, *schema.sensitives, *people]
         self._table: Table = settled(opened, read)
         # What is worked out once, on first use.
-        self._rows: _Read | None = None
-        self._laid: list[Attribute] | None = None
-        self._named: Labels | None = None
+        self._table_read: _Read | None = None
+        self._attributes: list[Attribute] | None = None
+        self._values: Labels | None = None
         self._by_engine: Microdata | None = None
         self._merged: Microdata | None = None
         self._cells: dict[str, Attribute] = {}
@@ -193,12 +193,14 @@ class Microdata:
         names = [*(c for c in self.schema.columns if c != self.schema.group), *people]
         return {**vars(self), "_table": Snapshot(self._table, names)}
 
-    def _with(self, rows: _Read, laid: list[Attribute] | None, named: Labels | None) -> Microdata:
+    def _with(
+        self, rows: _Read, attributes: list[Attribute] | None, values: Labels | None
+    ) -> Microdata:
         """The same table with other rows, and with attributes and values if these are known."""
         other = copy(self)
-        other._rows, other._laid, other._named = rows, laid, named
+        other._table_read, other._attributes, other._values = rows, attributes, values
         other._by_engine = other._merged = None
-        other._cells = {} if laid is None else self._cells
+        other._cells = {} if attributes is None else self._cells
         return other
 
     @property
@@ -218,9 +220,9 @@ class Microdata:
 
     @property
     def _read(self) -> _Read:
-        if self._rows is None:
-            self._rows = self._read_several() if self.schema.several else self._read_single()
-        return self._rows
+        if self._table_read is None:
+            self._table_read = self._read_several() if self.schema.several else self._read_single()
+        return self._table_read
 
     def _read_single(self) -> _Read:
         schema = self.schema
@@ -309,7 +311,7 @@ class Microdata:
             times=times,
             n_entries=len(times),
         )
-        self._merged = self._with(merged, None, self._named)
+        self._merged = self._with(merged, None, self._values)
         return self._merged
 
     def of_rows(self, merged: Microdata, groups: IntArray) -> IntArray:
@@ -425,7 +427,7 @@ class Microdata:
     @property
     def _known(self) -> _Read:
         """The table as it was read, or counted by an engine."""
-        return self._read if self._rows or not self._by_engine else self._by_engine._read
+        return self._read if self._table_read or not self._by_engine else self._by_engine._read
 
     @property
     def n_rows(self) -> int:
@@ -488,16 +490,16 @@ class Microdata:
     @property
     def values(self) -> Labels:
         """The sensitive values."""
-        if self._named is None:
-            self._named = Labels(self._read.sensitive.domain)
-        return self._named
+        if self._values is None:
+            self._values = Labels(self._read.sensitive.domain)
+        return self._values
 
     @property
     def attributes(self) -> list[Attribute]:
         """The quasi-identifiers of everybody, in the schema's order."""
-        if self._laid is None:
-            self._laid = [self._attribute(column) for column in self._read.columns]
-        return self._laid
+        if self._attributes is None:
+            self._attributes = [self._attribute(column) for column in self._read.columns]
+        return self._attributes
 
     def rounded(
         self,
@@ -553,7 +555,7 @@ class Microdata:
                 else attribute
                 for attribute in kept
             ]
-        return self._with(self._read, kept, self._named)
+        return self._with(self._read, kept, self._values)
 
     @property
     def grids(self) -> dict[str, str]:
@@ -613,7 +615,7 @@ class Microdata:
         codes = joint_of_person.astype(narrowest(len(values)), copy=False)
         joint = Column(" and ".join(columns), codes, list(values), "text")
         return self._with(
-            replace(self._read, sensitive=joint, more=(), held={}), self._laid, values
+            replace(self._read, sensitive=joint, more=(), held={}), self._attributes, values
         )
 
     def column(self, name: str) -> tuple[NDArray[Any], list[Any]]:
@@ -666,7 +668,7 @@ class Microdata:
         """
         narrow = codes.astype(self.sensitive_codes.dtype, copy=False)
         sensitive = replace(self._read.sensitive, codes=narrow)
-        return self._with(replace(self._read, sensitive=sensitive), self._laid, self._named)
+        return self._with(replace(self._read, sensitive=sensitive), self._attributes, self._values)
 
     def rows_of(self, groups: NDArray[Any]) -> IntArray:
         """Give each row of the source the group of its person; -1 to a row that is left out.
@@ -697,7 +699,7 @@ class Microdata:
     @property
     def was_read(self) -> bool:
         """Whether its rows are at hand already."""
-        return self._rows is not None
+        return self._table_read is not None
 
     def _repr_html_(self) -> str:
         return card_of(self)
