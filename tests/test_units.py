@@ -11,7 +11,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.data.engines import units
-from foreknow.data.engines.counted import Counted
+from foreknow.data.engines.duckdb_table import DuckTable
 
 ILLS = ["flu", "cold", "Sick person", "cough"]
 REQUIRE = [{"facts": {"l": 0, "k": 1}, "below": 0.9}, {"k_anonymity": 4}]
@@ -284,13 +284,13 @@ def counts_nothing(monkeypatch):
     monkeypatch.setattr(units, "_LARGE", 1)
     asked = []
     for name in ("distinct", "sampled"):
-        own = getattr(Counted, name)
+        own = getattr(DuckTable, name)
 
         def noted(self, what, *more, own=own, name=name):
             asked.append(name)
             return own(self, what, *more)
 
-        monkeypatch.setattr(Counted, name, noted)
+        monkeypatch.setattr(DuckTable, name, noted)
     return asked
 
 

@@ -117,8 +117,8 @@ def test_of_windows_counted_one_by_one_the_worst_is_found_however_much_is_held_a
 
 def in_words(name):
     """The ends of a window, as it is named."""
-    low, high = name.removeprefix("between ").split(" and ")
-    return Fraction(low.replace(",", "")), Fraction(high.replace(",", ""))
+    ends = name.removeprefix("between ").replace(",", "").split(" and ")
+    return Fraction(ends[0]), Fraction(ends[-1])
 
 
 @examples(500, deadline=None)

@@ -4,6 +4,7 @@ import os
 from itertools import count
 
 import duckdb
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
@@ -12,6 +13,8 @@ import pytest
 
 import foreknow as fk
 from foreknow.data.engines import open_table
+from foreknow.data.engines.sources import counted_where_it_lives
+from foreknow.data.engines.table import Selected
 from foreknow.engine import CsvFile
 from foreknow.errors import DataError
 from foreknow.publishing.opened import open_published
@@ -189,3 +192,10 @@ def test_a_file_that_changed_is_said_to_have_changed_whatever_was_counted_of_it(
     path.write_text("")  # as somebody who writes it anew, when its lines are counted
     with pytest.raises(DataError, match=r"people\.csv changed while it was read"):
         file.check(40)
+
+
+def test_some_rows_of_a_table_are_never_counted_as_all(tmp_path):
+    pa.csv.write_csv(TABLE, tmp_path / "people.csv")
+    chosen = Selected(open_table(tmp_path / "people.csv"), np.arange(N) < 1)
+    assert "only some rows" in counted_where_it_lives(chosen, ["disease"])
+    assert len(chosen.arrow(["disease"])) == 1

@@ -16,7 +16,7 @@ from tests.test_publishing_engine import FACTS, HOSPITAL, patients
 import foreknow as fk
 from foreknow import randomness, sample
 from foreknow.data.engines import drawn
-from foreknow.data.engines.spark_table import SparkCounts, SparkTable
+from foreknow.data.engines.spark_table import SparkTable
 from foreknow.publishing.members import named_release
 from foreknow.randomness import SecretGenerator
 
@@ -171,7 +171,7 @@ def test_executors_draw_rows_of_a_group_in_every_order_equally_often(session, tm
     )
     runs = (drawn.Run(pa.table({"age": ["30"]}), people, [first, other]) for _ in range(times))
     drawing = drawn.Drawing(["age", "ill", "drug"], runs, np.random.default_rng(3))
-    counts = SparkCounts(SparkTable(session.range(1)))
+    counts = SparkTable(session.range(1))
     (path,) = counts.drawn(drawing, tmp_path / "release.parquet", 1 << 20)
     rows = pq.read_table(path)
     for name in ("ill", "drug"):  # the file lists values as its rows show them first

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from foreknow.adversaries.protocol import FloatArray, Mask
-from foreknow.data.sparse import IntArray, distinct
+from foreknow.data.sparse import IntArray, combine
 from foreknow.numbers import CLOSE
 
 # Fractions that are worked out at once: all cells near a limit have few kinds, as a rule.
@@ -96,11 +96,13 @@ class Chances:
         return [found[i] for i in kind.tolist()]
 
     def _kinds(self, cells: IntArray) -> tuple[IntArray, IntArray]:
-        """The first of some cells that are alike, and of which kind each is."""
+        """One of some cells that are alike, and of which kind each is."""
         if self.alike is None:
             every = np.arange(len(cells))
             return every, every
-        return distinct(self.alike[cells])
+        keys = self.alike[cells]
+        kind, one = combine([keys], [int(keys.max(initial=-1)) + 1])
+        return one, kind
 
     def gaining(self, times: Fraction, cells: IntArray) -> Mask:
         """Which of some cells are more than so many times as likely as before, and so forbidden."""

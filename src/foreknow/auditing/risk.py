@@ -584,7 +584,7 @@ def _contributions(found: Combinations) -> Iterator[Contribution]:
         made = []
         for places in combinations(everything, many):
             rest = [place for place in everything if place not in places]
-            without = found.n_alone(rest)
+            without = int((found.classes(rest) == 1).sum())
             names = tuple(found.columns[place] for place in places)
             share = Fraction(uniques - without, uniques) if uniques else Fraction(0)
             made.append(Contribution(names, without, uniques - without, share))

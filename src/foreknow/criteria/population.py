@@ -161,7 +161,7 @@ class Population:
         """What a verifier can read: the file as it is, or the columns as texts."""
         if isinstance(self.at, Path) and self.at.suffix.lower() in (".csv", ".parquet"):
             return self.at
-        from foreknow.data.engines.population import texts_of_everybody
+        from foreknow.data.engines.priors import texts_of_everybody
 
         points = self._points(self.columns)
         texts = [values.texts for values in points.values]
@@ -328,7 +328,7 @@ class Population:
     def _points(self, columns: Sequence[str]) -> _Points:
         key = tuple(columns)
         if key not in self._read:
-            from foreknow.data.engines.population import read_everybody
+            from foreknow.data.engines.priors import read_everybody
 
             found = read_everybody(self.at, key, self.name)
             values = [

@@ -160,14 +160,15 @@ class GroupCounts:
                 if isinstance(person, (str, bytes, Mapping)) or not isinstance(person, Iterable):
                     what = "the text " if isinstance(person, str) else ""
                     raise DataError(f"{who} is {what}{person!r}; give a set or list of values")
-                own = labels_counted(person, who)
-                if semantics == "single" and own.total() != 1:
+                values = labels_counted(person, who)
+                if semantics == "single" and values.total() != 1:
                     raise DataError(
-                        f"{who} has {own.total()} values; under 'single' everyone has exactly one"
+                        f"{who} has {values.total()} values; under 'single' everyone has "
+                        "exactly one"
                     )
-                if semantics == "set" and own.total() > len(own):
+                if semantics == "set" and values.total() > len(values):
                     raise DataError(f"{who} has a value twice; use semantics='multiset'")
-                tallies[-1].update(own)
+                tallies[-1].update(values)
                 sizes[-1] += 1
         return cls._from_tallies(tallies, sizes, groups, semantics)
 
@@ -289,23 +290,23 @@ class GroupCounts:
                 )
                 origin = self.cell_groups[first]
             n_groups = self.n_groups if origin is None else len(origin)
-            own, many, semantics = of_cell[self.codes], self.counts, self.semantics
+            codes, times, semantics = of_cell[self.codes], self.counts, self.semantics
             sizes: IntArray | None = None
             if sensitive in self.values.bags:  # a person has all that is in their bag
                 bags = self.values.bags[sensitive]
-                sizes = np.bincount(part, many, n_groups).astype(np.int64)
-                at, offsets = ranges(bags.offsets[own], bags.offsets[own + 1])
-                cells = np.repeat(np.arange(len(own)), np.diff(offsets))
-                part, many, own = part[cells], many[cells] * bags.times[at], bags.codes[at]
+                sizes = np.bincount(part, times, n_groups).astype(np.int64)
+                at, offsets = ranges(bags.offsets[codes], bags.offsets[codes + 1])
+                cells = np.repeat(np.arange(len(codes)), np.diff(offsets))
+                part, times, codes = part[cells], times[cells] * bags.times[at], bags.codes[at]
                 values, semantics = bags.values, bags.semantics
-            found = count_pairs(part, own, n_groups, len(values), many)
-            sizes = row_sums(found[2], found[0]) if sizes is None else sizes
-            made = GroupCounts.counted(
-                sizes, *found, values=values, semantics=semantics, origin=origin
+            cells_of_part = count_pairs(part, codes, n_groups, len(values), times)
+            sizes = row_sums(cells_of_part[2], cells_of_part[0]) if sizes is None else sizes
+            divided = GroupCounts.counted(
+                sizes, *cells_of_part, values=values, semantics=semantics, origin=origin
             )
             if origin is None and isinstance(self.groups, GroupLabels):
-                made = replace(made, groups=self.groups)
-            self.memory[key] = made
+                divided = replace(divided, groups=self.groups)
+            self.memory[key] = divided
         seen: GroupCounts = self.memory[key]
         return seen
 
@@ -358,7 +359,7 @@ class GroupCounts:
         if of.all() or not labels:
             which = "no" if not labels else "every"
             raise DataError(f"any_of names {which} sensitive value; name some of them")
-        others = [value for value, own in zip(self.values, of, strict=True) if not own]
+        others = [value for value, inside in zip(self.values, of, strict=True) if not inside]
         name = name_of_set(labels, map(str, others))
         return self.united(of, Labels([*others, name])), name
 
@@ -637,17 +638,19 @@ def bags_of(
     semantics: Semantics,
 ) -> tuple[IntArray, Bags]:
     """Number the distinct sets or bags of values that people have; and what is in each."""
-    offsets, own, times = count_pairs(people, codes, n_people, len(values))
+    offsets, values_of_cell, times = count_pairs(people, codes, n_people, len(values))
     lengths, most = np.diff(offsets), int(times.max(initial=0)) + 1
-    of: NDArray[Any] = np.zeros(n_people, dtype=np.int64)
+    bag_of_person: NDArray[Any] = np.zeros(n_people, dtype=np.int64)
     for place in range(int(lengths.max(initial=0))):
         has = lengths > place
         at, key = offsets[:-1][has] + place, np.zeros(n_people, dtype=np.int64)
-        key[has] = (own[at] + 1) * most + times[at]
-        of, _ = combine([of, key], [int(of.max()) + 1, (len(values) + 1) * most])
-    _, first, of = np.unique(of, return_index=True, return_inverse=True)
+        key[has] = (values_of_cell[at] + 1) * most + times[at]
+        bag_of_person, _ = combine(
+            [bag_of_person, key], [int(bag_of_person.max()) + 1, (len(values) + 1) * most]
+        )
+    _, first, bag_of_person = np.unique(bag_of_person, return_index=True, return_inverse=True)
     at, ends = ranges(offsets[first], offsets[first + 1])
-    return of.reshape(-1), Bags(ends, own[at], times[at], values, semantics)
+    return bag_of_person.reshape(-1), Bags(ends, values_of_cell[at], times[at], values, semantics)
 
 
 def refuse_sets(semantics: Semantics) -> None:

@@ -166,8 +166,8 @@ class Microdata:
         if not isinstance(schema, Schema):
             raise SchemaError(f"expected a Schema, not {type(schema).__name__}; see fk.Schema")
         self.schema = schema
-        own = cast("Reading", schema.reading)
-        self.reading = own if reading is None else Reading.of(reading).over(own)
+        declared = cast("Reading", schema.reading)
+        self.reading = declared if reading is None else Reading.of(reading).over(declared)
         opened = open_table(source, self.reading)
         if not schema.quasi_identifiers:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
@@ -177,15 +177,15 @@ class Microdata:
         read = [*known, *schema.sensitives, *people]
         self._table: Table = settled(opened, read)
         # What is worked out once, on first use.
-        self._rows: _Read | None = None
-        self._laid: list[Attribute] | None = None
-        self._named: Labels | None = None
+        self._table_read: _Read | None = None
+        self._attributes: list[Attribute] | None = None
+        self._values: Labels | None = None
         self._by_engine: Microdata | None = None
         self._merged: Microdata | None = None
         self._cells: dict[str, Attribute] = {}
-        for name, own_semantics in schema.several.items():
+        for name, semantics in schema.several.items():
             listed = not self._table.untyped
-            require_person(self._table, name, schema.person, own_semantics, listed=listed)
+            require_person(self._table, name, schema.person, semantics, listed=listed)
 
     def __getstate__(self) -> dict[str, Any]:
         """Go into another process with what was read, and nothing that is open."""
@@ -193,12 +193,14 @@ class Microdata:
         names = [*(c for c in self.schema.columns if c != self.schema.group), *people]
         return {**vars(self), "_table": Snapshot(self._table, names)}
 
-    def _with(self, rows: _Read, laid: list[Attribute] | None, named: Labels | None) -> Microdata:
+    def _with(
+        self, rows: _Read, attributes: list[Attribute] | None, values: Labels | None
+    ) -> Microdata:
         """The same table with other rows, and with attributes and values if these are known."""
         other = copy(self)
-        other._rows, other._laid, other._named = rows, laid, named
+        other._table_read, other._attributes, other._values = rows, attributes, values
         other._by_engine = other._merged = None
-        other._cells = {} if laid is None else self._cells
+        other._cells = {} if attributes is None else self._cells
         return other
 
     @property
@@ -218,9 +220,9 @@ class Microdata:
 
     @property
     def _read(self) -> _Read:
-        if self._rows is None:
-            self._rows = self._read_several() if self.schema.several else self._read_single()
-        return self._rows
+        if self._table_read is None:
+            self._table_read = self._read_several() if self.schema.several else self._read_single()
+        return self._table_read
 
     def _read_single(self) -> _Read:
         schema = self.schema
@@ -300,8 +302,8 @@ class Microdata:
             more=tuple(more),
             other=pa.table(
                 [
-                    dictionary_of(own, values)
-                    for own, (_, values) in zip(codes, beside, strict=True)
+                    dictionary_of(code, values)
+                    for code, (_, values) in zip(codes, beside, strict=True)
                 ],
                 names=read.other.column_names,
             ),
@@ -309,31 +311,31 @@ class Microdata:
             times=times,
             n_entries=len(times),
         )
-        self._merged = self._with(merged, None, self._named)
+        self._merged = self._with(merged, None, self._values)
         return self._merged
 
     def of_rows(self, merged: Microdata, groups: IntArray) -> IntArray:
         """What `rows_of` gives, of groups of the entries of this table that was `merged`."""
         pairs = list(zip(merged.attributes, self.attributes, strict=True))
-        columns = [np.concatenate([of.codes, own.codes]) for of, own in pairs]
-        keys = Keys(columns, [len(own.domain) for _, own in pairs])
+        columns = [np.concatenate([entry.codes, row.codes]) for entry, row in pairs]
+        keys = Keys(columns, [len(row.domain) for _, row in pairs])
         n_entries = len(groups)
-        known = keys.of(slice(n_entries))
-        order = np.argsort(known)
-        ordered = known[order]
+        key_of_entry = keys.of(slice(n_entries))
+        order = np.argsort(key_of_entry)
+        ordered = key_of_entry[order]
         starts = starts_of(ordered)
-        found, given = ordered[starts], groups[order[starts]]
-        of_each = keys.spread(found, given)
-        if not np.array_equal(of_each[:n_entries], groups):
+        distinct, group_of_key = ordered[starts], groups[order[starts]]
+        group_of_row = keys.spread(distinct, group_of_key)
+        if not np.array_equal(group_of_row[:n_entries], groups):
             raise InternalError("people with the same quasi-identifiers were put into two groups")
-        return self.rows_of(of_each[n_entries:])
+        return self.rows_of(group_of_row[n_entries:])
 
     def _read_several(self) -> _Read:
         schema = self.schema
         refuse_repeated(self._table, schema)
         single = [name for name in schema.sensitives if name not in schema.several]
         names = [*schema.quasi_identifiers, *schema.other, *single]
-        every: dict[str, Column] = {}
+        encoded: dict[str, Column] = {}
         holdings: dict[str, Holdings] = {}
         for name in schema.several:
             held, _, _ = held_beside(
@@ -345,19 +347,19 @@ class Microdata:
                 raise DataError(
                     f"{self.name}: nobody has a value of {name!r}; there is nothing to hide"
                 )
-            every[name] = encode(name, held.values)
-            holdings[name] = Holdings(held.holders, every[name].codes)
+            encoded[name] = encode(name, held.values)
+            holdings[name] = Holdings(held.holders, encoded[name].codes)
         for name in single:
             settle_missing(self.name, rows, name, "error")
             column = encode(name, self._plainly(name, rows.column(name)))
-            own = people.agreed(name, column.codes, column.domain.__getitem__)
-            every[name] = replace(column, codes=own)
-        sensitive, *more = (every[name] for name in schema.sensitives)
+            of_person = people.agreed(name, column.codes, column.domain.__getitem__)
+            encoded[name] = replace(column, codes=of_person)
+        sensitive, *more = (encoded[name] for name in schema.sensitives)
         columns = []
         for name in schema.quasi_identifiers:
             column = self._encode(name, rows.column(name), None)
-            own = people.agreed(name, column.codes, column.domain.__getitem__)
-            columns.append(replace(column, codes=own))
+            of_person = people.agreed(name, column.codes, column.domain.__getitem__)
+            columns.append(replace(column, codes=of_person))
         for name in schema.other:
             codes, found = codes_of(rows.column(name))
             people.agreed(name, codes, lambda code, of=found: of[code].as_py())  # type: ignore[misc]
@@ -425,7 +427,7 @@ class Microdata:
     @property
     def _known(self) -> _Read:
         """The table as it was read, or counted by an engine."""
-        return self._read if self._rows or not self._by_engine else self._by_engine._read
+        return self._read if self._table_read or not self._by_engine else self._by_engine._read
 
     @property
     def n_rows(self) -> int:
@@ -477,8 +479,8 @@ class Microdata:
 
     def holders_of(self, column: str) -> NDArray[Any]:
         """Who has each occurrence of a value of one sensitive column."""
-        own = self._read.held.get(column)
-        return np.arange(self.n_people) if own is None else own.people
+        holdings = self._read.held.get(column)
+        return np.arange(self.n_people) if holdings is None else holdings.people
 
     @property
     def semantics(self) -> Semantics:
@@ -488,16 +490,16 @@ class Microdata:
     @property
     def values(self) -> Labels:
         """The sensitive values."""
-        if self._named is None:
-            self._named = Labels(self._read.sensitive.domain)
-        return self._named
+        if self._values is None:
+            self._values = Labels(self._read.sensitive.domain)
+        return self._values
 
     @property
     def attributes(self) -> list[Attribute]:
         """The quasi-identifiers of everybody, in the schema's order."""
-        if self._laid is None:
-            self._laid = [self._attribute(column) for column in self._read.columns]
-        return self._laid
+        if self._attributes is None:
+            self._attributes = [self._attribute(column) for column in self._read.columns]
+        return self._attributes
 
     def rounded(
         self,
@@ -530,8 +532,8 @@ class Microdata:
         Examples
         --------
         >>> rows = pa.table({"age": range(20, 60), "disease": ["Flu", "AIDS"] * 20})
-        >>> own = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
-        >>> own.rounded().attributes[0].domain[:2], own.rounded().grids
+        >>> people = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
+        >>> people.rounded().attributes[0].domain[:2], people.rounded().grids
         (['20 to 24', '25 to 29'], {'age': 'in steps of 5'})
         """
         kept = [
@@ -553,7 +555,7 @@ class Microdata:
                 else attribute
                 for attribute in kept
             ]
-        return self._with(self._read, kept, self._named)
+        return self._with(self._read, kept, self._values)
 
     @property
     def grids(self) -> dict[str, str]:
@@ -591,37 +593,37 @@ class Microdata:
         layout : Layout, optional
             How they are published.
         """
-        found: dict[str, tuple[NDArray[Any], Labels]] = {}
-        own = {column.name: column for column in self.sensitives}
+        coded: dict[str, tuple[NDArray[Any], Labels]] = {}
+        sensitive = {column.name: column for column in self.sensitives}
         bags: dict[str, Bags] = {}
         for name in columns:
             if name in self._read.held:
                 held, how = self._read.held[name], self.schema.semantics_of(name)
                 of_person, bags[name] = bags_of(
-                    held.people, held.values, self.n_people, Labels(own[name].domain), how
+                    held.people, held.values, self.n_people, Labels(sensitive[name].domain), how
                 )
-                found[name] = of_person, Labels(range(len(bags[name].offsets) - 1))
-            elif name in own:
-                found[name] = own[name].codes, Labels(own[name].domain)
+                coded[name] = of_person, Labels(range(len(bags[name].offsets) - 1))
+            elif name in sensitive:
+                coded[name] = sensitive[name].codes, Labels(sensitive[name].domain)
             else:
                 codes, distinct = codes_of(self.other().column(name))
-                found[name] = codes, Labels(range(len(distinct)))
-        sizes = [len(labels) for _, labels in found.values()]
-        of_row, first = combine([codes for codes, _ in found.values()], sizes)
-        of = {name: (codes[first], labels) for name, (codes, labels) in found.items()}
-        values = JointLabels.of(of, layout and replace(layout, main=columns[0]), bags)
-        codes = of_row.astype(narrowest(len(values)), copy=False)
+                coded[name] = codes, Labels(range(len(distinct)))
+        sizes = [len(labels) for _, labels in coded.values()]
+        joint_of_person, first = combine([codes for codes, _ in coded.values()], sizes)
+        columns_of_joint = {name: (codes[first], labels) for name, (codes, labels) in coded.items()}
+        values = JointLabels.of(columns_of_joint, layout and replace(layout, main=columns[0]), bags)
+        codes = joint_of_person.astype(narrowest(len(values)), copy=False)
         joint = Column(" and ".join(columns), codes, list(values), "text")
         return self._with(
-            replace(self._read, sensitive=joint, more=(), held={}), self._laid, values
+            replace(self._read, sensitive=joint, more=(), held={}), self._attributes, values
         )
 
     def column(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """The code of everybody (of each occurrence) in a column that is published; its values."""
-        every: list[Attribute | Column] = [*self.attributes, *self.sensitives]
-        for own in every:
-            if own.name == name:
-                return own.codes, own.domain
+        columns: list[Attribute | Column] = [*self.attributes, *self.sensitives]
+        for column in columns:
+            if column.name == name:
+                return column.codes, column.domain
         codes, distinct = codes_of(self.other().column(name))
         return codes, distinct.to_pylist()
 
@@ -659,14 +661,14 @@ class Microdata:
         Examples
         --------
         >>> rows = pa.table({"age": [30, 41], "disease": ["Flu", "AIDS"]})
-        >>> own = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
-        >>> other = own.with_sensitive(own.sensitive_codes[::-1])
-        >>> [own.values[code] for code in other.sensitive_codes.tolist()]
+        >>> people = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
+        >>> other = people.with_sensitive(people.sensitive_codes[::-1])
+        >>> [people.values[code] for code in other.sensitive_codes.tolist()]
         ['AIDS', 'Flu']
         """
-        own = codes.astype(self.sensitive_codes.dtype, copy=False)
-        sensitive = replace(self._read.sensitive, codes=own)
-        return self._with(replace(self._read, sensitive=sensitive), self._laid, self._named)
+        narrow = codes.astype(self.sensitive_codes.dtype, copy=False)
+        sensitive = replace(self._read.sensitive, codes=narrow)
+        return self._with(replace(self._read, sensitive=sensitive), self._attributes, self._values)
 
     def rows_of(self, groups: NDArray[Any]) -> IntArray:
         """Give each row of the source the group of its person; -1 to a row that is left out.
@@ -697,7 +699,7 @@ class Microdata:
     @property
     def was_read(self) -> bool:
         """Whether its rows are at hand already."""
-        return self._rows is not None
+        return self._table_read is not None
 
     def _repr_html_(self) -> str:
         return card_of(self)
@@ -708,14 +710,8 @@ class Microdata:
         Without the key nobody can test guesses of the table against it.
         """
         state = hashlib.blake2b(key=key, digest_size=32)
-        for column in self._read.columns:
+        for column in (*self._read.columns, *self.sensitives):
             state.update(repr((column.name, column.kind, column.domain)).encode())
-            state.update(column.codes.tobytes())
-        sensitive = self._read.sensitive
-        state.update(repr((sensitive.name, sensitive.kind, sensitive.domain)).encode())
-        for place, column in enumerate(self.sensitives):
-            if place:
-                state.update(repr((column.name, column.kind, column.domain)).encode())
             if column.name in self._read.held:
                 keys = self.holders_of(column.name).astype(np.int64) * len(column.domain)
                 state.update(np.sort(keys + column.codes).tobytes())
@@ -793,32 +789,40 @@ def without_rare(
 
     >>> jobs = ["Cook"] * 5 + ["Nurse"] * 5 + ["Pope"]
     >>> rows = pa.table({"job": jobs, "disease": ["Flu"] * 11})
-    >>> own = Microdata(rows, Schema(quasi_identifiers=["job"], sensitive="disease"))
-    >>> without_rare(own.attributes[0], 5).domain
+    >>> people = Microdata(rows, Schema(quasi_identifiers=["job"], sensitive="disease"))
+    >>> without_rare(people.attributes[0], 5).domain
     ['Cook', 'Nurse', 'other']
     """
-    name, domain = attribute.name, attribute.domain
+    domain = attribute.domain
     rare = np.bincount(attribute.codes, times, len(domain)) < least
     first = int(domain[0] is None)  # that a value is missing is none of them
-    many, n_values = int(np.count_nonzero(rare[first:])), len(domain) - first
+    many = int(np.count_nonzero(rare[first:]))
     if not many:
         return attribute
-    if not merging or attribute.ancestors or 2 * many > n_values:
-        insist = f'labels = {{ {json.dumps(name)} = "exact" }} in [publish] to list them all'
-        ways = f"a hierarchy, its type, make it one of the identifiers, or say {insist}"
-        if attribute.ancestors:
-            ways = 'labels by its hierarchy: leave out labels = "set"'
-        elif attribute.order == "ordered":
-            ways = 'ranges: leave out labels = "set"'
-        elif not merging:
-            ways = f'a coarser column, publish with form = "bucketized", or say {insist}'
-        looks = doubts(name, domain)
-        raise SchemaError(
-            f"column {name!r}: {many:,} of its {n_values:,} values are had by fewer than "
-            f"{least} {noun} each, and labels would list them; give it {ways}"
-            f"{'' if looks is None else f'. It {looks}'}"
-        )
-    return merged(attribute, rare)
+    if merging and not attribute.ancestors and 2 * many <= len(rare) - first:
+        return merged(attribute, rare)
+    ways = 'a coarser column, or publish with form = "bucketized"'
+    if attribute.ancestors:
+        ways = 'labels by its hierarchy: leave out labels = "set"'
+    elif attribute.order == "ordered":
+        ways = 'ranges: leave out labels = "set"'
+    elif merging:
+        ways = "a hierarchy, its type, or make it one of the identifiers"
+    looks = doubts(attribute.name, domain)
+    error = _too_rare(attribute, rare[first:], f"{least} {noun}", "labels would list them", ways)
+    raise SchemaError(f"{error}{'' if looks is None else f'. It {looks}'}")
+
+
+def _too_rare(
+    attribute: Attribute, rare: NDArray[np.bool_], least: str, what: str, ways: str
+) -> SchemaError:
+    """The error where values that few people have would be seen."""
+    exact = f'labels = {{ {json.dumps(attribute.name)} = "exact" }}'
+    return SchemaError(
+        f"column {attribute.name!r}: {np.count_nonzero(rare):,} of its {len(rare):,} values are "
+        f"had by fewer than {least} each, and {what}; give it {ways}; or say {exact} in [publish] "
+        "to show them all"
+    )
 
 
 def _ends_at_values(attribute: Attribute, wanted: str | None) -> bool:
@@ -836,30 +840,25 @@ def refuse_rare_ends(
     No grid hides them: texts in an order, or numbers of which some are not finite.
 
     >>> rows = pa.table({"ward": ["A1", "B2", "C3"], "disease": ["Flu"] * 3})
-    >>> own = Microdata(rows, quasi_identifiers=["ward"], sensitive="disease")
+    >>> people = Microdata(rows, quasi_identifiers=["ward"], sensitive="disease")
     >>> try:
-    ...     refuse_rare_ends(own.attributes[0], 5)
+    ...     refuse_rare_ends(people.attributes[0], 5)
     ... except SchemaError as error:
     ...     print(str(error)[:67])
     column 'ward': 3 of its 3 values are had by fewer than 5 people eac
     """
-    name, domain = attribute.name, attribute.domain
+    domain = attribute.domain
     first = int(domain[0] is None)
     rare = np.bincount(attribute.codes, times, len(domain))[first:] < least
     endless = any(isinstance(value, float) and not np.isfinite(value) for value in domain[first:])
-    many = int(np.count_nonzero(rare))
-    if not many or (2 * many <= len(rare) and not endless):
+    if not rare.any() or (2 * np.count_nonzero(rare) <= len(rare) and not endless):
         return
     ways = "coarser values first, or a hierarchy with levels"
     if endless:
         ways = "finite numbers in place of inf, or say that these are missing"
     elif attribute.ancestors:
         ways = 'labels by its hierarchy: leave out labels = "range"'
-    raise SchemaError(
-        f"column {name!r}: {many:,} of its {len(rare):,} values are had by fewer than {least} "
-        f"{noun} each, and ranges would end at them; give it {ways}; or say "
-        f'labels = {{ {json.dumps(name)} = "exact" }} in [publish] to show them all'
-    )
+    raise _too_rare(attribute, rare, f"{least} {noun}", "ranges would end at them", ways)
 
 
 def merged(attribute: Attribute, rare: NDArray[np.bool_]) -> Attribute:
@@ -887,7 +886,7 @@ def _in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = 
     """Put the values of an attribute in the cells of a grid, or of the finest that serves."""
     domain, codes = attribute.domain, attribute.codes
     first = int(domain[0] is None)
-    own = grid is not None
+    given = grid is not None
     if grid is None:
         people = np.bincount(codes, times, len(domain))[first:].astype(np.int64)
         grid = grid_of(domain[first:], people) if len(people) else None
@@ -902,20 +901,18 @@ def _in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = 
     if not np.isfinite(np.ptp(places)) or not np.isfinite(places).all():
         places = np.arange(len(names) - first)[:, None] + np.array([0.0, 1.0])
     if first:
-        # A null is a value of its own, as far from its neighbour as the neighbours are apart.
-        gap = (places[-1, 1] - places[0, 0]) / len(places) if len(places) else 1.0
-        null = places[0, 0] - gap if len(places) else 0.0
-        places = np.concatenate(([[null, null]], places))
-    known = attribute.ancestors if own else (of_value, np.zeros_like(of_value))
+        gap = (places[-1, 1] - places[0, 0]) / max(len(places), 1) if len(places) else 1.0
+        places = _after_null(places, gap)
+    ancestors = attribute.ancestors if given else (of_value, np.zeros_like(of_value))
     leaf = np.searchsorted(of_value, np.arange(len(names)))
-    labels = attribute.labels if own else (names, ("*",))
-    values = replace(attribute, ancestors=known, labels=labels)
+    labels = attribute.labels if given else (names, ("*",))
+    values = replace(attribute, ancestors=ancestors, labels=labels)
     return replace(
         attribute,
         codes=of_value.astype(narrowest(len(names)))[codes],
         domain=[*[None] * first, *names[first:]],
-        ancestors=tuple(nodes[leaf] for nodes in known) if own else (),
-        labels=labels if own else (),
+        ancestors=tuple(nodes[leaf] for nodes in ancestors) if given else (),
+        labels=labels if given else (),
         positions=places[:, 0].copy(),
         cells=Cells(grid, values, tuple((t[0], t[-1]) for t in texts), places[:, 1].copy()),
     )
@@ -934,9 +931,14 @@ def _positions(column: Column) -> NDArray[np.float64]:
         lie = np.arange(len(known), dtype=np.float64)
     if not column.has_null:
         return lie
-    # A null is a value of its own, as far from its neighbour as the neighbours are apart.
     gap = (lie[-1] - lie[0]) / max(len(lie) - 1, 1) if len(lie) else 1.0
-    return np.concatenate(([lie[0] - (gap or 1.0)] if len(lie) else [0.0], lie))
+    return _after_null(lie, gap or 1.0)
+
+
+def _after_null(places: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
+    """Put a null first: a value of its own, as far from its neighbour as others are apart."""
+    null = places[:1].min(initial=np.inf) - gap if len(places) else 0.0
+    return np.concatenate((np.full((1, *places.shape[1:]), null), places))
 
 
 def _float(number: Any) -> float:

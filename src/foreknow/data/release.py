@@ -464,7 +464,7 @@ class Release(Plain):
                 for names in (sensitives, other, unlinked)
             )
             if isinstance(semantics, Mapping):
-                semantics = {as_written.get(name, name): own for name, own in semantics.items()}
+                semantics = {as_written.get(name, name): how for name, how in semantics.items()}
         semantics = semantics_of_each(semantics, sensitives)
         require(table, [*groups, *sensitives, *people, *other])
         for name in sensitives:
@@ -479,8 +479,8 @@ class Release(Plain):
         beside = [name for name in (*sensitives, *other) if name not in unlinked]
         how, several = as_missing(missing), several_of(semantics, sensitives)
         refuse_missing(how, semantics)
-        for name, own in several.items():
-            require_person(table, name, person, own, listed=not table.untyped)
+        for name, how_many in several.items():
+            require_person(table, name, person, how_many, listed=not table.untyped)
         if person is not None:
             table = settled(table, list(dict.fromkeys([*groups, *sensitives, *other, person])))
             if not several:
@@ -558,9 +558,9 @@ class Release(Plain):
         known = tuple(name for name in columns if name in published)
         if self.by_values or not known or known == self.recognized:
             return self
-        own = copy(self)
-        own.recognized, own._seen = known, {}
-        return own
+        recognizing = copy(self)
+        recognizing.recognized, recognizing._seen = known, {}
+        return recognizing
 
     def alike(self, knowing: Sequence[str] = ()) -> Release:
         """The release by those who look alike to somebody who recognizes people by their columns.
@@ -601,16 +601,16 @@ class Release(Plain):
                 people = tables.people
                 assert people is not None
                 ids = people.groups[0]
-                own = ValuesTable(people.table, columns, True, None, ids, "single", "error")
+                by_person = ValuesTable(people.table, columns, True, None, ids, "single", "error")
             else:
-                own = replace(tables, groups=columns, null_groups=True, ahead=Ahead())
-            made = Release(own, escaped=self._escaped)
-            groups: Any = made._counted.groups
+                by_person = replace(tables, groups=columns, null_groups=True, ahead=Ahead())
+            alike = Release(by_person, escaped=self._escaped)
+            groups: Any = alike._counted.groups
             if self._escaped:
                 groups = [tuple(x and rearmed(x) for x in label) for label in groups]
             named = GroupLabels.of(groups, (*self.recognized, *knowing), exact=True)
-            made._found = replace(made._counted, groups=named)
-            self._seen[key] = made
+            alike._found = replace(alike._counted, groups=named)
+            self._seen[key] = alike
         return self._seen[key]
 
     def seen(
@@ -674,22 +674,22 @@ class Release(Plain):
             if known or of != tables.sensitive:
                 tables = tables.seen_as(of, beside)
             others = [self._written(column) for column in self.unlinked if column != name]
-            own = Release(
+            sight = Release(
                 tables,
                 escaped=self._escaped,
                 unlinked=others,
                 recognized=self.recognized,
                 shuffled=self._shuffled,
             )
-            own.knows, own._whole, own.cases = known, self, self.cases
+            sight.knows, sight._whole, sight.cases = known, self, self.cases
             if self._owner is not None:
                 if known:
                     raise UnsupportedError(
                         f"{self.name}: it is known who is in which group, and not who has which "
                         f"{' and '.join(known)}; leave them out: knowing = []"
                     )
-                own = own.naming(self._owner)
-            self._seen[name, *known] = own
+                sight = sight.naming(self._owner)
+            self._seen[name, *known] = sight
         return self._seen[name, *known]
 
     @contextmanager
@@ -699,9 +699,9 @@ class Release(Plain):
         if not isinstance(tables, ValuesTable) or tables.semantics != "single":
             yield
             return
-        own = dict.fromkeys((*tables.groups, *map(self._written, columns)))
-        tables.ahead.columns = [name for name in own if name in tables.table.columns]
-        tables.ahead.groups = [name for name in own if name != tables.sensitive]
+        read = dict.fromkeys((*tables.groups, *map(self._written, columns)))
+        tables.ahead.columns = [name for name in read if name in tables.table.columns]
+        tables.ahead.groups = [name for name in read if name != tables.sensitive]
         try:
             yield
         finally:
@@ -717,8 +717,8 @@ class Release(Plain):
         """Which columns stand beside each other."""
         of_people, people = isinstance(self._tables, ValuesTable), None
         if self.recognized:
-            own = (*map(self._bare, self.group_columns), *self.recognized, *self.sensitives)
-            people = tuple(name for name in self.people_columns if name not in own)
+            others = (*map(self._bare, self.group_columns), *self.recognized, *self.sensitives)
+            people = tuple(name for name in self.people_columns if name not in others)
         return Layout(self.sensitive, self.beside, self.unlinked, of_people, people)
 
     def _written(self, name: str) -> str:
@@ -775,9 +775,9 @@ class Release(Plain):
 
     def naming(self, members: Members, holdings: Holdings | None = None) -> Release:
         """The same release for its owner, who knows who is in which group, and who has what."""
-        own = copy(self)
-        own._seen, own._owner, own._held = {}, members, holdings or self._held
-        return own
+        owned = copy(self)
+        owned._seen, owned._owner, owned._held = {}, members, holdings or self._held
+        return owned
 
     @property
     def _counted(self) -> GroupCounts:

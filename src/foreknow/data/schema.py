@@ -143,16 +143,13 @@ class Schema:
         return cast("Semantics", self.several.get(column or self.sensitive, "single"))
 
     def _settle_sensitive(self) -> None:
-        given = self.sensitive
+        given, every = self.sensitive, self.sensitives
         if isinstance(given, (list, tuple)):
             if not given:
                 raise SchemaError("sensitive is empty; name the column that must stay hidden")
-            object.__setattr__(self, "sensitives", tuple(given))
-            object.__setattr__(self, "sensitive", given[0])
-        elif given not in self.sensitives:
-            object.__setattr__(self, "sensitives", (given,))
-        else:
-            object.__setattr__(self, "sensitives", tuple(self.sensitives))
+            given, every = given[0], given
+        object.__setattr__(self, "sensitive", given)
+        object.__setattr__(self, "sensitives", tuple(every) if given in every else (given,))
         for name in self.sensitives:
             if not isinstance(name, str):
                 raise SchemaError(f"sensitive must be the name of one column, not {name!r}")

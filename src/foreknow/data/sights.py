@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import open_table
+from foreknow.data.engines.table import require
 from foreknow.data.generalization import Wording, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, Signatures, printed
@@ -124,14 +125,22 @@ class Sight:
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:
         """How many people of each group have which values of some columns, as they print."""
-        known = [self._column(name) for name in attributes]
-        columns = [(of[self._rows], labels) for of, labels in known]
-        codes, first = combine([of for of, _ in columns], [len(labels) for _, labels in columns])
-        labels = [tuple(names[int(of[row])] for of, names in columns) for row in first.tolist()]
-        n_groups, times = self.counts.n_groups, self._microdata.times
-        times = None if times is None else times[self._rows]
-        found = count_pairs(self._groups, codes, n_groups, len(labels), times)
-        return Signatures(tuple(attributes), labels, *found)
+        return self._counted({name: self._column(name) for name in attributes})
+
+    def _counted(self, columns: Mapping[str, tuple[NDArray[Any], Signature]]) -> Signatures:
+        """How many people of each group have which values of columns of the microdata."""
+        coded = [(codes[self._rows], texts) for codes, texts in columns.values()]
+        joint, first = combine([codes for codes, _ in coded], [len(texts) for _, texts in coded])
+        labels = [tuple(texts[int(codes[row])] for codes, texts in coded) for row in first.tolist()]
+        n_groups = self.counts.n_groups
+        found = count_pairs(self._groups, joint, n_groups, len(labels), self._times)
+        return Signatures(tuple(columns), labels, *found)
+
+    @property
+    def _times(self) -> IntArray | None:
+        """How many people each row is."""
+        times = self._microdata.times
+        return None if times is None else times[self._rows]
 
     def held(self, attributes: Sequence[str]) -> Signatures | None:
         """The same with everybody's sensitive value as a last column; None where that is unknown.
@@ -139,26 +148,19 @@ class Sight:
         It is for the owner, who counts what an attacker guesses right.
         """
         codes, values = self._microdata.column(self.sensitive)
-        texts, (groups, times) = printed(values), (self._groups, self._microdata.times)
-        of_row = codes[self._rows]
+        texts, counts = printed(values), self.counts
         code_of = {str(value): code for code, value in enumerate(self.counts.values)}
         if not {*texts} <= code_of.keys():
             return None
-        place = np.array([code_of[str(text)] for text in texts])
-        weights = None if times is None else times[self._rows]
-        counts = self.counts
-        bags = count_pairs(groups, place[of_row], counts.n_groups, counts.n_values, weights)
+        place = np.array([code_of[str(text)] for text in texts])[codes[self._rows]]
+        bags = count_pairs(self._groups, place, counts.n_groups, counts.n_values, self._times)
         if not all(
             np.array_equal(one, other)
             for one, other in zip(bags, (counts.offsets, counts.codes, counts.counts), strict=True)
         ):
             return None
-        known = [self._column(name) for name in attributes]
-        columns = [(of[self._rows], labels) for of, labels in (*known, (codes, texts))]
-        joined, first = combine([of for of, _ in columns], [len(labels) for _, labels in columns])
-        labels = [tuple(names[int(of[row])] for of, names in columns) for row in first.tolist()]
-        found = count_pairs(groups, joined, counts.n_groups, len(labels), weights)
-        return Signatures((*attributes, self.sensitive), labels, *found)
+        columns = {name: self._column(name) for name in attributes}
+        return self._counted({**columns, self.sensitive: (codes, texts)})
 
     def _column(self, name: str) -> tuple[NDArray[Any], Signature]:
         """The code of everybody in one column, and what each code prints as."""
@@ -195,18 +197,13 @@ def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:
 def _as_microdata(release: Release, people: Any, by: Sequence[str]) -> Microdata:
     table = open_table(people)
     known = list(dict.fromkeys([*release.group_columns, *by]))
-    for name in known:
-        if name not in table.columns:
-            raise DataError(
-                f"{table.name} has no column {name!r}; people have those that make a group of the "
-                f"release, and those of by{did_you_mean(name, table.columns)}"
-            )
+    require(table, known)
     rows = table.arrow(known)
-    held = release.sensitive
     # Who has which value is not looked at, even where the table says it.
-    rows = rows.append_column(held, [["?"] * len(rows)])
+    rows = rows.append_column(release.sensitive, [["?"] * len(rows)])
     other = [name for name in by if name not in release.group_columns]
-    schema = Schema(quasi_identifiers=release.group_columns, sensitive=held, other=other)
+    groups = release.group_columns
+    schema = Schema(quasi_identifiers=groups, sensitive=release.sensitive, other=other)
     return Microdata(rows, schema)
 
 

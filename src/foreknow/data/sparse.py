@@ -122,26 +122,6 @@ def combine(
     return keys, first
 
 
-def distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
-    """The first place of each distinct key, ascending by key, and which of them each place has.
-
-    Small keys are looked up in a table, which takes no sorting.
-
-    >>> [each.tolist() for each in distinct(np.array([7, 3, 7, 3]))]
-    [[1, 0], [1, 0, 1, 0]]
-    """
-    most = int(keys.max(initial=-1)) + 1
-    if most > max(4 * len(keys), 1 << 20):
-        _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
-        return first, kind.reshape(-1)
-    place = np.full(most, -1, dtype=np.int64)
-    place[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # what is written last stays
-    present = np.flatnonzero(place >= 0)
-    first = place[present]
-    place[present] = np.arange(len(present))
-    return first, place[keys]
-
-
 def blocks(n: int) -> Iterator[slice]:
     """Runs of rows, few enough to stay near at hand while something is done to them."""
     return (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))

@@ -385,13 +385,16 @@ class Line:
 
         >>> Line.of(Labels([30000, 32000])).name(0, Width(5000))
         'between 30,000 and 35,000'
+        >>> Line.of(Labels([0, 100])).name(0, Width("10%"))
+        '0'
         """
         low, latest = self.units[place], None
         if self.kind != "number":
             latest = date.max.toordinal() if self.kind == "day" else _parts(datetime.max)
         high = self.end(low, width)
         high = high if latest is None else min(high, latest)
-        return f"between {self.text(low, 'down')} and {self.text(high, 'up')}"
+        first, last = self.text(low, "down"), self.text(high, "up")
+        return first if first == last else f"between {first} and {last}"
 
 
 class Window(str):

@@ -20,9 +20,9 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.data.engines.columns import codes_of, plain_table
-from foreknow.data.engines.counted import Counted, OutOfOrder, Source, counted_where_it_lives
 from foreknow.data.engines.drawn import Drawing
-from foreknow.data.engines.duckdb_table import DuckTable
+from foreknow.data.engines.duckdb_table import DuckTable, OutOfOrder
+from foreknow.data.engines.sources import Source, counted_where_it_lives
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.write import parts_of_parquet, write_in_parts, write_parts
 from foreknow.data.microdata import Microdata
@@ -75,14 +75,14 @@ class Entries:
         _log.info("counting equal rows of %s", microdata.name)
         if schema.person is not None and not _names_each_row(source, schema.person):
             found = f"somebody is in two rows by {schema.person!r}, or a row names nobody"
-            if not source.in_order:
+            if not source.rows_numbered:
                 raise DataError(f"{microdata.name}: {found}")
             return found
-        rows, times = source.tally(list(names))
+        rows, times = source.tally(list(names), signs=False)
         try:
             counted = microdata.counted(plain_table(rows, list(names)), times)
         except InputError as error:  # where it names a row, that is another one in the table
-            if not source.in_order:
+            if not source.rows_numbered:
                 raise
             return f"an error is to name its row ({error})"
         _log.info("%d rows are %d different ones", counted.n_rows, len(times))
@@ -127,7 +127,7 @@ class Entries:
         `published` is how each group is called in the release, by column.
         """
         note = json.dumps(dict(files), sort_keys=True)
-        if not isinstance(self.rows, Microdata | Counted):
+        if not isinstance(self.rows, Microdata | DuckTable):
             self._write_there(self.rows, groups, published, path, note)
             return
         try:
@@ -200,7 +200,7 @@ class Entries:
         """Some columns of the rows in their order, a batch at a time, and the group of each."""
         schema, rows = self.microdata.schema, self.rows
         if not isinstance(rows, Microdata):
-            if not isinstance(rows, Counted):
+            if not isinstance(rows, DuckTable):
                 raise UnsupportedError(
                     "only the cluster knows who is in which group; write the release, and give its "
                     "folder"
@@ -272,7 +272,7 @@ class Stored(Mapping[str, pa.Table]):
         for name, table in tables.items():
             path = folder / f"{name}.parquet"
             drawn = None
-            if source is not None and isinstance(table, Drawing):
+            if isinstance(table, Drawing) and not isinstance(source, DuckTable | None):
                 drawn = source.drawn(table, path, most)
             if drawn is None:
                 parts = table.tables() if isinstance(table, Drawing) else [table]

@@ -273,7 +273,7 @@ def _words(number: Fraction, end: Callable[[Fraction], Fraction], line: _Line) -
         low, high = (str(x) if line.clocks else str(x.date()) for x in moments)
     else:
         low, high = _decimal(floor(number * 10**6)), _decimal(ceil(end(number) * 10**6))
-    return f"between {low} and {high}"
+    return low if low == high else f"between {low} and {high}"
 
 
 def _decimal(millionths: int) -> str:

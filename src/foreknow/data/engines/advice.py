@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def nearly_all_read(
     often = sorted((n, text) for text, n in zip(texts, people, strict=True) if text)[-3:]
     ways: list[tuple[str, str | None, Any]] = [("dates", None, _ISO.fullmatch)]
     found = dict.fromkeys(way for _, text in often for way in date_formats(texts, text))
-    ways += [("dates", way, _tried(Reading(date_format=way).as_date)) for way in found]
+    ways += [("dates", way, partial(_reads, Reading(date_format=way).as_date)) for way in found]
     if not any(text and _CODE.fullmatch(text) for text in texts):
         ways += [("numbers", None, _COMMA.fullmatch), ("numbers", None, _POINT.fullmatch)]
     best: tuple[int, str, str | None, list[bool]] = (0, "", None, [])
@@ -158,10 +159,6 @@ def refuse_dates(name: str, domain: Sequence[Any]) -> None:
         f"column {name!r} is text, and all of its values read as dates; if they are, add "
         f'{declared}; if not, types = {{ {json.dumps(name)} = "text" }}'
     )
-
-
-def _tried(read: Any) -> Any:
-    return lambda text: _reads(read, text)
 
 
 def described(domain: Sequence[Any], *, ordered: bool = False) -> str:

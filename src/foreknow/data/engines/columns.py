@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from foreknow.data.engines.advice import has_decimal_commas, way_out
-from foreknow.data.engines.table import Table, require
+from foreknow.data.engines.table import Table, is_listed, is_text, require
 from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
 from foreknow.data.sparse import IntArray
@@ -175,8 +175,6 @@ _INSTEAD = (
         "numbers of days, by .dt.days in pandas and .dt.total_days() in Polars",
     ),
 )
-_LISTS = pa.ListType | pa.LargeListType | pa.FixedSizeListType | pa.ListViewType
-_LISTS |= pa.LargeListViewType
 
 
 def _refuse_nested(name: str, kind: pa.DataType) -> None:
@@ -192,11 +190,6 @@ def _refuse_nested(name: str, kind: pa.DataType) -> None:
         f"column {name!r} is of type {kind}; give one plain value per row"
         f"{f'{several} person' if is_listed(kind) else ''}"
     )
-
-
-def is_listed(kind: pa.DataType) -> bool:
-    """Whether a type is one of lists."""
-    return isinstance(kind, _LISTS)
 
 
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
@@ -270,11 +263,11 @@ def encode(
     """Encode a column; `untyped` texts are numbers or dates if all are, and 007 is a code."""
     array, reading = plain(name, array), reading or Reading()
     codes, found = codes_of(array)
-    is_text = pa.types.is_string(found.type) or pa.types.is_large_string(found.type)
+    texts = is_text(found.type)
     if declared == "text":
         kind: Kind = "text"
         values = _as_texts(to_python(name, found))
-    elif declared is not None or untyped or (is_text and reading.converts):
+    elif declared is not None or untyped or (texts and reading.converts):
         values = to_python(name, found)
         readers = _readers(reading, not untyped and declared is None, values)
         kind, values = _parsed(name, values, codes, declared, positions, readers)
@@ -282,7 +275,7 @@ def encode(
             _refuse_mixed(name, values, codes, positions, reading)
     else:
         kind = _kind(found.type)
-        ordered = pa.types.is_dictionary(array.type) and array.type.ordered and is_text
+        ordered = pa.types.is_dictionary(array.type) and array.type.ordered and texts
         categories = tuple(found.drop_null().to_pylist()) if ordered else ()
         codes, found = ranked(codes, found)
         return Column(name, codes, _as_days(to_python(name, found)), kind, categories)
@@ -305,12 +298,12 @@ def as_plain_texts(
     if declared is None and not reading.converts:
         return array
     codes, distinct = codes_of(array)
-    is_text = pa.types.is_string(distinct.type) or pa.types.is_large_string(distinct.type)
-    if declared is None and not is_text:
+    of_texts = is_text(distinct.type)
+    if declared is None and not of_texts:
         return array
     values = to_python(name, distinct)
     if declared == "text":
-        texts = values if is_text else _as_texts(values)
+        texts = values if of_texts else _as_texts(values)
     else:
         # Where a reader may take a point for a decimal one, no comma need be there.
         numbers = [_READERS[0], _COMMAS] if reading.decimal == "," else []
@@ -319,7 +312,7 @@ def as_plain_texts(
         kind, read = _parsed(name, values, codes, declared, None, readers)
         if kind == "text":
             _refuse_mixed(name, values, codes, None, reading, strict=True)
-        texts = _plainly(_as_days(read)) if is_text and kind != "text" else values
+        texts = _plainly(_as_days(read)) if of_texts and kind != "text" else values
     return array if texts == values else pa.chunked_array([pa.array(texts).take(pa.array(codes))])
 
 
@@ -437,12 +430,17 @@ def _parsed(
             return reader[0], parsed
     if declared is None:
         return "text", values
-    row, code = min((int(np.argmax(codes == code)), code) for code in wrong)
-    row = row if positions is None else int(positions[row])
+    row, code = _first_row(wrong, codes, positions)
     raise DataError(
-        f"column {name!r} must hold a {declared} in every row, but row {row + 1} holds "
+        f"column {name!r} must hold a {declared} in every row, but row {row} holds "
         f"{values[code]!r}{way_out(values, declared, values[code])}"
     )
+
+
+def _first_row(odd: Sequence[int], codes: Codes, positions: IntArray | None) -> tuple[int, int]:
+    """The first row that has one of some codes, counted from 1, and its code."""
+    row, code = min((int(np.argmax(codes == code)), code) for code in odd)
+    return (row if positions is None else int(positions[row])) + 1, code
 
 
 def _refuse_mixed(
@@ -471,11 +469,10 @@ def _refuse_mixed(
         dates = read is not _with_comma
         telling = fits if dates else {v for v in fits if signs & set(v)}
         if others and (len(telling) > len(others) or (strict and not dates and telling)):
-            row, code = min((int(np.argmax(codes == code)), code) for code in others)
-            row = row if positions is None else int(positions[row])
+            row, code = _first_row(others, codes, positions)
             most = "some" if len(telling) <= len(others) else "most"
             raise DataError(
-                f"column {name!r}: {most} values are {what}, but row {row + 1} holds "
+                f"column {name!r}: {most} values are {what}, but row {row} holds "
                 f'{values[code]!r}; mend it, or add types = {{ {name} = "text" }} to the schema'
             )
 

@@ -15,10 +15,6 @@ from foreknow.data.engines.columns import codes_of, to_python
 from foreknow.data.engines.write import rearmed
 from foreknow.data.sparse import IntArray, combine
 
-# A table of counts may have so many places for each combination before keys are sorted instead.
-_PLACES = 4
-_LEAST_PLACES = 1 << 22
-
 
 @dataclass(frozen=True, eq=False)
 class Combinations:
@@ -89,51 +85,20 @@ class Combinations:
 
     def classes(self, places: Sequence[int]) -> IntArray:
         """How many people share each combination of some of the columns, in no order."""
-        keys, span = self._keys(places)
-        if self._fits(span):
-            table = np.bincount(keys, weights=self.people)
-            return table[table > 0].astype(np.int64)
-        order = np.argsort(keys)
-        starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
-        return np.add.reduceat(self.people[order], starts)
+        return self._joint(places)[1]
 
     def alone(self, places: Sequence[int]) -> NDArray[np.bool_]:
         """Which combinations are of one person who shares some of the columns with nobody."""
-        keys, span = self._keys(places)
-        if self._fits(span):
-            dense: NDArray[np.bool_] = np.bincount(keys, weights=self.people)[keys] == 1
-            return dense
-        alone = np.zeros(len(self), dtype=bool)
-        order = np.argsort(keys)
-        alone[order] = _single(keys[order]) & (self.people[order] == 1)
+        joint, people = self._joint(places)
+        alone: NDArray[np.bool_] = (people == 1)[joint]
         return alone
 
-    def n_alone(self, places: Sequence[int]) -> int:
-        """How many people share some of the columns with nobody."""
-        keys, span = self._keys(places)
-        if self._fits(span):
-            return int((np.bincount(keys, weights=self.people) == 1).sum())
-        keys *= 2  # whether a combination is of several people stands in the last bit
-        keys += self.people > 1
-        keys.sort()  # several times as fast as finding an order
-        return int((_single(keys >> 1) & (keys & 1 == 0)).sum())
-
-    def _fits(self, span: int) -> bool:
-        return span <= max(_PLACES * len(self), _LEAST_PLACES)
-
-    def _keys(self, places: Sequence[int]) -> tuple[IntArray, int]:
-        """A whole number that stands for some of the columns of each combination; its bound."""
-        keys = np.zeros(len(self), dtype=np.int64)
-        span = 1
-        for place in places:
-            size = max(len(self.domains[place]), 1)
-            if span * size >= 2**61:
-                distinct, keys = np.unique(keys, return_inverse=True)
-                span = len(distinct)
-            keys *= size
-            keys += self.codes[place]
-            span *= size
-        return keys, span
+    def _joint(self, places: Sequence[int]) -> tuple[NDArray[Any], IntArray]:
+        """Which combination of some columns each has, and how many people have each of these."""
+        columns = [self.codes[place] for place in places] or [np.zeros(len(self), dtype=np.int8)]
+        sizes = [max(len(self.domains[place]), 1) for place in places] or [1]
+        joint, first = combine(columns, sizes)
+        return joint, np.bincount(joint, self.people, len(first)).astype(np.int64)
 
     def among(self, population: Combinations) -> IntArray:
         """How many people of a population have each combination; columns stand in one order.
@@ -151,13 +116,6 @@ class Combinations:
         counted = np.bincount(row_of[len(self) :], population.people, minlength=len(first))
         of_each: IntArray = counted[row_of[: len(self)]].astype(np.int64)
         return of_each
-
-
-def _single(keys: IntArray) -> NDArray[np.bool_]:
-    """Which of some keys in order occur once."""
-    new = np.diff(keys, prepend=-1) != 0
-    found: NDArray[np.bool_] = new & np.append(new[1:], True)
-    return found
 
 
 def _together(one: pa.Array, two: pa.Array) -> pa.ChunkedArray:

@@ -1,15 +1,20 @@
-"""Tables in DuckDB: CSV files, relations, and Parquet that is larger than memory."""
+"""Tables in DuckDB: CSV files, Parquet, relations and its own files; fetched, counted, looked up.
+
+Rows never become objects of Python: texts come as codes, and what is looked up of each row passes
+through in batches.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import weakref
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
 import numpy as np
@@ -24,7 +29,16 @@ from foreknow.data.sparse import IntArray
 from foreknow.engine import DELIMITERS, CsvFile, bounded, connect, connect_to, read_parquet
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 
+# Of each column: how many rows have a value, and how many values there are.
+Distinct: TypeAlias = dict[str, tuple[int, int]]
+
 _BATCH = 1 << 20
+_numbers = count(1)
+_FLOATS = {"FLOAT", "DOUBLE"}
+# Types that come out of the engine as they do when they are read into memory.
+_PLAIN = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER")}
+_PLAIN |= _FLOATS | {"BIGINT", "UBIGINT", "BOOLEAN", "VARCHAR", "DATE", "TIMESTAMP"}
+_WITHOUT_ARROW = {"TIME WITH TIME ZONE", "TIMETZ", "INTERVAL"}
 _TABLES = """
 SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? AND NOT internal
 UNION ALL
@@ -33,8 +47,18 @@ ORDER BY ALL
 """
 
 
+class OutOfOrder(DataError):
+    """Rows that were looked up do not come in the order of the table."""
+
+
 class DuckTable:
-    """A DuckDB relation; columns are fetched in batches and texts encoded on the way."""
+    """A relation of DuckDB.
+
+    Its `file`, a `CsvFile` or a `ParquetTable`, says whether what was read is all of it, unchanged.
+    """
+
+    rows_numbered = True  # its rows may be read into memory, where each has a number
+    rows_per_part: int | None = None  # a release of it is one file, where nothing is said
 
     def __init__(
         self,
@@ -42,14 +66,14 @@ class DuckTable:
         name: str,
         columns: Sequence[str],
         *,
-        file: CsvFile | None = None,
+        file: Any = None,
         connection: Any = None,
     ) -> None:
         self.relation = relation
         self.connection = connection  # where it is one of ours
         self.name = name
         self.file = file
-        self.untyped = self.settled = file is not None
+        self.untyped = self.settled = isinstance(file, CsvFile)
         self._whole: DuckTable | None = None  # what this one is made of, which keeps files open
         self.two_empties: set[str] = set()  # columns of a file with empty fields, quoted and not
         # Columns of a file whose hashes the next reading gathers, and the sorted hashes of values.
@@ -58,6 +82,7 @@ class DuckTable:
         self.columns: list[str] = check_columns(columns, name)
         # DuckDB takes names that differ in case for one: its own are used by position.
         self._inner = dict(zip(columns, relation.columns, strict=True))
+        self._kinds = dict(zip(columns, map(str, relation.types), strict=True))
 
     @classmethod
     def of_relation(cls, relation: Any) -> DuckTable:
@@ -89,14 +114,14 @@ class DuckTable:
             return cls(relation, name, columns, file=file, connection=connection)
 
     @classmethod
-    def of_parquet(cls, paths: Sequence[Path], name: str) -> DuckTable:
+    def of_parquet(cls, paths: Sequence[Path], name: str, file: Any = None) -> DuckTable:
         """Open Parquet files."""
         with clear_errors(name):
             connection = connect()
             relation = read_parquet(connection, paths)
-            with pa.OSFile(os.path.realpath(paths[0])) as file:
-                names = pq.ParquetFile(file).schema_arrow.names
-            return cls(relation, name, names, connection=connection)
+            with pa.OSFile(os.path.realpath(paths[0])) as first:
+                names = pq.ParquetFile(first).schema_arrow.names
+            return cls(relation, name, names, file=file, connection=connection)
 
     @classmethod
     def of_database(cls, path: Path, name: str, part: str | None) -> DuckTable:
@@ -125,55 +150,50 @@ class DuckTable:
         weakref.finalize(made, connection.close)
         return made
 
+    # ---- rows, and how often each is ------------------------------------------------------------
+
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; texts come dictionary-encoded."""
-        self._refuse_zones(columns)
         beside, self.beside = self.beside, ()
         size, gathered = len(columns), [list[Any]() for _ in beside]
-        hashed = [f"if({v} = '', NULL, hash({v}))" for v in (self._keys([n]) for n in beside)]
-        with clear_errors(self.name):
-            chosen = self.relation.project(", ".join([self._keys(columns), *hashed]))
-            reader = chosen.to_arrow_reader(_BATCH)
-            batches = []
-            for batch in reader:
-                for own, array in zip(gathered, batch.columns[size:], strict=True):
-                    own.append(array.drop_null().to_numpy().view(np.int64))
-                batches.append(_encode_texts(batch.select(range(size))))
-            schema = pa.schema([reader.schema.field(i) for i in range(size)])
-            empty = _encode_texts(pa.RecordBatch.from_pylist([], schema=schema))
-            found = pa.Table.from_batches(batches or [empty]).unify_dictionaries()
-        found = found.rename_columns(list(columns))
-        self.check(len(found))
-        for name, own in zip(beside, gathered, strict=True):
-            self.hashes[name] = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *own]))
-        if self.file is not None:
-            found = self._merge_empties(found)
-        return found
+        hashed = [f"if({v} = '', NULL, hash({v}))" for v in map(self._raw, beside)]
 
-    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any]:
-        """One GROUP BY; a null is a value of its own."""
-        self._refuse_zones(columns)
-        kinds = dict(zip(self.columns, map(str, self.relation.types), strict=True))
-        floats = [name for name in columns if kinds[name] in ("FLOAT", "DOUBLE")]
-        signs = [f"signbit({sql_name(self._inner[name])})" for name in floats]
-        keys = ", ".join([self._keys(columns), *signs])
+        def fetched(reader: Any) -> Iterator[pa.RecordBatch]:
+            for batch in reader:
+                for hashes, array in zip(gathered, batch.columns[size:], strict=True):
+                    hashes.append(array.drop_null().to_numpy().view(np.int64))
+                yield batch
+
         with clear_errors(self.name):
-            grouped = self.relation.aggregate(f"{keys}, count(*)", keys).to_arrow_table()
-        found = pa.table(grouped.columns[: len(columns)], names=list(columns))
-        minus = grouped.columns[len(columns) : len(columns) + len(floats)]
-        found = with_signs(found, dict(zip(floats, minus, strict=True)))
-        times = grouped.column(grouped.num_columns - 1).to_numpy()
+            keys = map(self._fetched, columns)
+            reader = self.relation.project(", ".join([*keys, *hashed])).to_arrow_reader(_BATCH)
+            found = _encoded(fetched(reader), reader.schema)
+        found = found.select(range(size)).rename_columns(list(columns))
+        self.check(len(found))
+        for name, hashes in zip(beside, gathered, strict=True):
+            self.hashes[name] = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *hashes]))
+        return self._merge_empties(found)
+
+    def tally(self, columns: Sequence[str], *, signs: bool = True) -> tuple[pa.Table, IntArray]:
+        """One GROUP BY; a null is a value of its own, and with `signs` so is -0.0 beside 0.0."""
+        floats = [name for name in columns if self._kinds[name] in _FLOATS]
+        signed = [f"signbit({self._raw(name)})" for name in floats if signs]
+        keys = ", ".join([*map(self._fetched, columns), *signed])
+        with clear_errors(self.name):
+            reader = self.relation.aggregate(f"{keys}, count(*)", keys).to_arrow_reader(_BATCH)
+            grouped = _encoded(reader, reader.schema)
+        times = grouped.column(grouped.num_columns - 1).to_numpy().astype(np.int64)
+        rows = grouped.select(range(len(columns))).rename_columns(list(columns))
         self.check(int(times.sum()))
-        if self.file is not None:
-            found = self._merge_empties(found)
-        return found, times
+        minus = grouped.columns[len(columns) : -1]
+        rows = with_signs(rows, floats, minus if signs else None)
+        return self._merge_empties(rows), times
 
     def _merge_empties(self, rows: pa.Table) -> pa.Table:
-        """An empty field of a file is a null, in quotes or not."""
-        for i, name in enumerate(rows.column_names):
+        """An empty field of a CSV file is a null, in quotes or not."""
+        for i, name in enumerate(rows.column_names if self.untyped else ()):
             column = rows.column(i)
-            texts = column.chunk(0).dictionary if pa.types.is_dictionary(column.type) else column
-            if not pc.any(pc.equal(texts, "")).as_py():
+            if not pc.any(pc.equal(column.chunk(0).dictionary, "")).as_py():
                 continue
             if column.null_count:
                 self.two_empties.add(name)
@@ -182,58 +202,189 @@ class DuckTable:
             rows = rows.set_column(i, name, known.dictionary_encode())
         return rows
 
-    def kind(self, column: str) -> str:
-        """The type of a column, as DuckDB calls it."""
-        return str(self.relation.types[self.columns.index(column)])
-
-    def is_text(self, column: str) -> bool:
-        """Whether a column is of texts."""
-        return self.kind(column) == "VARCHAR"
-
-    def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
-        """Those of some columns of texts in which a value is missing by one of these spellings."""
-        if not columns:
-            return []
-        asked = (f"bool_or({is_spelled(self._keys([name]), spellings)})" for name in columns)
-        with clear_errors(self.name):
-            (found,) = self.relation.aggregate(", ".join(asked)).fetchall()
-        return [name for name, holds in zip(columns, found, strict=True) if holds]
-
-    def without(self, columns: Sequence[str], spellings: Collection[str]) -> DuckTable:
-        """The same where such values of some columns of texts are nulls."""
-        keys = {name: self._keys([name]) for name in self.columns}
-        for name in columns:
-            own = keys[name]
-            keys[name] = f"CASE WHEN {is_spelled(own, spellings)} THEN NULL ELSE {own} END AS {own}"
-        made = copy(self)
-        made.relation, made._whole = self.relation.project(", ".join(keys.values())), self
-        return made
-
-    def inner(self, column: str) -> str:
-        """What DuckDB calls a column."""
-        return str(self._inner[column])
-
     def check(self, n_rows: int) -> None:
         """Raise `DataError` unless so many rows are all of a file, unchanged since."""
         if self.file is not None:
             self.file.check(n_rows)
 
-    def _refuse_zones(self, columns: Sequence[str]) -> None:
-        kinds = dict(zip(self.columns, self.relation.types, strict=True))
-        for column in columns:
-            if str(kinds[column]).upper() in ("TIME WITH TIME ZONE", "TIMETZ", "INTERVAL"):
-                raise DataError(f"column {column!r} is of type {kinds[column]}; cast it to text")
+    # ---- what is asked of it where it lies ------------------------------------------------------
 
-    def _keys(self, columns: Sequence[str]) -> str:
-        return ", ".join(sql_name(self._inner[column]) for column in columns)
+    def counted(self, columns: Sequence[str]) -> DuckTable | str:
+        """The table, or why its equal rows are to be counted in memory."""
+        for name in columns:
+            if name not in self.columns:
+                return f"column {name!r} differs from another by upper and lower case only"
+            kind = self._kinds[name]
+            if kind not in _PLAIN and not kind.startswith("DECIMAL"):
+                return f"column {name!r} is of type {kind}"
+        return self
+
+    @property
+    def size(self) -> int:
+        """Rows; of a CSV file bytes, since its rows are known once it is read."""
+        if isinstance(self.file, CsvFile):
+            return self.file.path.stat().st_size
+        return int(self._asked(["count(*)"])[0])
+
+    def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
+        """How many rows there are, how many have a value of each column, and how many values."""
+        asked = [f"count({v}), count(DISTINCT {v})" for v in map(self._value, columns)]
+        return pairs_of(self._asked(["count(*)", *asked]), columns)
+
+    def head(self, columns: Sequence[str], rows: int) -> pa.Table:
+        """Some rows that are found at once."""
+        with clear_errors(self.name):
+            chosen = self.relation.limit(rows).project(", ".join(map(self._value, columns)))
+            return chosen.to_arrow_table().rename_columns(list(columns))
+
+    def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
+        """One of so many values, at random but always the same, and how often each occurs."""
+        value = self._value(column)
+        with clear_errors(self.name):
+            some = self.relation.filter(f"{value} IS NOT NULL AND hash({value}) % {share} = 0")
+            return values_of(some.aggregate(f"{value}, count(*)", value).to_arrow_table())
+
+    def is_text(self, column: str) -> bool:
+        """Whether a column is of texts."""
+        return self._kinds[column] == "VARCHAR"
+
+    def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
+        """Those of some columns of texts in which a value is missing by one of these spellings."""
+        asked = [f"bool_or({is_spelled(self._raw(name), spellings)})" for name in columns]
+        holds = self._asked(asked) if asked else ()
+        return [name for name, held in zip(columns, holds, strict=True) if held]
+
+    def without(self, columns: Sequence[str], spellings: Collection[str]) -> DuckTable:
+        """The same where such values of some columns of texts are nulls."""
+        keys = {name: self._raw(name) for name in self.columns}
+        for name in columns:
+            raw = keys[name]
+            keys[name] = f"CASE WHEN {is_spelled(raw, spellings)} THEN NULL ELSE {raw} END AS {raw}"
+        made = copy(self)
+        made.relation, made._whole = self.relation.project(", ".join(keys.values())), self
+        return made
+
+    def _asked(self, expressions: Iterable[str]) -> Any:
+        """One row of aggregates."""
+        with clear_errors(self.name):
+            return self.relation.aggregate(", ".join(expressions)).fetchall()[0]
+
+    # ---- rows found again -----------------------------------------------------------------------
+
+    def looked_up(
+        self,
+        keys: pa.Table,
+        of_key: IntArray,
+        needed: Sequence[str],
+        shown: Sequence[str],
+        *,
+        in_order: bool = False,
+    ) -> Iterator[tuple[pa.RecordBatch, IntArray]]:
+        """Rows in their order, a batch at a time: some columns, and what belongs to their key.
+
+        That is -1 for a key that is not there, and where a needed column is missing. Rows in
+        another order are an `OutOfOrder`, unless they are put in order, which takes longer.
+        """
+        number = next(_numbers)
+        source, known = f"rows{number}", f"keys{number}"
+        used = list(dict.fromkeys([*keys.column_names, *needed]))
+        on = " AND ".join(
+            f"{self._value(name)} IS NOT DISTINCT FROM {known}.k{i}"
+            for i, name in enumerate(keys.column_names)
+        )
+        missing = map(self._is_missing, needed)
+        found = f"CASE WHEN {' OR '.join(['FALSE', *missing])} THEN -1 ELSE coalesce(g, -1) END"
+        columns = [f"{self._raw(name)} AS c{i}" for i, name in enumerate(shown)]
+        columns += [f"row_number() OVER () AS {source}", *map(self._raw, used)]
+        keyed = pa.table(keys.columns, names=[f"k{i}" for i in range(keys.num_columns)])
+        keyed = keyed.append_column("g", pa.array(of_key))
+        with clear_errors(self.name):
+            connection, rows = self._opened([*dict.fromkeys([*shown, *used])])
+            connection.register(f"given{known}", keyed)
+            # A table, since the engine looks up nothing in columns of Arrow.
+            connection.execute(f"CREATE TEMP TABLE {known} AS FROM given{known}")
+            try:
+                rows = rows.project(", ".join(dict.fromkeys(columns))).set_alias(source)
+                joined = rows.join(connection.table(known), on, how="left")
+                names = [f"c{i}" for i in range(len(shown))]
+                asked = joined.project(", ".join([*names, source, f"{found} AS g"]))
+                asked = asked.order(source) if in_order else asked
+                done = 0
+                for batch in asked.to_arrow_reader(_BATCH):
+                    at = np.asarray(batch.column(len(shown)))
+                    if len(at) and (at[0] != done + 1 or (np.diff(at) != 1).any()):
+                        raise OutOfOrder(f"{self.name} gave its rows in another order")
+                    done += len(at)
+                    part = pa.RecordBatch.from_arrays(batch.columns[: len(shown)], list(shown))
+                    yield part, np.asarray(batch.column(len(shown) + 1), dtype=np.int64)
+            finally:
+                connection.execute(f"DROP TABLE IF EXISTS {known}")
+                connection.unregister(f"given{known}")
+        self.check(done)
+
+    def _opened(self, columns: Sequence[str]) -> tuple[Any, Any]:
+        """A connection of ours, and rows with some columns; those of another come as a stream."""
+        if self.connection is not None:
+            return self.connection, self.relation
+        connection = connect()
+        chosen = self.relation.project(", ".join(map(self._raw, columns)))
+        return connection, connection.from_arrow(chosen.to_arrow_reader(_BATCH))
+
+    # ---- columns in queries ---------------------------------------------------------------------
+
+    def _raw(self, name: str) -> str:
+        return sql_name(self._inner[name])
+
+    def _fetched(self, name: str) -> str:
+        """A column that comes here, if Arrow has its type."""
+        if self._kinds[name].upper() in _WITHOUT_ARROW:
+            raise DataError(f"column {name!r} is of type {self._kinds[name]}; cast it to text")
+        return self._raw(name)
+
+    def _value(self, name: str) -> str:
+        """A column as it is counted; of a CSV file, an empty field is a null."""
+        return f"nullif({self._raw(name)}, '')" if self.untyped else self._raw(name)
+
+    def _is_missing(self, name: str) -> str:
+        """Whether a value is missing; by its text, since statistics of a file know no NaN."""
+        value = self._value(name)
+        nan = f" OR {value}::VARCHAR = 'nan'" if self._kinds[name] in _FLOATS else ""
+        return f"{value} IS NULL{nan}"
 
 
-def _encode_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
-    arrays = [
-        array.dictionary_encode() if pa.types.is_string(array.type) else array
-        for array in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+def values_of(found: pa.Table) -> tuple[pa.Array, IntArray]:
+    """Values, and how often each occurs, of a table with these two columns."""
+    values = found.column(0).combine_chunks()
+    return values, found.column(1).to_numpy().astype(np.int64)
+
+
+def pairs_of(numbers: Sequence[Any], columns: Sequence[str]) -> tuple[int, Distinct]:
+    """What `DuckTable.distinct` gives, of the numbers in one row."""
+    each = zip(map(int, numbers[1::2]), map(int, numbers[2::2]), strict=True)
+    return int(numbers[0]), dict(zip(columns, each, strict=True))
+
+
+def _encoded(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """All batches as one table, whose texts are codes."""
+    names = [str(i) for i in range(len(schema))]
+    empty = pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], names)
+    coded = []
+    for batch in (empty, *batches):
+        columns = [
+            array.dictionary_encode() if pa.types.is_string(array.type) else array
+            for array in batch.columns
+        ]
+        coded.append(pa.RecordBatch.from_arrays(columns, names))
+    return pa.Table.from_batches(coded).unify_dictionaries()
+
+
+# What the message of DuckDB has, and what is said instead.
+_SAID = {
+    r"\A[^\n]*quote|unterminated": "a quote is not closed",
+    r"state machine": "mixed line ends; save the file with one kind",
+    r"max(imum |_)line.size": "a line of over 2 MB; is a quote not closed?",
+    r"unicode|utf-8": f"not UTF-8; save it again as UTF-8, or {to_add('encoding', 'cp1252')}",
+}
 
 
 @contextmanager
@@ -245,32 +396,21 @@ def clear_errors(name: str) -> Iterator[None]:
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         if short_of_memory(error):
             raise NotEnoughMemory(f"reading {name}") from error
-        text = str(error)
+        text, first = str(error), str(error).splitlines()[0]
         if "holds a text of over" in text:
-            said = text.splitlines()[0].removeprefix("Invalid Input Error: ")
-            raise DataError(f"{name}: {said}") from None
+            raise DataError(f"{name}: {first.removeprefix('Invalid Input Error: ')}") from None
         if isinstance(error, duckdb.PermissionException):
-            said = text.splitlines()[0].removeprefix("Permission Error: ")
             raise DataError(
-                f"{name} is a view that reaches out of its file, which is refused ({said}); "
-                "make a table of it there"
+                f"{name} is a view that reaches out of its file, which is refused "
+                f"({first.removeprefix('Permission Error: ')}); make a table of it there"
             ) from None
         line = re.search(r"on Line: (\d+)", text)
         where = f"{name}, line {line[1]}" if line else name
         shape = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
         if shape:
-            found = "1 field" if shape[2] == "1" else f"{shape[2]} fields"
-            raise DataError(f"{where}: {found} where the header has {shape[1]}") from None
-        if "quote" in text.splitlines()[0].lower() or "unterminated" in text.lower():
-            raise DataError(f"{where}: a quote is not closed") from None
-        if "state machine" in text.lower():
-            raise DataError(f"{where}: mixed line ends; save the file with one kind") from None
-        if "maximum line size" in text.lower() or "max_line_size" in text.lower():
-            raise DataError(f"{where}: a line of over 2 MB; is a quote not closed?") from None
+            fields = "1 field" if shape[2] == "1" else f"{shape[2]} fields"
+            raise DataError(f"{where}: {fields} where the header has {shape[1]}") from None
         if "gzip" in text.lower():
-            raise DataError(f"{name} cannot be read: {text.splitlines()[0]}") from None
-        if "unicode" in text.lower() or "utf-8" in text.lower():
-            raise DataError(
-                f"{where}: not UTF-8; save it again as UTF-8, or {to_add('encoding', 'cp1252')}"
-            ) from None
-        raise DataError(f"{where}: {text.splitlines()[0]}") from None
+            raise DataError(f"{name} cannot be read: {first}") from None
+        said = (said for words, said in _SAID.items() if re.search(words, text, re.IGNORECASE))
+        raise DataError(f"{where}: {next(said, first)}") from None

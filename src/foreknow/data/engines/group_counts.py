@@ -24,7 +24,6 @@ from foreknow.data.engines.columns import (
     Relabel,
     codes_of,
     fetch,
-    is_listed,
     plain,
     plain_table,
     ranked,
@@ -33,7 +32,7 @@ from foreknow.data.engines.columns import (
     to_python,
 )
 from foreknow.data.engines.combinations import Combinations
-from foreknow.data.engines.table import Table, require
+from foreknow.data.engines.table import Table, is_listed, require
 from foreknow.data.engines.tally import amounts_of
 from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.people import Members, Signatures
@@ -158,20 +157,22 @@ class Held:
     holders: NDArray[Any]  # the person of each occurrence
     sources: IntArray  # the row of each occurrence
 
+    def keys(self, codes: NDArray[Any]) -> IntArray:
+        """One number for each person and value, of the codes of the occurrences."""
+        keys: IntArray = self.holders.astype(np.int64) * (int(codes.max(initial=0)) + 1) + codes
+        return keys
+
     def refuse_twice(
         self, sensitive: str, codes: NDArray[Any], value: Callable[[int], Any]
     ) -> None:
         """Raise `DataError` if someone has a value twice, which a set cannot hold."""
-        keys = self.holders.astype(np.int64)
-        keys *= int(codes.max(initial=0)) + 1
-        keys += codes
-        ordered = np.sort(keys)
-        if not np.any(ordered[1:] == ordered[:-1]):
+        keys = self.keys(codes)
+        _, first_of, kind = np.unique(keys, return_index=True, return_inverse=True)
+        again = first_of[kind] != np.arange(len(keys))
+        if not again.any():
             return
-        order = np.argsort(keys, kind="stable")
-        again = order[1:][keys[order[1:]] == keys[order[:-1]]]
-        later = int(again.min())
-        first, last = self.sources[np.argmax(keys == keys[later])] + 1, self.sources[later] + 1
+        later = int(np.argmax(again))
+        first, last = self.sources[first_of[kind[later]]] + 1, self.sources[later] + 1
         where = f"rows {first} and {last}" if first != last else f"the list of row {first}"
         who = self.people.called(int(self.holders[later]))
         raise DataError(
@@ -231,8 +232,7 @@ def held_beside(
                 'give lists, one row per person, or semantics "set" for each of them'
             )
         codes, _ = codes_of(held.values)
-        keys = held.holders.astype(np.int64) * (int(codes.max(initial=0)) + 1) + codes
-        once = np.sort(np.unique(keys, return_index=True)[1])
+        once = np.sort(np.unique(held.keys(codes), return_index=True)[1])
         values = held.values.take(pa.array(once))
         held = replace(held, values=values, holders=held.holders[once], sources=held.sources[once])
     codes, found = codes_of(held.values)

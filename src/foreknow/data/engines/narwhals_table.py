@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
-from copy import copy
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -60,14 +58,13 @@ class NarwhalsTable:
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns as Arrow."""
-        found = self.fetched(self.frame.select(*map(self.inner, columns)))
-        return found.rename_columns(list(columns))
+        return self._fetched(self.frame.select(*columns))
 
     def arrow_of_values(
         self, columns: Sequence[str], read: Mapping[str, Callable[[Any], Any]]
     ) -> pa.Table:
         """The same, with some values read anew: texts in columns of mixed types may be nulls."""
-        frame = self.frame.select(*map(self.inner, columns))
+        frame = self.frame.select(*columns)
         if isinstance(frame, nw.DataFrame) and frame.implementation.is_pandas():
             made = {
                 name: column.astype(object).map(read[name])
@@ -75,36 +72,7 @@ class NarwhalsTable:
                 if name in read and _is_mixed(column)
             }
             frame = nw.from_native(frame.to_native().assign(**made), eager_only=True)
-        return self.fetched(frame).rename_columns(list(columns))
-
-    def inner(self, column: str) -> str:
-        """What the frame calls a column."""
-        return column
-
-    def is_text(self, column: str) -> bool:
-        """Whether a column is of texts."""
-        return bool(self.frame.collect_schema()[self.inner(column)] == nw.String)
-
-    def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
-        """Those of some columns of texts in which a value is missing by one of these spellings."""
-        if not columns:
-            return []
-        asked = [
-            _is_spelled(self.inner(name), spellings).any().alias(f"n{i}")
-            for i, name in enumerate(columns)
-        ]
-        found = self.fetched(self.frame.select(*asked)).to_pylist()[0]
-        return [name for name, holds in zip(columns, found.values(), strict=True) if holds]
-
-    def without(self, columns: Sequence[str], spellings: Collection[str]) -> NarwhalsTable:
-        """The same where such values of some columns of texts are nulls."""
-        made = copy(self)
-        kept = [
-            nw.when(~_is_spelled(name, spellings)).then(nw.col(name)).alias(name)
-            for name in map(self.inner, columns)
-        ]
-        made.frame = self.frame.with_columns(*kept) if kept else self.frame
-        return made
+        return self._fetched(frame)
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """One GROUP BY in the engine of a lazy frame.
@@ -118,19 +86,10 @@ class NarwhalsTable:
             return None
         name = free_name("n", columns)
         grouped = self.frame.group_by(*columns, drop_null_keys=False).agg(nw.len().alias(name))
-        found = self.fetched(grouped)
+        found = self._fetched(grouped)
         return found.select(list(columns)), found.column(name).to_numpy()
 
-    @property
-    def counted(self) -> Any:
-        """Where its rows are counted for a release, if its backend does that."""
-        if not self.frame.implementation.is_ibis():
-            return None
-        from foreknow.data.engines.counted import Streamed
-
-        return partial(Streamed.of_table, self)
-
-    def fetched(self, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> pa.Table:
+    def _fetched(self, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> pa.Table:
         """Fetch what was made of its frame as Arrow."""
         try:
             if isinstance(frame, nw.LazyFrame):
@@ -156,16 +115,6 @@ def _is_mixed(column: Any) -> bool:
     kind = getattr(column.dtype, "categories", column)
     looks = sys.modules["pandas"].api.types.infer_dtype
     return bool(kind.dtype == object and looks(kind, skipna=True).startswith("mixed"))
-
-
-def _is_spelled(name: str, spellings: Collection[str]) -> nw.Expr:
-    """Whether a value is a spelling; of the blanks around it, Ibis knows those of ASCII only."""
-    return (
-        nw.col(name)
-        .str.replace_all("\u00a0", " ", literal=True)
-        .str.strip_chars()
-        .is_in(sorted(spellings))
-    )
 
 
 def _with_intervals(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:

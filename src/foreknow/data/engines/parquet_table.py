@@ -8,16 +8,19 @@ from contextlib import suppress
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foreknow.bounds import check_text
-from foreknow.data.engines.table import check_columns
+from foreknow.data.engines.table import check_columns, is_text
 from foreknow.engine import Stamp, memory_limit, refuse_huge
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
+
+if TYPE_CHECKING:
+    from foreknow.data.engines.duckdb_table import DuckTable
 
 # Up to here two columns of codes fit the memory of a small machine, and counting them is faster
 # than a GROUP BY.
@@ -56,8 +59,8 @@ class ParquetTable:
         schema: pa.Schema = self._read(lambda: _opened(file).schema_arrow)
         return schema
 
-    def check(self) -> None:
-        """Raise `DataError` if the files are not those that were opened."""
+    def check(self, n_rows: int | None = None) -> None:
+        """Raise `DataError` if the files are not those that were opened; rows tell nothing."""
         if self._listed() != self.files:
             raise DataError(f"{self.name}: files came or went while it was read; run again")
         self.stamp.check()
@@ -83,7 +86,7 @@ class ParquetTable:
         for name in names:
             if name not in schema.names:
                 raise DataError.unknown_column(name, schema.names, file.name)
-        texts = [name for name in names if _is_text(schema.field(name).type)]
+        texts = [name for name in names if is_text(schema.field(name).type)]
         found = self._read(lambda: _valid(_opened(file, read_dictionary=texts), names))
         for name in texts:
             column = found.column(name).cast(_CODED)
@@ -98,24 +101,25 @@ class ParquetTable:
         limit = memory_limit()
         if self.n_rows <= (_ROWS_IN_MEMORY if limit is None else limit // _BYTES_PER_ROW):
             return None
-        from foreknow.data.engines.duckdb_table import DuckTable
+        return self._in_duckdb().tally(columns)
 
-        tallied = DuckTable.of_parquet(self.files, self.name).tally(columns)
-        self.check()
-        return tallied
-
-    def odd_for_engines(self, columns: Sequence[str]) -> str | None:
-        """Why an engine would take some columns for something else than `arrow` does."""
+    def counted(self, columns: Sequence[str]) -> DuckTable | str:
+        """The same in DuckDB, or why that takes some columns for something else than `arrow`."""
         schemas = [self._schema_of(file) for file in self.files]
         for name in columns:
             kind = self._schema.field(name).type
-            if any(name not in own.names or own.field(name).type != kind for own in schemas):
+            if any(name not in each.names or each.field(name).type != kind for each in schemas):
                 return f"the files of {self.name} have different types of column {name!r}"
-            if pa.types.is_dictionary(kind) and (kind.ordered or not _is_text(kind)):
+            if pa.types.is_dictionary(kind) and (kind.ordered or not is_text(kind)):
                 return f"column {name!r} is categorical"
             if pa.types.is_timestamp(kind) and (kind.unit == "ns" or kind.tz is not None):
                 return f"column {name!r} is of type {kind}"
-        return None
+        return self._in_duckdb().counted(columns)
+
+    def _in_duckdb(self) -> DuckTable:
+        from foreknow.data.engines.duckdb_table import DuckTable
+
+        return DuckTable.of_parquet(self.files, self.name, self)
 
     def _read(self, step: Any) -> Any:
         try:
@@ -196,14 +200,8 @@ def _begins_as_parquet(path: Path) -> bool:
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror}") from None
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 def _sort(kind: pa.DataType) -> str:
     """What columns of different files must share: whole numbers, texts, or one exact type."""
-    if _is_text(kind):
+    if is_text(kind):
         return "text"
     return "whole number" if pa.types.is_integer(kind) else str(kind)

@@ -1,4 +1,4 @@
-"""Read a table of prior probabilities (attributes, a value, and how likely it is), or learn one."""
+"""Read what others know beside a release: a table of prior probabilities, or a population."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from foreknow.data.engines.columns import codes_of, fetch, to_python
+from foreknow.data.engines.columns import Codes, codes_of, fetch, to_python
 from foreknow.data.engines.group_counts import group_codes
 from foreknow.data.engines.sources import open_table
+from foreknow.data.engines.table import require
 from foreknow.data.labels import in_order
 from foreknow.data.people import signature_text
 from foreknow.data.sparse import count_pairs
@@ -43,13 +44,8 @@ def read_chances(source: Any) -> Chances:
     attribute.
     """
     table = open_table(source)
+    require(table, [VALUE, PROBABILITY])
     attributes = tuple(c for c in table.columns if c not in (VALUE, PROBABILITY))
-    for column in (VALUE, PROBABILITY):
-        if column not in table.columns:
-            raise DataError(
-                f"{table.name} has no column {column!r}; a table of priors has one column for each "
-                f"attribute, {VALUE!r} and {PROBABILITY!r}"
-            )
     if not attributes:
         raise DataError(
             f"{table.name} has no column of an attribute beside {VALUE!r} and {PROBABILITY!r}"
@@ -145,3 +141,28 @@ def _chance(given: Any, where: str) -> Fraction:
     except InputError as error:
         said = str(error) if "too large" in str(error) else f"{quoted(given)}, not a number"
         raise DataError(f"{where}: the probability is {said}") from None
+
+
+# ---- a population -------------------------------------------------------------------------------
+
+
+def read_everybody(source: Any, columns: Sequence[str], name: str) -> list[tuple[Codes, list[Any]]]:
+    """By column, the code of everybody and the distinct values; None is the missing one."""
+    table = open_table(source)
+    table.name = f"the population {name}"
+    require(table, columns)
+    rows = fetch(table, list(columns))
+    if not len(rows):
+        raise DataError(f"{table.name} has no rows")
+    encoded = [codes_of(rows.column(column)) for column in columns]
+    return [
+        (codes, to_python(column, distinct))
+        for column, (codes, distinct) in zip(columns, encoded, strict=True)
+    ]
+
+
+def texts_of_everybody(columns: Sequence[tuple[str, Codes, Sequence[str | None]]]) -> pa.Table:
+    """A table of texts, from the code of everybody and the distinct texts of each column."""
+    return pa.table(
+        {name: pa.array(texts, pa.string()).take(pa.array(codes)) for name, codes, texts in columns}
+    )

@@ -8,17 +8,24 @@ import re
 import shutil
 import sys
 import weakref
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from foreknow.data.address import spoken
 from foreknow.data.engines.spelled import Spelled
-from foreknow.data.engines.table import Table
+from foreknow.data.engines.table import Snapshot, Table
 from foreknow.data.reading import STDIN, UTF8, Reading, is_address, named_part, to_add
 from foreknow.engine import CsvFile, Stamp, new_file
 from foreknow.errors import DataError
+
+if TYPE_CHECKING:
+    from foreknow.data.engines.duckdb_table import DuckTable
+    from foreknow.data.engines.spark_table import SparkTable
+
+# A table whose equal rows are counted where it lies, and whose rows can be found again.
+Source: TypeAlias = "DuckTable | SparkTable"
 
 _CSV = (".csv", ".tsv", ".txt")
 _DATABASES = (".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db", ".db3")
@@ -41,6 +48,18 @@ def open_table(
     if reading is None or not reading.missing or isinstance(opened, Spelled):
         return opened
     return Spelled(opened, reading.missing, only)
+
+
+def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str:
+    """Take a table whose equal rows can be counted, or say why it is to be read into memory."""
+    inner: Any = (table.inner or table) if isinstance(table, Snapshot) else table
+    written = inner.as_written if isinstance(inner, Spelled) else inner
+    if not hasattr(written, "counted"):
+        return f"{written.name} is neither CSV nor Parquet, nor of DuckDB or Spark"
+    found: Source | str = written.counted(columns)
+    if isinstance(inner, Spelled) and not isinstance(found, str):
+        found = inner.in_engine(found, columns)
+    return found
 
 
 def _opened(source: Any, reading: Reading | None) -> Table:
@@ -146,23 +165,20 @@ def _open_csv(path: Path, name: str, reading: Reading) -> Table:
 
 
 def _open_database(path: Path, name: str, part: str | None, reading: Reading) -> Table:
-    from foreknow.data.engines.file_table import of_sqlite
-
     with path.open("rb") as file:
-        found = content_of(file.read(16))
-    if found is not None and found[1] == ".duckdb":
+        _, suffix = content_of(file.read(16)) or ("", "")
+    if suffix == ".duckdb":
         from foreknow.data.engines.duckdb_table import DuckTable
 
         return DuckTable.of_database(path, name, part)
-    if found is not None and found[1] == ".sqlite":
+    if suffix == ".sqlite":
+        from foreknow.data.engines.file_table import of_sqlite
+
         return of_sqlite(path, name, part, reading)
     raise DataError(f"{name} is a database neither of DuckDB nor of SQLite")
 
 
-# ---- copies of what cannot be read where it is: pipes, other encodings ---------------------------
-
 _BLOCK = 1 << 20
-_ONE_BYTE = re.compile(r"iso8859|cp125|cp437|cp850|mac|koi8")
 _CONTROL = re.compile(r"[\x80-\x9f]")
 
 _OR = "save it again as UTF-8, or "
@@ -204,38 +220,48 @@ def from_pipe(pipe: Path | None, name: str) -> Path:
         raise DataError("standard input is closed; give the name of a file instead of -")
     try:
         with nullcontext(sys.stdin.buffer) if pipe is None else pipe.open("rb") as given:
-            return _copied(given, name)
+            first = given.read(_BLOCK)
+            if not first:
+                raise DataError(f"{name} is empty, or was read before")
+            kind = content_of(first)
+            zipped = ".csv.gz" if first.startswith(b"\x1f\x8b") else ".csv"
+            path = new_file(zipped if kind is None else kind[1])
+            with path.open("wb") as file:
+                file.write(first)
+                shutil.copyfileobj(given, file, _BLOCK)
+            return path
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error}") from None
 
 
-def _copied(given: IO[bytes], name: str) -> Path:
-    first = given.read(_BLOCK)
-    if not first:
-        raise DataError(f"{name} is empty, or was read before")
-    zipped = first.startswith(b"\x1f\x8b")
-    path = new_file(".csv.gz" if zipped else (content_of(first) or ("", ".csv"))[1])
-    with path.open("wb") as file:
-        file.write(first)
-        shutil.copyfileobj(given, file, _BLOCK)
-    return path
-
-
 def as_utf8(path: Path, name: str, reading: Reading) -> Path:
     """Give a CSV file in UTF-8: itself, or a copy; what is not in the given encoding is refused."""
-    zipped = path.suffix.lower() == ".gz"
-    opened: Any = gzip.open if zipped else open
+    opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    encoding = reading.encoding
     try:
-        with opened(path, "rb") as file:
-            first = file.read(_BLOCK)
-        if reading.encoding in (None, UTF8, "utf-8-sig"):
-            _refuse_others(first, name)
+        if encoding in (None, UTF8, "utf-8-sig"):
+            with opened(path, "rb") as file:
+                _refuse_others(file.read(_BLOCK), name)
             return path
         stamp = Stamp([path])
         copy = new_file(".csv")
-        with opened(path, "rb") as file, copy.open("w", encoding=UTF8, newline="") as made:
-            _copy(file, made, name, reading.encoding)
+        with (
+            opened(path, "rt", encoding=encoding, newline="") as file,
+            copy.open("w", encoding=UTF8, newline="") as made,
+        ):
+            while text := file.read(_BLOCK):
+                if encoding.startswith("iso8859") and _CONTROL.search(text):
+                    raise DataError(
+                        f"{name} holds control characters if it is {encoding}; it may be that of "
+                        f"Windows: {to_add('encoding', 'cp1252')}"
+                    )
+                made.write(text)
         stamp.check()
+    except UnicodeError:
+        raise DataError(
+            f"{name} is not {encoding}; name the encoding that it was saved in, or save it again "
+            "as UTF-8"
+        ) from None
     except (OSError, EOFError) as error:
         raise DataError(f"{name} cannot be read: {error}") from None
     return copy
@@ -261,38 +287,3 @@ def _refuse_others(first: bytes, name: str) -> None:
             f"{name} is not UTF-8 (line {line}, byte {error.start + 1}); "
             f"{_OR}{to_add('encoding', 'cp1252' if windows else 'latin-1')}"
         ) from None
-
-
-def _copy(file: Any, made: Any, name: str, encoding: str) -> None:
-    """Decode a file, and refuse what the encoding cannot be."""
-    one_byte = _ONE_BYTE.match(encoding) is not None
-    decoder = codecs.getincrementaldecoder(encoding)()
-    other: Any = codecs.getincrementaldecoder(UTF8)() if one_byte else None
-    done, beyond_ascii = 0, False
-    while True:
-        block = file.read(_BLOCK)
-        try:
-            text = decoder.decode(block, final=not block)
-        except UnicodeError as error:
-            at = done + getattr(error, "start", 0) + 1
-            raise DataError(
-                f"{name} is not {encoding} (about byte {at}); name the encoding that it was "
-                "saved in, or save it again as UTF-8"
-            ) from None
-        if encoding.startswith("iso8859") and _CONTROL.search(text):
-            raise DataError(
-                f"{name} holds control characters if it is {encoding}; it may be that of Windows: "
-                f"{to_add('encoding', 'cp1252')}"
-            )
-        if other is not None:
-            beyond_ascii |= not block.isascii()
-            try:
-                other.decode(block, final=not block)
-            except UnicodeDecodeError:
-                other = None
-        made.write(text)
-        done += len(block)
-        if not block:
-            break
-    if other is not None and beyond_ascii:
-        raise DataError(f"{name} is UTF-8, not {encoding}; {to_add('encoding', UTF8)}")

@@ -10,23 +10,23 @@ import logging
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
 from foreknow import randomness
 from foreknow.data.engines import drawn
-from foreknow.data.engines.counted import Distinct, InFrame, pairs_of, values_of
 from foreknow.data.engines.drawn import Drawing, Run
-from foreknow.data.engines.narwhals_table import NarwhalsTable
+from foreknow.data.engines.duckdb_table import Distinct, pairs_of, values_of
 from foreknow.data.engines.table import check_columns, with_signs
 from foreknow.data.engines.write import part_of, write_parts
+from foreknow.data.reading import BLANKS
 from foreknow.data.sparse import IntArray
 from foreknow.engine import new_folder
 from foreknow.errors import DataError
@@ -44,84 +44,82 @@ _ROWS_PER_PART = 4_000_000
 _TOKEN, _MEMBERS = "token", "who is in which group"
 
 
-class SparkTable(NarwhalsTable):
+class SparkTable:
     """A frame of PySpark; its columns are called c0, c1, ..., since Spark reads dots and case."""
 
-    settled = False
+    settled = untyped = rows_numbered = False
+    size = None  # it is counted, however small
+    rows_per_part: int | None = _ROWS_PER_PART
 
-    def __init__(self, native: Any) -> None:
+    def __init__(self, frame: Any) -> None:
         self.name = "the pyspark frame"
-        if getattr(native, "isStreaming", False):
+        if getattr(frame, "isStreaming", False):
             raise DataError(f"{self.name} is a stream, which has no end; give a table")
-        self.columns = check_columns(list(native.columns), self.name)
-        self._kinds: list[str] = [field.dataType.simpleString() for field in native.schema.fields]
-        frame = native.toDF(*map(self.inner, self.columns))
+        self.columns = check_columns(list(frame.columns), self.name)
+        kinds = [field.dataType.simpleString() for field in frame.schema.fields]
+        self._kinds = {
+            name: kind.partition(" collate ")[0]
+            for name, kind in zip(self.columns, kinds, strict=True)
+        }
+        frame = frame.toDF(*map(self._inner, self.columns))
         # A collation may take texts for equal that readers of what is published tell apart.
-        self.frame = nw.from_native(
-            frame.select(
-                *(
-                    frame[name].cast("string").alias(name) if " collate " in kind else name
-                    for name, kind in zip(frame.columns, self._kinds, strict=True)
-                )
+        self.frame = frame.select(
+            *(
+                frame[name].cast("string").alias(name) if " collate " in kind else name
+                for name, kind in zip(frame.columns, kinds, strict=True)
             )
         )
 
-    @property
-    def native(self) -> Any:
-        """The frame itself."""
-        return self.frame.to_native()
-
-    def kind(self, column: str) -> str:
-        """The type of a column, as Spark calls it."""
-        return self._kinds[self.columns.index(column)].partition(" collate ")[0]
-
-    def inner(self, column: str) -> str:
+    def _inner(self, column: str) -> str:
         """What its frame calls a column."""
         return f"c{self.columns.index(column)}"
 
     def is_text(self, column: str) -> bool:
         """Whether a column is of texts."""
-        return self.kind(column).startswith(("string", "char", "varchar"))
+        return bool(self._kinds[column].startswith(("string", "char", "varchar")))
 
-    def fetched(self, frame: Any) -> pa.Table:
-        """Fetch what was made of its frame as Arrow."""
-        with self.clear_errors():
-            found: pa.Table = frame.collect("pyarrow").to_native()
-        return found
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns."""
+        return self._fetched(self.frame.select(*map(self._inner, columns)), columns)
 
-    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any]:
-        """One GROUP BY; 0.0 and -0.0, which Spark takes for one, are two to readers of a file."""
+    def tally(self, columns: Sequence[str], *, signs: bool = True) -> tuple[pa.Table, IntArray]:
+        """One GROUP BY; with `signs`, -0.0 is another value than 0.0, which Spark takes for one."""
         from pyspark.sql import functions as spark
 
-        keys = list(map(self.inner, columns))
+        floats = [name for name in columns if self._kinds[name] in _FLOATS]
+        keys = list(map(self._inner, columns))
         signed = [
-            key for key, name in zip(keys, columns, strict=True) if self.kind(name) in _FLOATS
-        ]
-        minus = [
-            spark.col(key).cast("string").startswith("-").alias(f"minus {key}") for key in signed
+            spark.col(key).cast("string").startswith("-").alias(f"minus {key}")
+            for key in map(self._inner, floats if signs else ())
         ]
         with self.clear_errors():
-            seen = self.native.select(*keys, *minus)
+            seen = self.frame.select(*keys, *signed)
             found = seen.groupBy(*seen.columns).count().toArrow()
-        rows = with_signs(found.select(keys), {k: found.column(f"minus {k}") for k in signed})
-        return rows.rename_columns(list(columns)), found.column(found.num_columns - 1).to_numpy()
+        _log.info("%.1f MB of counts came from %s", found.nbytes / 1e6, self.name)
+        rows = found.select(keys).rename_columns(list(columns))
+        minus = found.columns[len(keys) : -1]
+        times = found.column(found.num_columns - 1).to_numpy().astype(np.int64)
+        return with_signs(rows, floats, minus if signs else None), times
 
-    def counted(self, columns: Sequence[str]) -> SparkCounts | str:
-        """The same where its equal rows are counted, or why it is to be read into memory."""
-        for name in columns:
-            if not _KINDS.fullmatch(self.kind(name)):
-                return f"column {name!r} is of type {self.kind(name)}"
-        self._refuse_chance(columns)
-        return SparkCounts(self)
+    def _fetched(self, frame: Any, columns: Sequence[str]) -> pa.Table:
+        with self.clear_errors():
+            found: pa.Table = frame.toArrow()
+        return found.rename_columns(list(columns))
 
-    def _refuse_chance(self, columns: Sequence[str]) -> None:
-        """Refuse values that are others each time; Spark knows of some, and other cases are found.
+    # ---- what is asked of it where it lies; see `DuckTable` -------------------------------------
 
-        A frame that is in its cache is taken as it is there.
+    def counted(self, columns: Sequence[str]) -> SparkTable | str:
+        """The table, or why it is to be read into memory.
+
+        Values that are others each time are refused; Spark knows of some, and other cases are
+        found. A frame that is in its cache is taken as it is there.
         """
-        asked = self.native.select(*map(self.inner, columns))
+        for name in columns:
+            if not _KINDS.fullmatch(self._kinds[name]):
+                return f"column {name!r} is of type {self._kinds[name]}"
+        asked = self.frame.select(*map(self._inner, columns))
         if not hasattr(asked, "_jdf"):  # over the network, it does not say
-            return
+            return self
         with self.clear_errors():
             fixed = asked._jdf.queryExecution().optimizedPlan().deterministic()
         if not fixed:
@@ -129,62 +127,64 @@ class SparkTable(NarwhalsTable):
                 f"{self.name} has other values whenever it is read (rand(), uuid() and the like), "
                 "and a source is read once; write it to a table first, or .cache() it"
             )
-
-    @contextmanager
-    def clear_errors(self) -> Iterator[None]:
-        """Say in one line what Spark says in a hundred."""
-        from pyspark.errors import PySparkException
-
-        try:
-            yield
-        except (PySparkException, pa.ArrowException) as error:
-            raise DataError(f"{self.name} cannot be read: {_first_line(error)}") from None
-        except AssertionError:  # all that Spark says of it
-            raise DataError(f"{self.name} cannot be read: its session has ended") from None
-        except Exception as error:
-            if not type(error).__module__.startswith("py4j"):
-                raise
-            said = _first_line(error)
-            hint = "; raise spark.driver.maxResultSize" if "maxResultSize" in str(error) else ""
-            raise DataError(f"{self.name} cannot be read: {said}{hint}") from None
-
-
-def _first_line(error: BaseException) -> str:
-    """The cause of an error, without the hundred lines of where it was."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    causes = [found for line in lines if (found := _CAUSE.match(line))]
-    return causes[-1][1] if causes else lines[0].strip() if lines else type(error).__name__
-
-
-class SparkCounts(InFrame):
-    """A frame of Spark whose equal rows are counted there; see `foreknow.data.engines.counted`."""
-
-    untyped = in_order = False
-    size = None
-    rows_per_part: int | None = _ROWS_PER_PART
-
-    def __init__(self, table: SparkTable) -> None:
-        self.table = table
+        return self
 
     def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
         """How many rows there are, how many have a value of each column, and how many values."""
         from pyspark.sql import functions as spark
 
         asked = [spark.count("*")]
-        for name in map(self.table.inner, columns):
+        for name in map(self._inner, columns):
             asked += [spark.count(name), spark.countDistinct(name)]
-        with self.table.clear_errors():
-            return pairs_of(self.table.native.agg(*asked).first(), columns)
+        with self.clear_errors():
+            return pairs_of(self.frame.agg(*asked).first(), columns)
+
+    def head(self, columns: Sequence[str], rows: int) -> pa.Table:
+        """Some rows that are found at once."""
+        return self._fetched(self.frame.select(*map(self._inner, columns)).limit(rows), columns)
 
     def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
         """One of so many values, at random but always the same, and how often each occurs."""
         from pyspark.sql import functions as spark
 
-        name = self.table.inner(column)
-        with self.table.clear_errors():
-            value = self.table.native[name]
-            some = self.table.native.filter(value.isNotNull() & (spark.hash(value) % share == 0))
+        name = self._inner(column)
+        with self.clear_errors():
+            value = self.frame[name]
+            some = self.frame.filter(value.isNotNull() & (spark.hash(value) % share == 0))
             return values_of(some.groupBy(name).count().toArrow())
+
+    def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
+        """Those of some columns of texts in which a value is missing by one of these spellings."""
+        from pyspark.sql import functions as spark
+
+        if not columns:
+            return []
+        asked = [spark.bool_or(self._is_spelled(name, spellings)) for name in columns]
+        with self.clear_errors():
+            holds = self.frame.agg(*asked).first()
+        return [name for name, held in zip(columns, holds, strict=True) if held]
+
+    def without(self, columns: Sequence[str], spellings: Collection[str]) -> SparkTable:
+        """The same where such values of some columns of texts are nulls."""
+        from pyspark.sql import functions as spark
+
+        made = copy(self)
+        known = {
+            self._inner(name): spark.when(~self._is_spelled(name, spellings), self._value(name))
+            for name in columns
+        }
+        made.frame = self.frame.withColumns(known) if known else self.frame
+        return made
+
+    def _value(self, name: str) -> Any:
+        return self.frame[self._inner(name)]
+
+    def _is_spelled(self, name: str, spellings: Collection[str]) -> Any:
+        from pyspark.sql import functions as spark
+
+        return spark.btrim(self._value(name), spark.lit(BLANKS)).isin(sorted(spellings))
+
+    # ---- what the executors write ---------------------------------------------------------------
 
     def drawn(self, drawing: Drawing, path: Path, most: int | None) -> list[Path] | None:
         """Let the executors write rows of a release as files of a folder."""
@@ -198,13 +198,13 @@ class SparkCounts(InFrame):
             rows.append(sum(int(run.people.sum()) for run in runs))
             n_bags = len(runs[0].bags)
         draw = partial(drawn.draw, columns=list(drawing.columns), n_bags=n_bags)
-        frame = self.table.native.sparkSession.range(0, len(rows), 1, len(rows))
+        frame = self.frame.sparkSession.range(0, len(rows), 1, len(rows))
         told = self._written(frame, drawn.by_part(path, draw), path, "the release")
         done = {number: (name, n_rows) for number, n_rows, name in told or ()}
         for number, many in enumerate(rows):
             name, n_rows = done.get(number) or draw(path / f"{number}.plan")
             if n_rows != many:
-                raise DataError(f"{self.table.name}: the executors wrote {n_rows} rows of {many}")
+                raise DataError(f"{self.name}: the executors wrote {n_rows} rows of {many}")
             (path / name).rename(part_of(path, number))
         files = [part_of(path, number) for number in range(len(rows))]
         for file in set(path.iterdir()) - set(files):
@@ -216,7 +216,7 @@ class SparkCounts(InFrame):
         entries: pa.Table,
         times: IntArray,
         labels: pa.Table,
-        own: Mapping[str, str],
+        shown: Mapping[str, str],
         row: str,
         path: Path,
         note: str,
@@ -228,39 +228,31 @@ class SparkCounts(InFrame):
         """
         from pyspark.sql import functions as spark
 
-        table, width = self.table, entries.num_columns
+        width = entries.num_columns
         random = np.random.default_rng()
         weights = random.integers(-(1 << 63), (1 << 63) - 1, len(entries), endpoint=True)
-        keys = pa.table(
-            [
-                *map(drawn.undone, entries.columns),
-                pa.array(weights),
-                *map(drawn.undone, labels.columns),
-            ],
-            names=[
-                *(f"k{i}" for i in range(width)),
-                "weight",
-                *(f"label{i}" for i in range(labels.num_columns)),
-            ],
-        )
-        with table.clear_errors():
-            known = table.native.sparkSession.createDataFrame(keys)
+        columns = [*map(drawn.undone, entries.columns), pa.array(weights)]
+        columns += map(drawn.undone, labels.columns)
+        named = [f"label{i}" for i in range(labels.num_columns)]
+        keys = pa.table(columns, names=[*(f"k{i}" for i in range(width)), "weight", *named])
+        with self.clear_errors():
+            known = self.frame.sparkSession.createDataFrame(keys)
             alike = [
-                spark.col(table.inner(name)).eqNullSafe(spark.col(f"k{i}"))
+                self._value(name).eqNullSafe(spark.col(f"k{i}"))
                 for i, name in enumerate(entries.column_names)
             ]
             known = spark.broadcast(known) if keys.nbytes < _BROADCAST else known
-            joined = table.native.join(known, reduce(lambda a, b: a & b, alike), "left").select(
+            joined = self.frame.join(known, reduce(lambda a, b: a & b, alike), "left").select(
                 (spark.monotonically_increasing_id() + 1).alias("row"),
-                *map(table.inner, own),
-                *keys.column_names[width + 1 :],
+                *map(self._inner, shown),
+                *named,
                 "weight",
             )
         folder = new_folder()
-        names = [row, *own.values(), *labels.column_names]
+        names = [row, *shown.values(), *labels.column_names]
         told = self._written(joined, drawn.by_row(folder, names, note), folder, _MEMBERS)
         if told is None:
-            with table.clear_errors():
+            with self.clear_errors():
                 rows = joined.toArrow()
             told = [(*drawn.sums(rows.column(len(names))), None)]
             write_parts([rows.select(range(len(names))).rename_columns(names)], path, note)
@@ -305,17 +297,42 @@ class SparkCounts(InFrame):
         )
         return None
 
+    @contextmanager
+    def clear_errors(self) -> Iterator[None]:
+        """Say in one line what Spark says in a hundred."""
+        from pyspark.errors import PySparkException
+
+        try:
+            yield
+        except (PySparkException, pa.ArrowException) as error:
+            raise DataError(f"{self.name} cannot be read: {_first_line(error)}") from None
+        except AssertionError:  # all that Spark says of it
+            raise DataError(f"{self.name} cannot be read: its session has ended") from None
+        except Exception as error:
+            if not type(error).__module__.startswith("py4j"):
+                raise
+            said = _first_line(error)
+            hint = "; raise spark.driver.maxResultSize" if "maxResultSize" in str(error) else ""
+            raise DataError(f"{self.name} cannot be read: {said}{hint}") from None
+
+
+def _first_line(error: BaseException) -> str:
+    """The cause of an error, without the hundred lines of where it was."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    causes = [found for line in lines if (found := _CAUSE.match(line))]
+    return causes[-1][1] if causes else lines[0].strip() if lines else type(error).__name__
+
 
 def _together(runs: Iterator[Run], most: int) -> Iterator[list[Run]]:
     """Runs that go into one file of so many rows at most."""
     held: list[Run] = []
     rows = 0
     for run in runs:
-        own = int(run.people.sum())
-        if held and rows + own > most:
+        many = int(run.people.sum())
+        if held and rows + many > most:
             yield held
             held, rows = [], 0
         held.append(run)
-        rows += own
+        rows += many
     if held:
         yield held

@@ -9,11 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.data.engines.table import Table, sql_text
+from foreknow.data.engines.table import Table, is_listed, is_text, sql_text
 from foreknow.data.reading import BLANKS
-
-_LISTS: Any = (pa.ListType, pa.LargeListType, pa.FixedSizeListType, pa.ListViewType)
-_LISTS += (pa.LargeListViewType,)
 
 
 class Spelled:
@@ -93,7 +90,8 @@ class Spelled:
     def _cleared(self, rows: pa.Table) -> pa.Table:
         for name in self._of(rows.column_names):
             at, column = rows.column_names.index(name), rows.column(name)
-            if _texts_of(column.type) and column.num_chunks:
+            kind = column.type.value_type if is_listed(column.type) else column.type
+            if is_text(kind) and column.num_chunks:
                 rows = rows.set_column(at, name, self._column(name, column))
         return rows
 
@@ -104,7 +102,7 @@ class Spelled:
 
     def _without(self, name: str, array: Any) -> Any:
         kind = array.type
-        if isinstance(kind, _LISTS):
+        if is_listed(kind):
             return self._shorter(name, array)
         if pa.types.is_dictionary(kind):
             missing = self._are_missing(name, array.dictionary)
@@ -152,11 +150,3 @@ def is_spelled(column: str, spellings: Collection[str]) -> str:
     """The condition, in the SQL of DuckDB, that a column of texts says that it is missing."""
     blanks = " || ".join(f"chr({ord(blank)})" for blank in BLANKS)
     return f"trim({column}, {blanks}) IN ({', '.join(map(sql_text, sorted(spellings)))})"
-
-
-def _texts_of(kind: pa.DataType) -> bool:
-    if isinstance(kind, _LISTS) or pa.types.is_dictionary(kind):
-        return _texts_of(kind.value_type)
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -134,16 +134,38 @@ def sql_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def with_signs(rows: pa.Table, minus: Mapping[str, Any]) -> pa.Table:
-    """Rows of which the floats of some columns are below zero, or minus zero, where that is said.
+def with_signs(rows: pa.Table, floats: Sequence[str], minus: Sequence[Any] | None) -> pa.Table:
+    """Rows of which floats are below zero, or minus zero, where that is said; else with one zero.
 
-    Engines take 0.0 and -0.0 for one, and readers of what is published may not.
+    Engines take 0.0 and -0.0 for one and give either, and readers of what is published may not.
     """
-    for name, below in minus.items():
-        size = pc.abs(rows.column(name))
-        signed = pc.if_else(below, pc.negate(size), size)
-        rows = rows.set_column(rows.column_names.index(name), name, signed)
+    for i, name in enumerate(floats):
+        column = rows.column(name)
+        if minus is None:
+            made = pc.add(column, pa.scalar(0.0, column.type))
+        else:
+            size = pc.abs(column)
+            made = pc.if_else(minus[i], pc.negate(size), size)
+        rows = rows.set_column(rows.column_names.index(name), name, made)
     return rows
+
+
+_LISTS: Any = (pa.ListType, pa.LargeListType, pa.FixedSizeListType)
+_LISTS += (pa.ListViewType, pa.LargeListViewType)
+
+
+def is_listed(kind: pa.DataType) -> bool:
+    """Whether a type is one of lists."""
+    return isinstance(kind, _LISTS)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type is one of texts, as they are or as codes."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
 
 
 class Selected:
@@ -161,6 +183,10 @@ class Selected:
 
     def tally(self, columns: Sequence[str]) -> None:
         """Count nothing: the rows are at hand."""
+
+    def counted(self, columns: Sequence[str]) -> str:
+        """Why no engine counts them: it has all rows."""
+        return f"only some rows of {self.name} are meant"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # which it has not yet while it is copied

@@ -100,39 +100,29 @@ def _repeated(rows: pa.Table, columns: Sequence[str]) -> tuple[int, int] | None:
 
 def amounts_of(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
     """Read how often each value occurs."""
-    if pa.types.is_integer(amounts.type) and not amounts.null_count:
-        found: IntArray = np.asarray(amounts)
-        wrong = (found < 1) | (found > _MOST)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise _no_amount(table, count, row, str(found[row]))
-        return found.astype(np.int64, copy=False)
     codes, known = codes_of(plain(count, amounts))
-    each = [_whole(value) for value in known.to_pylist()]
-    odd = [code for code, amount in enumerate(each) if not 1 <= amount <= _MOST]
-    if odd:
-        row = int(np.argmax(np.isin(codes, odd)))
-        raise _no_amount(table, count, row, repr(known[int(codes[row])].as_py()))
-    weights: IntArray = np.array(each, np.int64)[codes]
+    each = np.array([_whole(value) for value in known.to_pylist()], np.int64)
+    wrong = (each < 1)[codes]
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        given = repr(known[int(codes[row])].as_py())
+        sign = "without a sign for thousands, " if re.search(r"\d[.,\s]\d{3}\b", given) else ""
+        raise DataError(
+            f"{table.name}: column {count!r} must hold a whole number from 1 to 2**53 in each row, "
+            f"{sign}but row {row + 1} holds {given}"
+        )
+    weights: IntArray = each[codes]
     return weights
 
 
 def _whole(value: Any) -> int:
-    """A whole number, whatever it is written as; 0 for anything else."""
+    """A whole number up to the most, whatever it is written as; 0 for anything else."""
     if isinstance(value, str):  # 1.000 is a thousand to some, and one to others
-        whole = re.fullmatch(r"(?!\d{1,3}\.000$)(\d{1,19})(\.0*)?", value, re.ASCII)
-        return int(whole[1]) if whole else 0
-    if type(value) not in (int, float, Decimal) or value != value // 1:
+        digits = re.fullmatch(r"(?!\d{1,3}\.000$)(\d{1,19})(\.0*)?", value, re.ASCII)
+        value = int(digits[1]) if digits else 0
+    if type(value) not in (int, float, Decimal) or value != value // 1 or value > _MOST:
         return 0
     return int(value)
-
-
-def _no_amount(table: Table, count: str, row: int, given: str) -> DataError:
-    sign = "without a sign for thousands, " if re.search(r"\d[.,\s]\d{3}\b", given) else ""
-    return DataError(
-        f"{table.name}: column {count!r} must hold a whole number from 1 to 2**53 in each row, "
-        f"{sign}but row {row + 1} holds {given}"
-    )
 
 
 def counting_query(

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from foreknow.data.engines.columns import codes_of, fetch
-from foreknow.data.engines.counted import counted_where_it_lives
 from foreknow.data.engines.duckdb_table import DuckTable
+from foreknow.data.engines.group_counts import first_rows
+from foreknow.data.engines.sources import counted_where_it_lives
 from foreknow.data.engines.table import Snapshot, Table
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError
@@ -53,7 +54,7 @@ def _unique(table: Table) -> set[str]:
 def _file_of(table: Table) -> DuckTable | None:
     """The CSV file that a table is."""
     inner = getattr(table, "as_written", table)
-    return inner if isinstance(inner, DuckTable) and inner.file is not None else None
+    return inner if isinstance(inner, DuckTable) and inner.untyped else None
 
 
 # ---- whoever stands in two rows -----------------------------------------------------------------
@@ -66,31 +67,35 @@ def refuse_repeated(table: Table, schema: Schema, columns: Sequence[str] | None 
     identifier must not be that of two people. `columns` are those that the table has.
     """
     person = schema.person if schema.several else None
-    own = _looked_at(schema)
-    own = [n for n in own if n not in _unique(table) and (columns is None or n in columns)]
-    odd = repeated(table, own) if person is None else dict.fromkeys(own, (0, 0))
+    names = [n for n in _looked_at(schema) if n not in _unique(table)]
+    names = [n for n in names if columns is None or n in columns]
+    odd = repeated(table, names) if person is None else dict.fromkeys(names, (0, 0))
     for name, counted in odd.items():
-        if not getattr(_source(table, [name]), "in_order", True):  # nor have rows numbers
+        if not getattr(_source(table, [name]), "rows_numbered", True):
             raise _not_people(table, name, "some are in several rows", *counted)
         rows = fetch(table, [name] if person is None else [name, person])
-        codes, found = codes_of(rows.column(name))
-        distinct = len(found) - bool(found.null_count)
-        known = np.flatnonzero(codes < distinct)
-        codes = codes[known]
+        codes, distinct, known = _known_of(rows.column(name))
         owner = known if person is None else codes_of(rows.column(person))[0][known]
-        first = np.empty(distinct, dtype=np.int64)
-        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the last that is written stays
+        first = first_rows(codes, len(distinct))
         again = owner != owner[first[codes]]
         if again.any():
             later = int(np.argmax(again))
-            one, value = int(first[codes[later]]), found[int(codes[later])].as_py()
+            one, value = int(first[codes[later]]), distinct[int(codes[later])].as_py()
             where = f"{value!r} is in rows {known[one] + 1} and {known[later] + 1}"
             if person is None:
-                raise _not_people(table, name, where, len(known), distinct)
+                raise _not_people(table, name, where, len(known), len(distinct))
             raise DataError(
                 f"{table.name}: the identifier {name!r} repeats: {where}, of two people by "
                 f"{person!r}; say person = {name!r}, if it tells people apart, {_NO_NAME}"
             )
+
+
+def _known_of(column: pa.ChunkedArray) -> tuple[NDArray[Any], pa.Array, IntArray]:
+    """Codes of the values that are not missing, the distinct ones, and the rows of the codes."""
+    codes, found = codes_of(column)
+    distinct = found.slice(0, len(found) - found.null_count)  # a null is last
+    known = np.flatnonzero(codes < len(distinct))
+    return codes[known], distinct, known
 
 
 _NO_NAME = (
@@ -115,15 +120,9 @@ def repeated(table: Table, columns: Sequence[str]) -> dict[str, tuple[int, int]]
     if source is not None:
         _, found = source.distinct(columns)
     else:
-        each = ((name, fetch(table, [name]).column(name).drop_null()) for name in columns)
-        found = {name: (len(rows), _distinct(rows)) for name, rows in each}
+        every = ((name, _known_of(fetch(table, [name]).column(name))) for name in columns)
+        found = {name: (len(codes), len(distinct)) for name, (codes, distinct, _) in every}
     return {name: own for name, own in found.items() if own[0] > own[1]}
-
-
-def _distinct(rows: pa.ChunkedArray) -> int:
-    if pa.types.is_integer(rows.type) or pa.types.is_string(rows.type):
-        return int(pc.count_distinct(rows).as_py())  # faster
-    return len(codes_of(rows)[1])
 
 
 def _source(table: Table, columns: Sequence[str]) -> Any:
@@ -203,8 +202,8 @@ def _may_share(head: pa.Table, names: Sequence[str]) -> list[str]:
 
 def _times(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
     """Values of a column, and how many rows have each."""
-    codes, found = codes_of(column.drop_null())
-    return found, np.bincount(codes, minlength=len(found))
+    codes, distinct, _ = _known_of(column)
+    return distinct, np.bincount(codes, minlength=len(distinct))
 
 
 def is_household(name: str) -> bool:
@@ -219,9 +218,9 @@ def _words(name: str) -> set[str]:
 
 def _may_be(head: pa.ChunkedArray, is_named: bool) -> bool:
     """Whether the first rows have as many different values as households would have."""
-    codes, found = codes_of(head.drop_null())
-    many = bool(len(codes)) and len(codes) <= _MOST_EACH * len(found)
-    return many and (is_named or _are_names(found, None))
+    codes, distinct, _ = _known_of(head)
+    many = bool(len(codes)) and len(codes) <= _MOST_EACH * len(distinct)
+    return many and (is_named or _are_names(distinct, None))
 
 
 def _counted(table: Table, name: str, person: str | None) -> tuple[pa.Array, IntArray]:
@@ -230,14 +229,11 @@ def _counted(table: Table, name: str, person: str | None) -> tuple[pa.Array, Int
         rows = fetch(table, [name] if person is None else [name, person])
     except DataError:  # a column that cannot be read need not be
         return pa.array([], pa.string()), np.zeros(0, dtype=np.int64)
-    codes, found = codes_of(rows.column(name))
-    distinct = len(found) - bool(found.null_count)
-    known = np.flatnonzero(codes < distinct)
-    codes = codes[known].astype(np.int64)
+    codes, distinct, known = _known_of(rows.column(name))
     if person is not None:
         who, people = codes_of(rows.column(person))
-        codes = np.unique(codes * len(people) + who[known]) // len(people)
-    return found.slice(0, distinct), np.bincount(codes, minlength=distinct)
+        codes = np.unique(codes.astype(np.int64) * len(people) + who[known]) // len(people)
+    return distinct, np.bincount(codes, minlength=len(distinct))
 
 
 def _is_shared(found: tuple[pa.Array, IntArray], share: int, is_named: bool) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import import_module
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -91,31 +93,24 @@ def write_in_parts(tables: Iterable[pa.Table], path: Path, most: int | None) -> 
         write_parts(tables, path)
         return [path]
     path.mkdir()
-    files: list[Path] = []
-    writer, left = None, 0
-    try:
-        for table in tables:
-            for piece in _pieces(table, left, most):
-                if not left:
-                    files.append(part_of(path, len(files)))
-                    writer = pq.ParquetWriter(files[-1], piece.schema, store_schema=False)
-                assert writer is not None
-                writer.write_table(piece)
-                left = (left or most) - len(piece)
-                if not left:
-                    writer.close()
-    finally:
-        if writer is not None:
-            writer.close()
+    files = []
+    for number, pieces in groupby(_pieces(tables, most), key=itemgetter(0)):
+        files.append(part_of(path, number))
+        write_parts((piece for _, piece in pieces), files[-1])
     return files
 
 
-def _pieces(table: pa.Table, left: int, most: int) -> Iterator[pa.Table]:
-    """The rows for which there is room in a file, and for the next ones."""
-    if left:
-        yield table.slice(0, left)
-    for start in range(left, max(table.num_rows, not left), most):
-        yield table.slice(start, most)
+def _pieces(tables: Iterable[pa.Table], most: int) -> Iterator[tuple[int, pa.Table]]:
+    """Rows, and the number of the file that they go into; a table without rows has one file."""
+    done = 0
+    for table in tables:
+        if not len(table) and not done:
+            yield 0, table
+        start = 0
+        while start < len(table):
+            piece = table.slice(start, most - done % most)
+            yield done // most, piece
+            start, done = start + len(piece), done + len(piece)
 
 
 def part_of(folder: Path, number: int) -> Path:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.microdata import Attribute
-from foreknow.data.sparse import IntArray, distinct, starts_of
+from foreknow.data.sparse import IntArray, combine, starts_of
 from foreknow.errors import NoSafeRelease
 from foreknow.methods.streamliner.rda import Colours, Plan, least_signed
 
@@ -47,7 +47,7 @@ def by_rank(
     rank = np.zeros(len(codes), dtype=least_signed(span))
     for attribute in attributes:
         rank += (attribute.codes.astype(rank.dtype) + 1) * weights.get(attribute.name, 1)
-    first, place = distinct(rank)
+    place, first = combine([rank], [span])
     ranks = rank[first]
     keys = codes.astype(np.min_scalar_type(max(n_colours, 2) * len(ranks)))
     keys *= keys.dtype.type(len(ranks))
