@@ -151,7 +151,11 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
                     raise InputError(
                         "--table says which table of a source is meant; name the source"
                     )
-                given[source] = with_part(given[source], given["part"])
+                named, part = given[source], given["part"]
+                several = isinstance(named, list)
+                given[source] = (
+                    [with_part(path, part) for path in named] if several else with_part(named, part)
+                )
             written = ("out", *Output.__annotations__)
             read = [given[name] for name in options if name not in written]
             whole = {
