@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 
 from foreknow.errors import CertificateError
 from foreknow.verifier.counts import Group, Held
-from foreknow.verifier.diversity import number_of
+from foreknow.verifier.diversity import number_of, require_keys
 
 # Distinct people, by some columns in order, and how many are alike.
 People = Sequence[tuple[Any, ...]]
-_BEYOND = {"population", "digest", "trees", "orders", "exact"}
+_OF_ALL = {"population", "digest"}
+_BEYOND = {*_OF_ALL, "trees", "orders", "exact"}
 
 
 class Everybody(NamedTuple):
@@ -46,7 +47,7 @@ class Everybody(NamedTuple):
 
 def gauge_k_map(held: Held, table: Any, everybody: Everybody) -> tuple[Fraction, Group, bool]:
     """The group that the fewest people of the population could be in."""
-    _require(table, "k_map", {"k"})
+    require_keys(table, "k_map", {"k", *_OF_ALL}, {"k", *_BEYOND})
     k = table["k"]
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise CertificateError(f"k of k_map must be a whole number from 1, not {k!r}")
@@ -59,7 +60,8 @@ def gauge_delta_presence(
     held: Held, table: Any, everybody: Everybody
 ) -> tuple[Fraction, Group, bool]:
     """The group whose people are most surely in the table; and whether all keep both ends."""
-    _require(table, "delta_presence", {"lowest", "highest"})
+    own = {"lowest", "highest"}
+    require_keys(table, "delta_presence", own | _OF_ALL, own | _BEYOND)
     low, high = number_of(table["lowest"]), number_of(table["highest"])
     if not 0 <= low <= high <= 1:
         raise CertificateError(f"delta_presence cannot be from {low} to {high}")
@@ -70,12 +72,6 @@ def gauge_delta_presence(
     group = max(rates, key=lambda g: rates[g])
     least = Fraction(0) if outside else min(rates.values())
     return rates[group], group, low <= least and rates[group] <= high
-
-
-def _require(table: Any, key: str, own: set[str]) -> None:
-    least = {*own, "population", "digest"}
-    if not isinstance(table, Mapping) or not least <= set(table) <= own | _BEYOND:
-        raise CertificateError(f"{key} must be a table of {', '.join(sorted(least))}")
 
 
 def _placed(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -513,9 +514,8 @@ def everybody_of(written: Written, table: Any) -> Everybody:
 
 def read_population(source: Any, columns: Sequence[str]) -> Everybody:
     """Read a population by some columns."""
-    connection = connect()
     file = files_of({"population": source}).get("population")
-    try:
+    with _reading("the population") as connection:
         header, relation = open_written(connection, source, file)
         for column in columns:
             if header.count(column) != 1:
@@ -526,14 +526,6 @@ def read_population(source: Any, columns: Sequence[str]) -> Everybody:
             file.check(int(times.sum()))
         if isinstance(file, CsvFile):
             cells = [merge_empties(column) for column in cells]
-    except duckdb.Error as error:
-        raise CertificateError(
-            f"the population cannot be read: {str(error).splitlines()[0]}"
-        ) from None
-    except DataError as error:
-        raise CertificateError(f"the population cannot be read: {error}") from None
-    finally:
-        connection.close()
     alike: dict[tuple[str | None, ...], int] = {}
     for *key, n in zip(*(column.to_list() for column in cells), times.tolist(), strict=True):
         alike[tuple(key)] = alike.get(tuple(key), 0) + n
@@ -652,9 +644,8 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
     sights = [own for columns, own in new.items() if not any(columns < other for other in new)]
     if not sights:
         return
-    connection = connect()
     judged = {*written.groups, written.sensitive, *(written.parts or ())}
-    try:
+    with _reading("the release") as connection:
         # Columns are called by position: DuckDB takes names that differ in case for one.
         file = written.files.get(table)
         header, relation = open_written(connection, written.tables[table], file)
@@ -686,14 +677,20 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
                 plain[name] = own
             groups = {name: plain.pop(name) for name in written.groups}
             written.memory.counted[(table, *sight)] = Counted.of(groups, plain, times)
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[Any]:
+    """An engine to read files with; what goes wrong is said of these."""
+    connection = connect()
+    try:
+        yield connection
     except duckdb.Error as error:
         if short_of_memory(error):
             raise NotEnoughMemory("judging the release afresh") from error
-        raise CertificateError(
-            f"the release cannot be read: {str(error).splitlines()[0]}"
-        ) from None
+        raise CertificateError(f"{what} cannot be read: {str(error).splitlines()[0]}") from None
     except DataError as error:
-        raise CertificateError(f"the release cannot be read: {error}") from None
+        raise CertificateError(f"{what} cannot be read: {error}") from None
     finally:
         connection.close()
 
