@@ -400,8 +400,9 @@ def at_least(counts: Sequence[int], l: Fraction) -> bool:
             return exactly > 0
     if total > _MOST_POWERS:  # perhaps it is just reached: nobody is told that it is
         return False
-    powers = math.prod(count**count for count in counts) * l.numerator**total
-    return total**total * l.denominator**total >= powers
+    powers: int = math.prod(count**count for count in counts) * l.numerator**total
+    reaches: bool = total**total * l.denominator**total >= powers
+    return reaches
 
 
 def effective_number(counts: Sequence[int]) -> Fraction:

@@ -271,34 +271,6 @@ class Population:
                     "that value otherwise, in the table and in the population"
                 )
 
-    def _refuse_crowds(self, counts: GroupCounts, many: IntArray) -> None:
-        """Refuse groups that lie within another and have more people than it covers."""
-        groups = labels_of(counts)
-        points = self._points(groups.columns)
-        keys, labels = [], []
-        for place, (codes, values) in enumerate(zip(points.columns, points.values, strict=True)):
-            distinct = {label: i for i, label in enumerate({label[place] for label in groups})}
-            name = groups.columns[place]
-            covers = [self._within(values, name, label, groups.exact) for label in distinct]
-            labels.append(np.stack(covers, 1))
-            keys.append((codes, np.array([distinct[label[place]] for label in groups])))
-        _, first = combine(
-            [codes for codes, _ in keys], [len(values.texts) for values in points.values]
-        )
-        # By group, one bit for each group that covers all whom it covers.
-        above = np.full((len(groups), -(-len(groups) // 8)), 255, dtype=np.uint8)
-        for person in first.tolist():
-            covers = np.logical_and.reduce(
-                [of[codes[person]][at] for of, (codes, at) in zip(labels, keys, strict=True)]
-            )
-            above[covers] &= np.packbits(covers)
-        for group in range(len(groups)):
-            covered = (above[:, group // 8] >> (7 - group % 8) & 1).astype(bool)
-            own = int(counts.sizes[covered].sum())
-            if own > many[group]:
-                label = f"in group {counts.group_label(group)} and those within it,"
-                raise self._lacking(label, int(many[group]), own)
-
     def _points(self, columns: Sequence[str]) -> _Points:
         key = tuple(columns)
         if key not in self._read:

@@ -19,16 +19,14 @@ from types import NoneType
 from typing import Any, TypeVar
 
 from foreknow.adversaries import registry as adversaries
-from foreknow.adversaries.facts.facts import Facts
 from foreknow.auditing.scope import scope_of_values
 from foreknow.criteria import registry as criteria
-from foreknow.criteria.diversity import LDiversity
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import GroupLabels, Labels
 from foreknow.data.layout import Layout, Seen, several_of
 from foreknow.engine import Stamp, opened_once
 from foreknow.errors import CertificateError, InputError, hinted, memory_for
-from foreknow.grammar import AskedTable
+from foreknow.grammar import LIMITS, AskedTable
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS, kind_of
@@ -583,17 +581,10 @@ def _counts_of(written: Written, sensitive: str, known: Sequence[str]) -> GroupC
 def _secret(table: AskedTable, name: str, gauges: Mapping[str, Gauge]) -> Requirement:
     """What a requirement is about; a stand-in for its knowledge says nothing of the secret."""
     of_groups = gauges.keys() & table.kinds.keys()
-    return Requirement(
-        LDiversity(1) if of_groups else Facts(),
-        None if of_groups else 1,
-        table.values,
-        table.excluded,
-        table.name or name,
-        any_of=table.any_of,
-        within=table.within,
-        sensitive=table.sensitive,
-        knowing=table.knowing or (),
-    )
+    criterion = next(kind for kind in criteria.CRITERIA if not kind.of_people)
+    stands = criterion(1) if of_groups else adversaries.ADVERSARIES[0]()
+    limits = {**dict.fromkeys(LIMITS), "below": None if of_groups else 1}
+    return Requirement.of(stands, table.model_copy(update=limits), table.name or name)
 
 
 def _attributes(asked: AskedTable) -> list[set[str]]:

@@ -24,7 +24,7 @@ _NEAR = 1e-9
 
 def gauge_l_diversity(held: Held, table: Any) -> tuple[Fraction | None, Group, bool]:
     """The least diverse group, by the kind that is asked for."""
-    require_keys(table, "l_diversity", {"l"}, {"l", "kind", "c"})
+    require_keys(table, "what l_diversity asks", {"l"}, {"l", "kind", "c"})
     kind, least = table.get("kind", "distinct"), number_of(table["l"])
     if kind == "recursive":
         return _recursive(held, least, number_of(table.get("c")))
@@ -62,7 +62,7 @@ def gauge_alpha_k(
     held: Held, table: Any, alike: Held | None = None
 ) -> tuple[Fraction, Group, bool]:
     """The largest share of a value in a group; and whether all who look `alike` are enough."""
-    require_keys(table, "alpha_k", {"alpha", "k"}, {"alpha", "k"})
+    require_keys(table, "what alpha_k asks", {"alpha", "k"}, {"alpha", "k"})
     alpha, k = number_of(table["alpha"]), number_of(table["k"])
     if not 0 < alpha <= 1 or k < 1 or k.denominator > 1:
         raise CertificateError(f"alpha_k cannot be {dict(table)}")
