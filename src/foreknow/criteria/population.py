@@ -215,8 +215,8 @@ class Population:
         for size, around in zip(sizes, found.around, strict=True):
             for group in _bits(around):
                 crowds[group] += size
-        within = (("", sizes), (" and those within it,", crowds if found.overlap else sizes))
-        for said, people in within:
+        claims = (("", sizes), (" and those within it,", crowds if found.overlap else sizes))
+        for said, people in claims:
             for group, (there, least) in enumerate(zip(found.many.tolist(), people, strict=True)):
                 if there < least:
                     label = f"in group {counts.group_label(group)}{said}"

@@ -23,7 +23,7 @@ from foreknow.auditing.scope import scope_of_values
 from foreknow.criteria import registry as criteria
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import GroupLabels, Labels
-from foreknow.data.layout import Layout, Seen, several_of
+from foreknow.data.layout import Layout, several_of
 from foreknow.engine import Stamp, opened_once
 from foreknow.errors import CertificateError, InputError, hinted, memory_for
 from foreknow.grammar import LIMITS, AskedTable
@@ -555,8 +555,8 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
     columns = {name: _counts_of(written, name, ()) for name in known.sensitives}
 
     def count(of: Requirement) -> Counted:
-        column = of.sensitive or main
-        return Counted(of, Seen(column), _counts_of(written, column, of.knowing or ()))
+        sight = of.sight(layout)
+        return Counted(of, sight, _counts_of(written, sight.secret, sight.known))
 
     return Scope(
         **scope_of_values(columns, secrets, count),
