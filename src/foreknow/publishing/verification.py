@@ -551,7 +551,6 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
     beside_each_other = linked if len(linked) > 1 and sights else []
     others = known.unlinked if known.form == "generalized" and known.semantics == "single" else ()
     names = [name for name in known.beside if name not in others]
-    main = written.sensitive
     columns = {name: _counts_of(written, name, ()) for name in known.sensitives}
 
     def count(of: Requirement) -> Counted:
