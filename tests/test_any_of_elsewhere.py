@@ -278,15 +278,6 @@ def test_values_that_look_alike_are_listed(tmp_path):
     assert said.endswith("They are judged as different ones.")
 
 
-@examples(300, deadline=None)
-@given(st.lists(st.text("aAáÁ bＢß\u0301\u093f", min_size=1, max_size=3), min_size=2, max_size=5))
-def test_the_verifier_finds_the_same_values_alike(values):
-    from foreknow.auditing.scope import alike
-    from foreknow.verifier.verify import _alike
-
-    assert tuple(alike(values)) == _alike(set(values))
-
-
 def test_words_of_other_scripts_that_differ_in_vowels_are_not_alike():
     counts = fk.GroupCounts.from_bags([["\u0915\u093f", "\u0915\u0940", "\u0915\u0941"]])
     found = fk.audit(counts, fk.Policy([fk.Requirement(fk.Facts(), below=1)]))

@@ -1,7 +1,4 @@
-"""What a policy names and a table lacks, what lies beside it, and what near values have in common.
-
-`foreknow.verifier.named_values` says the same of written files, by code of its own.
-"""
+"""What a policy names and a table lacks, what lies beside it, and which near values are alike."""
 
 from __future__ import annotations
 
@@ -10,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.protocol import counts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import is_pattern, matching, spelt_otherwise
 from foreknow.data.windows import Line, Range, Windows
 from foreknow.errors import PolicyError, nearest
+from foreknow.policy.counted import Counted
 from foreknow.policy.requirement import Requirement
 
 # Values that are compared with a name that nobody has; how many of these names are, and how many
@@ -66,14 +64,13 @@ def named_values(counts: GroupCounts, requirements: Iterable[Requirement]) -> di
     }
 
 
-def extremes(release: HasCounts, requirement: Requirement) -> set[tuple[str, str, int, int]]:
+def extremes(counted: Counted) -> set[tuple[str, str, int, int]]:
     """Groups that lie wholly in the lowest or the highest tenth of a table, where near is hidden.
 
     The lowest tenth are the values up to that of the last of the first tenth of all people, in
     ascending order: whoever has this value belongs to it. The highest likewise, from above. Where
     a tenth has every value of the table, nothing is said of it.
     """
-    counted = requirement.count(release)
     windows = counted.counts
     assert isinstance(windows, Windows)
     counts, found = windows.counts, set()

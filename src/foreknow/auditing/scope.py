@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from unicodedata import ucd_3_2_0 as ucd
 
@@ -16,6 +16,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray
 from foreknow.methods.proof import NOT_JUDGED
+from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.scope import Scope
@@ -36,32 +37,13 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
     counts = counts_of(release)
     table = release if isinstance(release, Release) else None
     known = [] if policy is None else sorted(policy.attributes)
-    free: Counter[str] = Counter()
-    unrequired: list[str] = []
     several = table is not None and len(table.sensitives) > 1
-    crowded: dict[str, tuple[int, int]] = {}
-    look_alike: set[tuple[str, ...]] = set()
-    without: dict[str, int] = {}
-    of_names: dict[str, set[Any]] = {}
-    ends: set[tuple[str, str, str, int, int]] = set()
-    for column in (None,) if table is None else table.sensitives:
-        seen = counts if table is None else table.seen(column, []).counts
-        look_alike |= {*alike(str(seen.values[code]) for code in np.flatnonzero(seen.totals))}
-        if several and (nothing := _without_value(seen)):
-            without[column or ""] = nothing
-        own = [] if policy is None else requirements_of(policy, column, table)
-        if several and not own:
-            unrequired += [] if policy is None else [column or ""]
-            continue
-        for code in [] if policy is None else unprotected_codes(seen, own).tolist():
-            label = str(seen.values[code])
-            free[f"{column} {label}" if several else label] += int(seen.totals[code])
-        if several and (found := _single_values(seen, own).get(_CROWDED)):
-            crowded[column or ""] = found
-        for key, said in named_values(seen, own).items():
-            of_names.setdefault(key, set()).update(said)
-        near = [extremes(release, required) for required in own if required.of_windows]
-        ends |= {(column if several and column else "", *of) for each in near for of in each}
+    if table is None:
+        columns = {"": counts}
+    else:
+        columns = {name: table.seen(name, []).counts for name in table.sensitives}
+    requirements = None if policy is None else policy.requirements
+    of_values = scope_of_values(columns, requirements, lambda of: of.count(release))
     beside: list[str] = []
     assumed: dict[str, tuple[str, ...]] = {}
     if policy is not None and table is not None:
@@ -79,36 +61,71 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
     roles = None if schema is None else schema.quasi_identifiers
     unseen = [] if table is None else table.unseen(known, roles)
     names = [] if schema is None else [name for name in unseen if name in schema.identifiers]
-    more: dict[str, Any] = {key: tuple(sorted(said)) for key, said in of_names.items()}
-    if policy is not None and not several:
-        more |= _single_values(counts, policy.requirements)
     return Scope(
         left_out=None if table is None else table.left_out,
         lacking=lacking,
-        smallest_group=int(counts.sizes.min()) if counts.n_groups else 0,
-        groups_of_one=int((counts.sizes == 1).sum()),
-        without_value=_without_value(counts),
-        without=without,
-        unprotected=+free,
         beside=None if table is None else (*unseen, *beside),
         suppressed=None if table is None else table.suppressed,
         exact=() if table is None else table.recognized,
         method=None if policy is None else NOT_JUDGED,
         linked=table is not None and table.linked,
-        unrequired=tuple(unrequired),
         assumed=assumed,
         shuffled=() if table is None else table.unlinked,
         known=() if table is None else table.knows,
         identifiers=tuple(names),
-        alike=tuple(sorted(look_alike)),
-        crowded=crowded,
         tallied=table is not None and table.tallied,
-        extremes=tuple(sorted(ends)),
-        **more,
+        **of_values,
         cases=(schema is not None and schema.unit == "row") or getattr(table, "cases", False),
         releases=() if table is None else table.releases,
         shared=() if table is None else table.shared,
     )
+
+
+def scope_of_values(
+    columns: Mapping[str, GroupCounts],
+    requirements: Sequence[Requirement] | None,
+    count: Callable[[Requirement], Counted],
+) -> dict[str, Any]:
+    """What stands beside verdicts on the values of each sensitive column, whoever counted them."""
+    main, several = next(iter(columns)), len(columns) > 1
+    free, crowded, look_alike = Counter[str](), dict[str, Any](), set[tuple[str, ...]]()
+    unrequired, ends, named = list[str](), set[Any](), dict[str, set[Any]]()
+    alone: dict[str, Any] = {}
+    for column, counts in columns.items():
+        look_alike |= {*alike(str(counts.values[c]) for c in np.flatnonzero(counts.totals))}
+        own = [
+            required
+            for required in requirements or ()
+            if not required.of_people and (not several or (required.sensitive or main) == column)
+        ]
+        if several and not own:
+            unrequired += [] if requirements is None else [column]
+            continue
+        if requirements is not None:
+            for code in unprotected_codes(counts, own).tolist():
+                label = str(counts.values[code])
+                free[f"{column} {label}" if several else label] += int(counts.totals[code])
+            alone = _single_values(counts, own)
+            if _CROWDED in alone:
+                crowded[column] = alone[_CROWDED]
+        for key, said in named_values(counts, own).items():
+            named.setdefault(key, set()).update(said)
+        near = [extremes(count(required)) for required in own if required.of_windows]
+        ends |= {(column if several else "", *of) for each in near for of in each}
+    first = columns[main]
+    nothing = {name: _without_value(counts) for name, counts in columns.items()}
+    return {
+        "smallest_group": int(first.sizes.min()) if first.n_groups else 0,
+        "groups_of_one": int((first.sizes == 1).sum()),
+        "without_value": nothing[main],
+        "without": {name: n for name, n in nothing.items() if n and several},
+        "unprotected": +free,
+        "unrequired": tuple(unrequired),
+        "alike": tuple(sorted(look_alike)),
+        "extremes": tuple(sorted(ends)),
+        **({"crowded": crowded} if several else alone),
+        **{key: tuple(sorted(said)) for key, said in named.items()},
+    }
 
 
 def _single_values(counts: GroupCounts, every: Iterable[Requirement]) -> dict[str, Any]:
@@ -153,18 +170,6 @@ def _plain(text: str) -> str:
         seen = (c for c in parts if ucd.category(c) != "Cf" and not _UNSEEN.match(c))
         parts = "".join(c for c in seen if ucd.combining(c) < _MARKS)
     return " ".join(parts.split())
-
-
-def requirements_of(
-    policy: Policy, column: str | None, release: Release | None
-) -> list[Requirement]:
-    """The requirements about the values of one sensitive column."""
-    return [
-        required
-        for required in policy.requirements
-        if not required.of_people
-        and (release is None or (required.sensitive or release.sensitive) == column)
-    ]
 
 
 def _without_value(counts: GroupCounts) -> int:

@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, get_args
 
@@ -39,6 +39,8 @@ from foreknow.numbers import CLOSE, Number, as_fraction, whole_number
 from foreknow.settings import Settings
 from foreknow.text import people_text
 
+# Digits by which entropies are compared; of people in a group, for which whole numbers decide.
+_DIGITS, _MOST_POWERS = 70, 10**5
 DiversityKind = Literal["distinct", "entropy", "recursive"]
 
 
@@ -220,13 +222,9 @@ class LDiversity(_OfValues):
 
     def _recursive(self, counts: GroupCounts) -> tuple[Fraction | float, int]:
         most, rest = self._compared(counts)
-        with np.errstate(divide="ignore"):
-            times = most / rest
-        if np.isinf(times.max()):
-            return math.inf, int(np.argmax(times))
-        near = np.flatnonzero(times >= times.max() * (1 - CLOSE)).tolist()
-        amount = max(Fraction(int(most[g]), int(rest[g])) for g in near)
-        return amount, next(g for g in near if Fraction(int(most[g]), int(rest[g])) == amount)
+        if not rest.all():
+            return math.inf, int(np.argmin(rest))
+        return highest(most, rest)
 
 
 class AlphaKSettings(Settings):
@@ -282,10 +280,7 @@ class AlphaK(_OfValues):
         """The largest share of a value in a group of a release."""
         counts = counted(self, release)
         most, sizes, alike = counts.top_sums(1), counts.sizes, classes_of(release)
-        shares = most / sizes
-        near = np.flatnonzero(shares >= shares.max() - CLOSE).tolist()
-        share = max(Fraction(int(most[g]), int(sizes[g])) for g in near)
-        group = next(g for g in near if Fraction(int(most[g]), int(sizes[g])) == share)
+        share, group = highest(most, sizes)
         said, limit = beside(share, self.alpha)
         words = (
             f"the largest share of a value in a group is {said}, the most is {limit}; "
@@ -317,6 +312,14 @@ class AlphaK(_OfValues):
         excess = np.maximum(most - alpha * counts.sizes, 0) / max(1 - alpha, CLOSE)
         fewest = np.floor(np.minimum(excess * (1 - CLOSE), most)).astype(np.int64)
         return np.where(counts.sizes - fewest < self.k, counts.sizes, fewest)
+
+
+def highest(above: IntArray, below: IntArray) -> tuple[Fraction, int]:
+    """The highest ratio of whole numbers, and the first group that attains it."""
+    ratios = above / below
+    near = np.flatnonzero(ratios >= ratios.max() * (1 - CLOSE)).tolist()
+    exact = [Fraction(int(above[g]), int(below[g])) for g in near]
+    return max(exact), near[exact.index(max(exact))]
 
 
 def _bag(counts: GroupCounts, group: int) -> list[int]:
@@ -388,13 +391,18 @@ def at_least(counts: Sequence[int], l: Fraction) -> bool:
     gap -= math.log(l.numerator) - math.log(l.denominator)
     if abs(gap) > CLOSE:
         return gap > 0
-    # total^total * den^total against num^total * product of count^count
-    powers = Counter({total: total})
-    powers[l.denominator] += total
-    powers[l.numerator] -= total
-    for count in counts:
-        powers[count] -= count
-    return _sign(powers) >= 0
+    with localcontext() as context:
+        context.prec = _DIGITS
+        least = Decimal(l.numerator).ln() - Decimal(l.denominator).ln()
+        terms = [Decimal(count) * Decimal(count).ln() for count in counts]
+        exactly = Decimal(total) * (Decimal(total).ln() - least) - sum(terms)
+        if abs(exactly) > Decimal(total) * Decimal(10) ** (30 - _DIGITS):
+            return exactly > 0
+    if total > _MOST_POWERS:  # perhaps it is just reached: nobody is told that it is
+        return False
+    powers: int = math.prod(count**count for count in counts) * l.numerator**total
+    reaches: bool = total**total * l.denominator**total >= powers
+    return reaches
 
 
 def effective_number(counts: Sequence[int]) -> Fraction:
@@ -411,48 +419,3 @@ def effective_number(counts: Sequence[int]) -> Fraction:
     # What is a whole number is not lost to the last digit.
     number = context.add(context.exp(entropy), Decimal("1e-30"))
     return Fraction(int(number.scaleb(6)), 10**6)
-
-
-def _sign(powers: Counter[int]) -> int:
-    """Sign of the sum of exponent * log(base)."""
-    if _is_one(powers):
-        return 0
-    digits = 50
-    while True:
-        context = Context(prec=digits)
-        terms = [
-            context.multiply(Decimal(power), context.ln(Decimal(base)))
-            for base, power in powers.items()
-            if base > 1 and power
-        ]
-        gap = Decimal(0)
-        for term in terms:
-            gap = context.add(gap, term)
-        size = sum(map(abs, terms), Decimal(0))
-        if abs(gap) > size * (len(terms) + 4) * Decimal(10) ** (2 - digits):
-            return 1 if gap > 0 else -1
-        digits *= 2
-
-
-def _is_one(powers: Counter[int]) -> bool:
-    """Whether the product of base^exponent is 1, by splitting bases until they are coprime."""
-    left = {base: power for base, power in powers.items() if base > 1 and power}
-    while left:
-        base = max(left)
-        power = left.pop(base)
-        for other in left:
-            common = math.gcd(base, other)
-            if common > 1:
-                other_power = left.pop(other)
-                for part, exponent in (
-                    (common, power + other_power),
-                    (base // common, power),
-                    (other // common, other_power),
-                ):
-                    if part > 1:
-                        left[part] = left.get(part, 0) + exponent
-                left = {part: exponent for part, exponent in left.items() if exponent}
-                break
-        else:
-            return False  # coprime to all others, with an exponent
-    return True

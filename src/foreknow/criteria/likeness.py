@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -266,31 +267,21 @@ class TCloseness(_OfTable):
 
     def _exact(self, counts: GroupCounts, group: int, whole: IntArray) -> Fraction:
         people, everybody = int(counts.sizes[group]), int(whole.sum())
-        cells = _cells(counts, group, whole)
-        if self.distance == "equal":
-            moved = sum(max(own * everybody - of * people, 0) for _, own, of in cells)
-            return Fraction(moved, people * everybody)
-        if self.distance == "hierarchical":
-            levels = self._levels(counts)
-            work = 0
-            for nodes in levels:
-                extra = [0] * (int(nodes.max()) + 1)
-                for node, of in zip(nodes.tolist(), whole.tolist(), strict=True):
-                    extra[node] -= of * people
-                for code, own, _ in cells:
-                    extra[int(nodes[code])] += own * everybody
-                work += sum(map(abs, extra))
-            return Fraction(work, people * everybody * 2 * len(levels))
-        places, steps = self._places(counts)
-        expected = [0] * len(places)
-        for code, of in enumerate(whole.tolist()):
-            expected[int(places[code])] -= of * people
-        for code, own, _ in cells:
-            expected[int(places[code])] += own * everybody
-        work = running = 0
-        for gap in expected:
-            running += gap
-            work += abs(running)
+        if self.distance == "ordered":
+            places, steps = self._places(counts)
+            levels = [places]
+        else:
+            alone = [np.arange(counts.n_values)]
+            levels = alone if self.distance == "equal" else self._levels(counts)
+            steps = 2 * len(levels)  # what is more in one place is less in another
+        work = 0
+        for nodes in levels:
+            extra = [0] * (int(nodes.max()) + 1)
+            for node, of in zip(nodes.tolist(), whole.tolist(), strict=True):
+                extra[node] -= of * people
+            for code, own, _ in _cells(counts, group, whole):
+                extra[int(nodes[code])] += own * everybody
+            work += sum(map(abs, accumulate(extra) if self.distance == "ordered" else extra))
         return Fraction(work, people * everybody * steps)
 
     def _far_in_tree(self, counts: GroupCounts, whole: IntArray) -> FloatArray:

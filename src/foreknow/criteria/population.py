@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
+from operator import and_
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
@@ -43,11 +45,6 @@ from foreknow.numbers import Number, as_fraction, whole_number
 from foreknow.settings import Settings
 from foreknow.text import people_text
 
-# Bytes of groups by people of the population that are weighed at once.
-_AT_ONCE = 1 << 24
-# Bytes of labels by people that are kept.
-_KEPT = 1 << 28
-
 
 class _Points(NamedTuple):
     """The people of a population: of each column the code of everybody, and what falls in what."""
@@ -55,6 +52,23 @@ class _Points(NamedTuple):
     columns: list[NDArray[Any]]
     values: list[Values]
     people: int
+
+
+class _Placed(NamedTuple):
+    """Who of a population is in which group."""
+
+    many: IntArray  # by group
+    around: list[int]  # by group, a bit for each group that covers all whom it covers
+    outside: int  # people whom no group covers
+    overlap: bool  # whether two groups cover one person
+
+
+def _bits(number: int) -> Iterator[int]:
+    """The places of the bits of a number."""
+    while number:
+        last = number & -number
+        yield last.bit_length() - 1
+        number ^= last
 
 
 class Population:
@@ -72,7 +86,6 @@ class Population:
         # Whether the table itself was at hand, so that no label stands for its rarer values.
         self.held = False
         self._read: dict[tuple[str, ...], _Points] = {}
-        self._packed: dict[tuple[str, Any, bool], NDArray[np.uint8]] = {}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Population):
@@ -140,7 +153,6 @@ class Population:
             for attribute in attributes
         }
         self.held = True
-        self._packed.clear()
 
     def keep_exact(self, labels: GroupLabels) -> None:
         """Keep, of the texts that the table has exactly, the labels that look like other ones."""
@@ -189,43 +201,54 @@ class Population:
     def __deepcopy__(self, memo: Any) -> Population:
         return self
 
-    def __len__(self) -> int:
-        return next(iter(self._read.values())).people if self._read else 0
-
-    def covered(self, groups: GroupLabels) -> list[NDArray[np.uint8]]:
-        """By column, one bit for each group and everybody: whether the label covers their value."""
-        points, found = self._points(groups.columns), []
-        for place, (codes, values) in enumerate(zip(points.columns, points.values, strict=True)):
-            labels = [label[place] for label in groups]
-            at = {label: i for i, label in enumerate(dict.fromkeys(labels))}
-            if len(self._packed) * points.people > 8 * _KEPT:
-                self._packed.clear()
-            kept = [(groups.columns[place], label, groups.exact) for label in at]
-            for key in kept:
-                if key not in self._packed:
-                    inside = self._within(values, *key)
-                    self._packed[key] = np.packbits(inside[codes])
-            bits = np.stack([self._packed[key] for key in kept])
-            found.append(bits[np.array([at[label] for label in labels], dtype=np.int64)])
-        return found
-
     def _within(self, values: Values, column: str, label: Any, exact: bool) -> Mask:
         """Whose value a label covers, or, of an exact one, equals."""
         if exact:
             return values.equal(label)
         return values.covered_by(label, label in self.exact.get(column, ()))
 
-    def placed(self, counts: GroupCounts) -> tuple[IntArray, int]:
-        """How many people each group covers, and any; refuse where they cannot be its people."""
+    def placed(self, counts: GroupCounts) -> _Placed:
+        """Who of the population is in which group; refuse where they cannot be its people."""
         self.refuse_others(labels_of(counts))
-        many, inside = self.match(counts)
-        short = np.flatnonzero(many < counts.sizes)
-        for group in short[:1].tolist():
-            label = f"in group {counts.group_label(group)}"
-            raise self._lacking(label, int(many[group]), int(counts.sizes[group]))
-        if int(many.sum()) > inside:  # groups overlap
-            self._refuse_crowds(counts, many)
-        return many, inside
+        found, sizes = self.place(counts), counts.sizes.tolist()
+        crowds = [0] * len(sizes)
+        for size, around in zip(sizes, found.around, strict=True):
+            for group in _bits(around):
+                crowds[group] += size
+        claims = (("", sizes), (" and those within it,", crowds if found.overlap else sizes))
+        for said, people in claims:
+            for group, (there, least) in enumerate(zip(found.many.tolist(), people, strict=True)):
+                if there < least:
+                    label = f"in group {counts.group_label(group)}{said}"
+                    raise self._lacking(label, there, least)
+        return found
+
+    def place(self, counts: GroupCounts) -> _Placed:
+        """Put everybody into every group whose labels cover their values."""
+        groups = labels_of(counts)
+        points, above = self._points(groups.columns), list[list[int]]()
+        for place, (column, values) in enumerate(zip(groups.columns, points.values, strict=True)):
+            labels = dict[Any, int]()  # a bit for each group
+            for at, group in enumerate(groups):
+                labels[group[place]] = labels.get(group[place], 0) | 1 << at
+            of_value = [0] * len(values.texts)
+            for label, bits in labels.items():
+                inside = self._within(values, column, label, groups.exact)
+                for value in np.flatnonzero(inside).tolist():
+                    of_value[value] |= bits
+            above.append(of_value)
+        of, first = combine(points.columns, [len(values.texts) for values in points.values])
+        rows = zip(*(codes[first].tolist() for codes in points.columns), strict=True)
+        many, around = [0] * len(groups), [(1 << len(groups)) - 1] * len(groups)
+        outside, overlap = 0, False
+        for row, people in zip(rows, np.bincount(of).tolist(), strict=True):
+            bits = reduce(and_, (own[value] for own, value in zip(above, row, strict=True)))
+            outside += 0 if bits else people
+            overlap |= bits.bit_count() > 1
+            for group in _bits(bits):
+                many[group] += people
+                around[group] &= bits
+        return _Placed(np.array(many, np.int64), around, outside, overlap)
 
     def refuse_others(self, groups: GroupLabels) -> None:
         """Refuse labels that say `other` where rarer values may be meant, and not a value."""
@@ -247,83 +270,6 @@ class Population:
                     f"such as {rest[0]!r}, so groups cannot be compared with the population; name "
                     "that value otherwise, in the table and in the population"
                 )
-
-    def _refuse_crowds(self, counts: GroupCounts, many: IntArray) -> None:
-        """Refuse groups that lie within another and have more people than it covers."""
-        groups = labels_of(counts)
-        points = self._points(groups.columns)
-        keys, labels = [], []
-        for place, (codes, values) in enumerate(zip(points.columns, points.values, strict=True)):
-            distinct = {label: i for i, label in enumerate({label[place] for label in groups})}
-            name = groups.columns[place]
-            covers = [self._within(values, name, label, groups.exact) for label in distinct]
-            labels.append(np.stack(covers, 1))
-            keys.append((codes, np.array([distinct[label[place]] for label in groups])))
-        _, first = combine(
-            [codes for codes, _ in keys], [len(values.texts) for values in points.values]
-        )
-        # By group, one bit for each group that covers all whom it covers.
-        above = np.full((len(groups), -(-len(groups) // 8)), 255, dtype=np.uint8)
-        for person in first.tolist():
-            covers = np.logical_and.reduce(
-                [of[codes[person]][at] for of, (codes, at) in zip(labels, keys, strict=True)]
-            )
-            above[covers] &= np.packbits(covers)
-        for group in range(len(groups)):
-            covered = (above[:, group // 8] >> (7 - group % 8) & 1).astype(bool)
-            own = int(counts.sizes[covered].sum())
-            if own > many[group]:
-                label = f"in group {counts.group_label(group)} and those within it,"
-                raise self._lacking(label, int(many[group]), own)
-
-    def _by_label(self, groups: GroupLabels) -> tuple[IntArray, int] | None:
-        """The same by the one label that each value falls in; None where some fall in several."""
-        points = self._points(groups.columns)
-        of_group = np.zeros(len(groups), dtype=np.int64)
-        of_person = np.zeros(points.people, dtype=np.int64)
-        keys = 1
-        for place, (codes, values) in enumerate(zip(points.columns, points.values, strict=True)):
-            labels = [label[place] for label in groups]
-            at = {label: i for i, label in enumerate(dict.fromkeys(labels))}
-            of_value = np.full(len(values.texts), len(at), dtype=np.int64)
-            for label, i in at.items():
-                inside = self._within(values, groups.columns[place], label, groups.exact)
-                if (of_value[inside] < len(at)).any():
-                    return None
-                of_value[inside] = i
-            keys *= len(at) + 1
-            if keys >= 2**62:
-                return None
-            of_group *= len(at) + 1
-            of_group += np.array([at[label] for label in labels], dtype=np.int64)
-            of_person *= len(at) + 1
-            of_person += of_value[codes]
-        order = np.argsort(of_group)
-        if keys <= max(1 << 16, 4 * points.people):
-            table = np.full(keys, -1, dtype=np.int64)
-            table[of_group] = np.arange(len(groups))
-            found = table[of_person]
-        else:
-            near = np.searchsorted(of_group[order], of_person).clip(max=len(groups) - 1)
-            found = np.where(of_group[order][near] == of_person, order[near], -1)
-        inside = found >= 0
-        return np.bincount(found[inside], minlength=len(groups)), int(inside.sum())
-
-    def match(self, counts: GroupCounts) -> tuple[IntArray, int]:
-        """How many people each group covers, and how many any does."""
-        groups = labels_of(counts)
-        if (found := self._by_label(groups)) is not None:
-            return found
-        wide = -(-self._points(groups.columns).people // 8)
-        many = np.zeros(len(groups), dtype=np.int64)
-        union = np.zeros(wide, dtype=np.uint8)
-        step = max(1, _AT_ONCE // max(1, wide))
-        for start in range(0, len(groups), step):
-            part = GroupLabels.of(groups[start : start + step], groups.columns, groups.exact)
-            bits = np.bitwise_and.reduce(self.covered(part))
-            many[start : start + step] = np.bitwise_count(bits).sum(axis=1)
-            union |= np.bitwise_or.reduce(bits)
-        return many, int(np.bitwise_count(union).sum())
 
     def _points(self, columns: Sequence[str]) -> _Points:
         key = tuple(columns)
@@ -470,7 +416,7 @@ class KMap(_OfPopulation):
     def attained(self, release: HasCounts) -> Attained:
         """The group that looks like the fewest people of the population."""
         counts = classes_of(release)
-        many, _ = self.population.placed(counts)
+        many = self.population.placed(counts).many
         group, least = int(np.argmin(many)), int(many.min())
         words = (
             f"the group that fewest of the population could be in has {least} of them, the least "
@@ -480,7 +426,7 @@ class KMap(_OfPopulation):
 
     def fails(self, counts: GroupCounts) -> Mask:
         """Which groups look like too few."""
-        few: Mask = self.population.match(counts)[0] < self.k
+        few: Mask = self.population.place(counts).many < self.k
         return few
 
     def ways_out(self, release: HasCounts) -> list[str]:
@@ -581,8 +527,8 @@ class DeltaPresence(_OfPopulation):
         return Attained(highest, holds, words, counts.group_label(group))
 
     def _found(self, counts: GroupCounts) -> tuple[Fraction, Fraction, int, str]:
-        many, inside = self.population.placed(counts)
-        if int(many.sum()) > inside:
+        many, _, outside, overlap = self.population.placed(counts)
+        if overlap:
             return Fraction(0), Fraction(1), 0, "; groups overlap, so nothing more can be said"
         rates = counts.sizes / many
         ends = []
@@ -592,7 +538,6 @@ class DeltaPresence(_OfPopulation):
                 for g in np.flatnonzero(near)[::-1].tolist()
             }
             ends.append((edge(of), of[edge(of)]))
-        outside = len(self.population) - inside
         lowest = Fraction(0) if outside else ends[0][0]
         verb = "is" if outside == 1 else "are"
         said = f"; {people_text(outside)} of the population {verb} in no group" if outside else ""
@@ -600,15 +545,13 @@ class DeltaPresence(_OfPopulation):
 
     def beyond_groups(self, release: HasCounts) -> bool:
         """Whether it fails by more than groups: they overlap, or leave out who must be present."""
-        many, inside = self.population.match(classes_of(release))
-        if int(many.sum()) > inside:
-            return as_fraction(self.lowest) > 0 or as_fraction(self.highest) < 1
-        return as_fraction(self.lowest) > 0 and inside < len(self.population)
+        found = self.population.place(classes_of(release))
+        low, high = as_fraction(self.lowest), as_fraction(self.highest)
+        return (low > 0 and found.outside > 0) or (found.overlap and (low > 0 or high < 1))
 
     def ways_out(self, release: HasCounts) -> list[str]:
         """Coarser groups, or the interval that these groups hold."""
-        many, inside = self.population.match(counts := classes_of(release))
-        if int(many.sum()) > inside:
+        if self.population.place(counts := classes_of(release)).overlap:
             return [
                 "Counting settles nothing where labels of groups overlap: publish by method = "
                 '"fulldomain" without suppression, whose groups do not'
@@ -626,7 +569,7 @@ class DeltaPresence(_OfPopulation):
 
     def fails(self, counts: GroupCounts) -> Mask:
         """Which groups have too few or too many of those whom they cover."""
-        many, _ = self.population.match(counts)
+        many = self.population.place(counts).many
         low, high = as_fraction(self.lowest), as_fraction(self.highest)
         return failing_groups(
             lambda size, of: size > of or not low * of <= size <= high * of, counts.sizes, many

@@ -34,10 +34,12 @@ class Published:
         return f"Published({self.release.name}, {self.certificate.form})"
 
 
-def open_published(path: str | Path, schema: Schema | None = None) -> Published:
-    """Open what `foreknow publish` wrote."""
+def open_published(
+    path: str | Path, schema: Schema | None = None, known: Certificate | None = None
+) -> Published:
+    """Open what `foreknow publish` wrote; by a certificate that was read, these very files."""
     folder = _folder_of(Path(path))
-    known = Certificate.load(folder / CERTIFICATE)
+    known = Certificate.load(folder / CERTIFICATE) if known is None else known
     if not known.files:
         raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
     # Opened before they are digested: a table that changes afterwards cannot be read any more.

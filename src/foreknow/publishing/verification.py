@@ -19,17 +19,21 @@ from types import NoneType
 from typing import Any, TypeVar
 
 from foreknow.adversaries import registry as adversaries
+from foreknow.auditing.scope import scope_of_values
 from foreknow.criteria import registry as criteria
+from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import GroupLabels, Labels
 from foreknow.data.layout import Layout, several_of
 from foreknow.engine import Stamp, opened_once
 from foreknow.errors import CertificateError, InputError, hinted, memory_for
-from foreknow.grammar import AskedTable
+from foreknow.grammar import LIMITS, AskedTable
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS, kind_of
 from foreknow.numbers import exact_text
+from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.publishing.certificate import (
     Certificate,
     bytes_of_certificate,
@@ -65,7 +69,7 @@ from foreknow.verifier.verify import (
     digests_of,
     of_people,
     read_population,
-    scope_of,
+    suppressed_columns,
 )
 from foreknow.verifier.verify import verify as verify_written
 
@@ -531,34 +535,55 @@ def _is_document(path: Path) -> bool:
 
 def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]) -> Scope:
     """What no requirement looks at, as the files tell."""
-    gauges = _gauges()
-    found, tables = scope_of(written, required, gauges), asked_of(required)
+    tables, gauges = asked_of(required), _gauges()
     known_of = {name for asked in tables for own in _attributes(asked) for name in own}
     rows = known.beside if known.form == "generalized" else ()
     several = several_of(known.semantics, known.sensitives)
     layout = Layout.of(known.sensitives, () if several else rows, (*known.unlinked, *several))
+    of_values = {place: of for place, of in enumerate(tables) if not of_people(of, gauges)}
+    secrets = [_secret(of, f"require[{place}]", gauges) for place, of in of_values.items()]
     sights = [
         layout.seen(of.sensitive, of.known).with_priors(_known_to_all(of))
-        for of in tables
-        if not of_people(of, gauges)
+        for of in of_values.values()
     ]
     looked_at = {*known_of, *layout.looked_at(sights)}
     linked = [name for name in known.sensitives if name in layout.linked]
-    of_values = linked if len(linked) > 1 and sights else []
+    beside_each_other = linked if len(linked) > 1 and sights else []
     others = known.unlinked if known.form == "generalized" and known.semantics == "single" else ()
     names = [name for name in known.beside if name not in others]
-    beside = tuple(name for name in (*names, *of_values) if name not in looked_at)
-    found["suppressed"] = tuple(found["suppressed"])
-    found["unrequired"] = tuple(name for name in known.sensitives if name in found["unrequired"])
+    columns = {name: _counts_of(written, name, ()) for name in known.sensitives}
+
+    def count(of: Requirement) -> Counted:
+        sight = of.sight(layout)
+        return Counted(of, sight, _counts_of(written, sight.secret, sight.known))
+
     return Scope(
-        **found,
+        **scope_of_values(columns, secrets, count),
+        suppressed=suppressed_columns(written),
         cases=known.in_cases,
-        beside=beside,
+        beside=tuple(name for name in (*names, *beside_each_other) if name not in looked_at),
         exact=known.exact,
         method=NOT_JUDGED,
         assumed=layout.assumed(sights),
         shuffled=tuple(others),
     )
+
+
+def _counts_of(written: Written, sensitive: str, known: Sequence[str]) -> GroupCounts:
+    """What the verifier counted of one column."""
+    held, semantics = written.held_by(sensitive, known), written.about(sensitive).semantics
+    return GroupCounts(
+        held.people, held.starts, held.codes, held.counts, Labels(held.names), None, semantics
+    )
+
+
+def _secret(table: AskedTable, name: str, gauges: Mapping[str, Gauge]) -> Requirement:
+    """What a requirement is about; a stand-in for its knowledge says nothing of the secret."""
+    of_groups = gauges.keys() & table.kinds.keys()
+    criterion = next(kind for kind in criteria.CRITERIA if not kind.of_people)
+    stands = criterion(1) if of_groups else adversaries.ADVERSARIES[0]()
+    limits = {**dict.fromkeys(LIMITS), "below": None if of_groups else 1}
+    return Requirement.of(stands, table.model_copy(update=limits), table.name or name)
 
 
 def _attributes(asked: AskedTable) -> list[set[str]]:

@@ -171,9 +171,7 @@ def evidence_report(
         if "name" in one:  # it heads what was found, and is the publisher's
             one["name"] = f"“{one['name']}”, as the publisher calls it"
     rules = Policy.from_dict({"schema": _columns(known), "require": required})
-    published = open_published(path.parent)
-    if published.certificate != known:
-        raise CertificateError(f"{path.name} changed while it was read; run again")
+    published = open_published(path.parent, known=known)  # the digests of what was judged
     judged = audit(published, rules, name=path.resolve().parent.name)
     # What the publisher alone knows of scope is in the certificate, and is said as their words.
     judged = replace(judged, scope=replace(judged.scope, method=found.scope.method))

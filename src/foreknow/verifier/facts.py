@@ -38,18 +38,38 @@ def worst_facts(
     held: Held, about: Collection[str], semantics: str, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
     """The value, the group and the probability at which the adversary is surest."""
-    law, cells = Law.of(semantics, k, m), Cells.of(held, about, semantics, l)
+    worst = worst_of(Cells.of(held, about, semantics, l), Law.of(semantics, k, m))
+    if worst is None:
+        return None, None, Fraction(0)
+    return held.names[worst.value], held.group(worst.group), worst.chance
+
+
+class Found(NamedTuple):
+    """The least odds against a value, the first that has them, and the target's first group."""
+
+    odds: Fraction
+    value: int
+    group: int
+
+    @property
+    def chance(self) -> Fraction:
+        """How sure the adversary is."""
+        return 1 / (1 + self.odds)
+
+
+def worst_of(cells: Cells, law: Law) -> Found | None:
+    """The worst of some cells; None where there are none."""
     worst: tuple[Ratio, int, Target] | None = None
     for value, front in cells.front():
         odds, target = law.least(front)
-        if worst is None or _less(odds, worst[0]):
+        if worst is None or less(odds, worst[0]):
             worst = odds, value, target
             if not odds[0]:  # nobody can be surer, and values come in order
                 break
     if worst is None:
-        return None, None, Fraction(0)
-    (above, below), value, target = worst
-    return held.names[value], held.group(cells.first(value, target)), Fraction(below, above + below)
+        return None
+    odds, value, target = worst
+    return Found(Fraction(*odds), value, cells.first(value, target))
 
 
 class Target(NamedTuple):
@@ -109,7 +129,7 @@ class Cells(NamedTuple):
         own = own[np.argsort(self.group[own], kind="stable")]
         rows = zip(self.group[own].tolist(), self.rows[own].tolist(), strict=True)
         least: Iterator[int] = (
-            at for at, row in rows if not _less(target.least, target.odds(Cell.of(row)))
+            at for at, row in rows if not less(target.least, target.odds(Cell.of(row)))
         )
         return next(least)
 
@@ -140,26 +160,27 @@ class Law(NamedTuple):
         if not self.m:
             return known.least, known
         together = self._target(
-            cells, lambda cell: _times(self.against(cell, k), self._family(cell, k + 1))
+            cells, lambda cell: times(self.against(cell, k), self.family(cell, k + 1))
         )
         alone = self._target(cells, lambda cell: self.against(cell, 0))
-        helped, free = (_least(self._family(cell, n) for cell in cells) for n in (k, 0))
+        helped, free = (least_of(self.family(cell, n) for cell in cells) for n in (k, 0))
         options = [
             (together.least, together),
-            (_times(alone.least, helped), alone),
-            (_times(known.least, free), known),
+            (times(alone.least, helped), alone),
+            (times(known.least, free), known),
         ]
-        least = _least(odds for odds, _ in options)
+        least = least_of(odds for odds, _ in options)
         return next(option for option in options if option[0] == least)
 
     def _target(self, cells: Sequence[Cell], odds: Callable[[Cell], Ratio]) -> Target:
-        return Target(odds, _least(map(odds, cells)))
+        return Target(odds, least_of(map(odds, cells)))
 
-    def _family(self, cell: Cell, known: int) -> Ratio:
+    def family(self, cell: Cell, known: int) -> Ratio:
+        """Chance that no relative has the value, where so many of their group are known."""
         return self.none_of(cell.people, cell.holders, known)
 
 
-def odds_single(cell: Cell, known: int) -> Ratio:
+def _odds_single(cell: Cell, known: int) -> Ratio:
     """Odds against the target having the value, where everybody has one."""
     people, holders, others = cell
     return max(people - holders - sum(others) - known, 0), holders
@@ -183,7 +204,7 @@ def _odds_multiset(cell: Cell, known: int) -> Ratio:
     return missed * (people - 1) ** sum(others), hit * people ** sum(others)
 
 
-def no_relative(people: int, holders: int, known: int, m: int) -> Ratio:
+def _no_relative(people: int, holders: int, known: int, m: int) -> Ratio:
     """Chance that none of m relatives has the value, nobody of whom has it twice."""
     above, below = 1, 1
     for i in range(m):
@@ -202,26 +223,28 @@ def _no_relative_of_many(people: int, holders: int, known: int, m: int) -> Ratio
 
 
 _LAWS: dict[str, tuple[Callable[[Cell, int], Ratio], Callable[[int, int, int, int], Ratio]]] = {
-    "single": (odds_single, no_relative),
-    "set": (_odds_set, no_relative),
+    "single": (_odds_single, _no_relative),
+    "set": (_odds_set, _no_relative),
     "multiset": (_odds_multiset, _no_relative_of_many),
 }
 
 
-def _times(one: Ratio, other: Ratio) -> Ratio:
+def times(one: Ratio, other: Ratio) -> Ratio:
+    """The product of two ratios."""
     return one[0] * other[0], one[1] * other[1]
 
 
-def _less(one: Ratio, other: Ratio) -> bool:
+def less(one: Ratio, other: Ratio) -> bool:
+    """Whether one ratio is below another."""
     return one[0] * other[1] < other[0] * one[1]
 
 
-def _least(ratios: Iterable[Ratio]) -> Ratio:
+def least_of(ratios: Iterable[Ratio]) -> Ratio:
     """The least of some; the first of equal ones."""
     rest = iter(ratios)
     best = next(rest)
     for ratio in rest:
-        if _less(ratio, best):
+        if less(ratio, best):
             best = ratio
     return best
 
@@ -247,8 +270,8 @@ def worst_implications(
     cells, cell = distinct(shape[group], held.counts[about])
     of, holders = shape[group][cells], held.counts[about][cells].astype(object)
     odds = list(zip(*_Buckets(counts[:, of]).odds(holders, others), strict=True))
-    least = _least(odds)
-    places = np.array([not _less(least, own) for own in odds], bool)[cell]
+    least = least_of(odds)
+    places = np.array([not less(least, own) for own in odds], bool)[cell]
     # Of equal ones the first value; of its groups the first, in the order of `held`.
     first = value[places].min()
     at = int(group[places & (value == first)].min())
@@ -260,7 +283,7 @@ def _others(buckets: _Buckets, k: int) -> list[Fraction]:
     least = [Fraction(1)]
     for atoms in range(1, k + 1):
         chances = buckets.chance(0, atoms, atoms), buckets.of(0, atoms)
-        least.append(Fraction(*_least(zip(*chances, strict=True))))
+        least.append(Fraction(*least_of(zip(*chances, strict=True))))
     for atoms in range(1, k + 1):
         least[atoms] = min(least[atoms - own] * least[own] for own in range(atoms + 1))
     return least

@@ -15,12 +15,12 @@ import numpy as np
 
 from foreknow.errors import CertificateError
 from foreknow.verifier.counts import Group, Held, Ints, distinct, highest, wide
-from foreknow.verifier.diversity import number_of
+from foreknow.verifier.diversity import number_of, require_keys
 
 
 def gauge_t_closeness(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     """The group whose values are farthest from those of all, by the work of moving them."""
-    _require(table, "t_closeness", {"t"}, {"t", "distance", "order", "tree"})
+    require_keys(table, "t_closeness", {"t"}, {"t", "distance", "order", "tree"})
     most, distance = number_of(table["t"]), table.get("distance", "equal")
     if distance == "ordered" and "tree" not in table:
         order = _order(held.names, table.get("order"))
@@ -44,7 +44,7 @@ def is_of_equal_distance(table: Any) -> bool:
 
 def gauge_beta_likeness(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     """The group in which a value is most above its share of all."""
-    _require(table, "beta_likeness", {"beta"}, {"beta", "enhanced"})
+    require_keys(table, "beta_likeness", {"beta"}, {"beta", "enhanced"})
     beta, total = number_of(table["beta"]), int(held.everybody.sum())
     share, of_all = _shares(held)
     times, at = highest(share, of_all)
@@ -70,7 +70,7 @@ def _tops(held: Held, total: int) -> Iterator[tuple[Fraction, Fraction]]:
 
 def gauge_delta_disclosure(held: Held, table: Any) -> tuple[Fraction | None, Group, bool]:
     """The group in which the share of a value differs most from that among all."""
-    _require(table, "delta_disclosure", {"delta"}, {"delta"})
+    require_keys(table, "delta_disclosure", {"delta"}, {"delta"})
     delta = number_of(table["delta"])
     lacks = held.kinds < len(held.names)
     if lacks.any():
@@ -88,11 +88,6 @@ def _shares(held: Held) -> tuple[Ints, Ints]:
     total = int(held.everybody.sum())
     own, all_of = wide(held.counts, total**2), wide(held.everybody, total**2)
     return own * total, all_of[held.codes] * held.people[held.of_group]
-
-
-def _require(table: Any, key: str, least: set[str], most: set[str]) -> None:
-    if not isinstance(table, Mapping) or not least <= set(table) <= most:
-        raise CertificateError(f"{key} must be a table of {', '.join(sorted(most))}, not {table!r}")
 
 
 # ---- how far groups are: work, times the people of the group and of all ------------------------

@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 
 from foreknow.errors import CertificateError
 from foreknow.verifier.counts import Group, Held
-from foreknow.verifier.diversity import number_of
+from foreknow.verifier.diversity import number_of, require_keys
 
 # Distinct people, by some columns in order, and how many are alike.
 People = Sequence[tuple[Any, ...]]
-_BEYOND = {"population", "digest", "trees", "orders", "exact"}
+_OF_ALL = {"population", "digest"}
+_BEYOND = {*_OF_ALL, "trees", "orders", "exact"}
 
 
 class Everybody(NamedTuple):
@@ -46,41 +47,34 @@ class Everybody(NamedTuple):
 
 def gauge_k_map(held: Held, table: Any, everybody: Everybody) -> tuple[Fraction, Group, bool]:
     """The group that the fewest people of the population could be in."""
-    _require(table, "k_map", {"k"})
+    require_keys(table, "k_map", {"k", *_OF_ALL}, {"k", *_BEYOND})
     k = table["k"]
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise CertificateError(f"k of k_map must be a whole number from 1, not {k!r}")
     many, _, _ = _placed(held, table, everybody)
-    group = min(held, key=lambda g: many[g])
-    return Fraction(many[group]), group, many[group] >= k
+    return Fraction(min(many)), held.group(many.index(min(many))), min(many) >= k
 
 
 def gauge_delta_presence(
     held: Held, table: Any, everybody: Everybody
 ) -> tuple[Fraction, Group, bool]:
     """The group whose people are most surely in the table; and whether all keep both ends."""
-    _require(table, "delta_presence", {"lowest", "highest"})
+    own = {"lowest", "highest"}
+    require_keys(table, "delta_presence", own | _OF_ALL, own | _BEYOND)
     low, high = number_of(table["lowest"]), number_of(table["highest"])
     if not 0 <= low <= high <= 1:
         raise CertificateError(f"delta_presence cannot be from {low} to {high}")
     many, outside, overlap = _placed(held, table, everybody)
     if overlap:
-        return Fraction(1), next(iter(held)), low == 0 and high == 1
-    rates = {group: Fraction(people, many[group]) for group, (people, _) in held.items()}
-    group = max(rates, key=lambda g: rates[g])
-    least = Fraction(0) if outside else min(rates.values())
-    return rates[group], group, low <= least and rates[group] <= high
-
-
-def _require(table: Any, key: str, own: set[str]) -> None:
-    least = {*own, "population", "digest"}
-    if not isinstance(table, Mapping) or not least <= set(table) <= own | _BEYOND:
-        raise CertificateError(f"{key} must be a table of {', '.join(sorted(least))}")
+        return Fraction(1), held.group(0), low == 0 and high == 1
+    rates = [Fraction(own, of) for own, of in zip(held.people.tolist(), many, strict=True)]
+    least, most = Fraction(0) if outside else min(rates), max(rates)
+    return most, held.group(rates.index(most)), low <= least and most <= high
 
 
 def _placed(
     held: Held, table: Mapping[str, Any], everybody: Everybody
-) -> tuple[dict[Group, int], int, bool]:
+) -> tuple[list[int], int, bool]:
     """How many people each group could hold, how many are in none, and whether any is in two.
 
     A population that cannot have these people is refused: of each group, and of all that lie
@@ -110,20 +104,20 @@ def _placed(
             found[last.bit_length() - 1] += times
             around[last.bit_length() - 1] &= all_of
             bits ^= last
+    sizes = held.people.tolist()
     covered = [0] * len(groups)
-    for group, inside in zip(groups, around, strict=True):
+    for size, inside in zip(sizes, around, strict=True):
         while inside > 0:
             last = inside & -inside
-            covered[last.bit_length() - 1] += held[group][0]
+            covered[last.bit_length() - 1] += size
             inside ^= last
-    for group, there, inside in zip(groups, found, covered, strict=True):
-        most = max(inside, held[group][0])
-        if there < most:
+    for group, there, *least in zip(groups, found, covered, sizes, strict=True):
+        if there < max(least):
             raise CertificateError(
                 f"the population is none of this table: it has {there} people in group "
-                f"{', '.join(map(str, group))}, and the table {most}"
+                f"{', '.join(map(str, group))}, and the table {max(least)}"
             )
-    return dict(zip(groups, found, strict=True)), outside, overlap
+    return found, outside, overlap
 
 
 class _Values:

@@ -3,32 +3,33 @@
 It shares no code with the adversary. Values are assigned to one person after another, from the
 first on and from the last: all ways that use the same values are one weight. How likely a person
 has a value is the weight of those before, times their own chance, times that of those after.
+Groups with as many people of a kind and as many of each value take the same steps, side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm, prod
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from foreknow.errors import CertificateError
+from foreknow.verifier.counts import Bag, Group, Ints
 
-Bag: TypeAlias = Mapping[str, int]
-Group: TypeAlias = "tuple[str | None, ...]"
 # A value, a group, the posterior, and how likely it was before.
 Worst: TypeAlias = "tuple[str | None, Group | None, Fraction, Fraction]"
 Signature: TypeAlias = "tuple[str | None, ...]"
-# One group as far as it matters: how many people have which signature, and its values.
-_Case: TypeAlias = "tuple[tuple[tuple[Signature, int], ...], tuple[tuple[str, int], ...]]"
+# How many people have each signature, and each value: groups of one shape are judged at once.
+_Shape: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]]"
 # What values that are one secret are called together, and these.
 _Set: TypeAlias = "tuple[str, Collection[str]]"
-# A value, who may have it, and how likely: the weight of all ways in which they do, and of all.
-_Found: TypeAlias = "tuple[str, Signature, int, int]"
 _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 
-# Weights of one group; and bits of a common denominator.
-_MOST_STATES = 10**6
+# Weights of one group, those that are worked out at once, and bits of a common denominator.
+_MOST_STATES, _AT_ONCE = 1 << 20, 1 << 17
 _MOST_BITS = 1 << 15
 # As small as a positive probability may be: whoever reads the certificate may know floats alone.
 _LEAST_CHANCE = Fraction(1, 2**1022)
@@ -121,123 +122,167 @@ def worst_priors(
     Of values `together`, a name and its members, posteriors and priors are added up.
     """
     wanted = wanted if together is None else together[1]
-    cases: dict[_Case, Group] = {}
+    alike: dict[Any, Group] = {}
     for group, (_, bag) in held.items():
-        signed = tuple(sorted(people[group].items(), key=lambda item: str(item[0])))
-        cases.setdefault((signed, tuple(sorted(bag.items()))), group)
-    best, top = _NOBODY, (0, 1)
-    for case, group in cases.items():
-        found = _judged(case, wanted, chances, reading)
-        for value, signature, weight, total in (
-            found if together is None else _sums(found, together)
-        ):
-            own = weight, total
+        signed = sorted(people[group].items(), key=lambda item: (-item[1], str(item[0])))
+        values = sorted(bag.items(), key=lambda item: (-item[1], item[0]))
+        alike.setdefault((tuple(signed), tuple(values)), group)
+    shapes: dict[_Shape, list[_Case]] = {}
+    for place, (signed, bag) in enumerate(alike):
+        for shape, case in _cases(place, signed, bag, wanted, chances, reading, together):
+            shapes.setdefault(shape, []).append(case)
+    groups, best, top = list(alike.values()), _NOBODY, (0, 1)
+    first: tuple[str, int] = ("", 0)  # of equal ones the first value, and of its groups the first
+    for shape, cases in sorted(shapes.items(), key=lambda own: _kinds(own[0])):
+        if (states := _states(_kinds(shape))) > _MOST_STATES:
+            raise CertificateError("a group is too large to be verified against priors")
+        step = max(1, _AT_ONCE // states)
+        for some in (cases[at : at + step] for at in range(0, len(cases), step)):
+            weight, total, before = _judged(some, shape, wanted, together)
+            above, below = weight, total + 0 * weight
             if relative:  # by how likely it was before
-                before = _before(chances, signature, value, together)
-                own = weight * before.denominator, total * before.numerator
-            more = own[0] * top[1] - top[0] * own[1]
-            # Of equal ones the first value; of its groups the first, in the order of `held`.
-            if weight and (more > 0 or (more == 0 and value < (best[0] or ""))):
-                before = _before(chances, signature, value, together)
-                best, top = (value, group, Fraction(weight, total), before), own
+                scale = np.array([case.scales for case in some], object)
+                above, below = weight * scale[:, :, None], total * before
+            for c, s, x in np.argwhere((above > 0) & (above * top[1] >= top[0] * below)).tolist():
+                one, other = above[c, s, x], below[c, s, x]
+                value = some[c].values[x] if together is None else together[0]
+                more, own = one * top[1] - top[0] * other, (value, some[c].place)
+                if more > 0 or (more == 0 and own < first):
+                    prior = Fraction(before[c, s, x], some[c].scales[s])
+                    chance = Fraction(weight[c, s, x], total[c, s, 0])
+                    best, top = (value, groups[some[c].place], chance, prior), (one, other)
+                    first = own
     return best
 
 
-def _before(chances: Chances, signature: Signature, value: str, together: _Set | None) -> Fraction:
-    return chances.of(signature, value) if together is None else chances.any(signature, together[1])
+class _Case(NamedTuple):
+    """One group as far as it matters, and the chances of its people, by one denominator each."""
+
+    place: int
+    values: list[str]  # of each column of chances; none of those that are not asked for
+    rows: list[list[int]]  # by signature, then value
+    before: list[list[int]]  # the same of what is asked for
+    scales: list[int]
 
 
-def _sums(found: Iterable[_Found], together: _Set) -> Iterable[_Found]:
-    """The posteriors of several values added up, for each signature."""
-    sums: dict[tuple[Signature, int], int] = {}
-    for _, signature, weight, total in found:
-        sums[signature, total] = sums.get((signature, total), 0) + weight
-    return [(together[0], who, weight, total) for (who, total), weight in sums.items()]
+def _cases(
+    place: int,
+    signed: Any,
+    bag: Any,
+    wanted: Collection[str],
+    chances: Chances,
+    reading: str,
+    together: _Set | None,
+) -> Iterator[tuple[_Shape, _Case]]:
+    """A group as one question; or one for each value, where each is had or not had."""
+    amounts, counts = tuple(n for _, n in signed), tuple(n for _, n in bag)
+    values, asked = [value for value, _ in bag], [value for value, _ in bag if value in wanted]
+    if reading == "joint" and asked:
+        table = [chances.whole(who, values) for who, _ in signed]
+        rows, scales = map(list, zip(*table, strict=True))
+        before = rows
+        if together is not None:
+            before = [
+                [int(chances.any(who, together[1]) * scale)]
+                for (who, _), scale in zip(signed, scales, strict=True)
+            ]
+        yield (amounts, counts), _Case(place, values, rows, before, scales)
+    for value in asked if reading == "binary" else ():
+        table = [chances.whole(who, [value]) for who, _ in signed]
+        pairs = [[own, scale - own] for (own,), scale in table]
+        copies, scales = counts[values.index(value)], [scale for _, scale in table]
+        shape = amounts, (copies, sum(counts) - copies)
+        yield shape, _Case(place, [value], pairs, [own for own, _ in table], scales)
 
 
 def _judged(
-    case: _Case, wanted: Collection[str], chances: Chances, reading: str
-) -> Iterable[_Found]:
-    """Posteriors of one group: of each wanted value, for each signature."""
-    signed, bag = case
-    people, counts = [amount for _, amount in signed], [count for _, count in bag]
-    if not any(value in wanted for value, _ in bag):
-        return
-    table = [chances.whole(who, [value for value, _ in bag]) for who, _ in signed]
-    if reading == "joint":
-        found, total = _posteriors(people, counts, [row for row, _ in table])
-    for place, (value, copies) in enumerate(bag):
-        if value not in wanted:
-            continue
-        at = place
-        if reading == "binary":  # each value is had or not had
-            pairs = [[row[place], scale - row[place]] for row, scale in table]
-            found, total = _posteriors(people, [copies, sum(counts) - copies], pairs)
-            at = 0
-        for (who, amount), row in zip(signed, found, strict=True):
-            yield value, who, row[at], total * amount
+    cases: Sequence[_Case], shape: _Shape, wanted: Collection[str], together: _Set | None
+) -> tuple[Any, Any, Any]:
+    """By group, signature and value: the people who have it over all worlds, and all; its prior."""
+    table = np.array([case.rows for case in cases], object)
+    weight, total = _posteriors(shape, table)
+    total = total[:, None, None] * np.array(shape[0], object)[None, :, None]
+    asked = np.array([[value in wanted for value in case.values] for case in cases])
+    weight = weight[:, :, : asked.shape[1]] * asked[:, None, :]
+    if together is not None:
+        weight = weight.sum(axis=2, keepdims=True)
+    return weight, total, np.array([case.before for case in cases], object)
 
 
-def _posteriors(
-    people: Sequence[int], counts: Sequence[int], table: Sequence[Sequence[int]]
-) -> tuple[list[list[int]], int]:
-    """How many people of each signature have each value, on average: weights, and that of all.
-
-    People get values, or values people: whichever keeps less in mind.
-    """
-    if prod(count + 1 for count in counts) <= prod(amount + 1 for amount in people):
-        found, total = _shares(people, counts, table)
-        pairs = zip(found, people, strict=True)
-        return [[weight * amount for weight in row] for row, amount in pairs], total
-    turned, total = _shares(counts, people, list(zip(*table, strict=True)))
-    pairs = zip(turned, counts, strict=True)
-    held = [[weight * count for weight in row] for row, count in pairs]
-    return [list(row) for row in zip(*held, strict=True)], total
+def _kinds(shape: _Shape) -> tuple[int, ...]:
+    """People get values, or values people: whichever keeps less in mind."""
+    return min(reversed(shape), key=_states)
 
 
-def _shares(
-    items: Sequence[int], kinds: Sequence[int], table: Sequence[Sequence[int]]
-) -> tuple[list[list[int]], int]:
+def _states(kinds: tuple[int, ...]) -> int:
+    """In how many ways some of each may be used."""
+    return prod(kind + 1 for kind in kinds)
+
+
+def _posteriors(shape: _Shape, table: Any) -> tuple[Any, Any]:
+    """How many people of each signature have each value, on average: weights, and that of all."""
+    amounts, counts = (np.array(own, object)[None, :, None] for own in shape)
+    if _kinds(shape) is shape[1]:
+        found, total = _shares(*shape, table)
+        return found * amounts, total
+    found, total = _shares(*shape[::-1], table.swapaxes(1, 2))
+    return (found * counts).swapaxes(1, 2), total
+
+
+def _shares(items: Sequence[int], kinds: Sequence[int], table: Any) -> tuple[Any, Any]:
     """The weight of one item of each sort getting each kind, and that of all ways.
 
     It is that of those before it, times its own, times that of those after it.
     """
-    rows = [row for row, amount in zip(table, items, strict=True) for _ in range(amount)]
-    steps = [prod(kind + 1 for kind in kinds[:x]) for x in range(len(kinds))]
-    before, after = _ways(rows, kinds, steps), _ways(rows[::-1], kinds, steps)
-    full = sum(kind * step for kind, step in zip(kinds, steps, strict=True))
-    total = before[-1].get(full, 0)
-    if not total:
+    steps = _Steps.of(tuple(kinds))
+    sorts = np.repeat(np.arange(len(items)), items).tolist()
+    before, after = steps.ways(table, sorts), steps.ways(table, sorts[::-1])
+    total = before[-1][0] if len(sorts) == sum(kinds) else np.zeros(1)
+    if not total.all():
         raise CertificateError("the priors allow no way to assign the values of a group")
-    found, at = list[list[int]](), 0
-    for amount in items:
-        rest, weights = after[max(len(rows) - at - 1, 0)], [0] * len(kinds)
-        for x, (step, own) in enumerate(zip(steps, table[len(found)], strict=True)):
-            if own and amount:
-                ways = (n * rest.get(full - used - step, 0) for used, n in before[at].items())
-                weights[x] = own * sum(ways)
-        found.append(weights)
-        at += amount
+    found = 0 * table
+    for sort, at in enumerate(np.cumsum(items) - items):
+        rest = after[len(sorts) - at - 1]
+        for kind, (used, more) in enumerate(steps.moves[at] if items[sort] else ()):
+            ways = before[at][used] * rest[steps.others[at + 1][more]]
+            found[:, sort, kind] = table[:, sort, kind] * ways.sum(axis=0)
     return found, total
 
 
-def _ways(
-    rows: Sequence[Sequence[int]], most: Sequence[int], steps: Sequence[int]
-) -> list[dict[int, int]]:
-    """For the first 0, 1, ... items the weight of all ways to assign kinds, by what they use.
+class _Steps(NamedTuple):
+    """Which kinds may be used, after so many items: some of each, as there are."""
 
-    What they use is one number, with a digit for each kind: how often.
-    """
-    every, states = [{0: 1}], 0
-    for row in rows:
-        able = [own for own in zip(steps, most, row, strict=True) if own[1] and own[2]]
-        after: dict[int, int] = {}
-        for used, weight in every[-1].items():
-            for step, top, chance in able:
-                if used // step % (top + 1) < top:
-                    after[used + step] = after.get(used + step, 0) + weight * chance
-        every.append(after)
-        states += len(after)
-        if states > _MOST_STATES:
-            raise CertificateError("a group is too large to be verified against priors")
-    return every
+    # By items, for each kind that may be next: which of the states, and which it leads to.
+    moves: list[list[tuple[Ints, Ints]]]
+    others: list[Ints]  # by items, the state of those that each state leaves
+
+    @classmethod
+    @lru_cache(maxsize=1)
+    def of(cls, kinds: tuple[int, ...]) -> _Steps:
+        """Those of so many of each kind."""
+        digits = np.indices([kind + 1 for kind in kinds]).reshape(len(kinds), -1)
+        steps = np.cumprod([1, *(kind + 1 for kind in kinds[:0:-1])])[::-1]
+        level, n_states = digits.sum(axis=0), digits.shape[1]
+        states = [np.flatnonzero(level == items) for items in range(sum(kinds) + 1)]
+        place = np.empty(n_states, np.int64)
+        for own in states:
+            place[own] = np.arange(len(own))
+        moves = []
+        for own in states[:-1]:
+            able = [
+                np.flatnonzero(digit[own] < kind) for digit, kind in zip(digits, kinds, strict=True)
+            ]
+            moves.append(
+                [(at, place[own[at] + step]) for at, step in zip(able, steps, strict=True)]
+            )
+        return cls(moves, [place[n_states - 1 - own] for own in states])
+
+    def ways(self, table: Any, sorts: Sequence[int]) -> list[Any]:
+        """For the first 0, 1, ... items the weight of all ways to assign kinds, by state."""
+        every = [np.ones((1, len(table)), int).astype(object)]
+        for sort, moves, states in zip(sorts, self.moves, self.others[1:], strict=False):
+            weights = np.zeros((len(states), len(table)), int).astype(object)
+            for kind, (used, more) in enumerate(moves):
+                weights[more] += every[-1][used] * table[:, sort, kind]
+            every.append(weights)
+        return every

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
-from unicodedata import ucd_3_2_0 as old_unicode
 
 import duckdb
 import numpy as np
@@ -49,23 +49,13 @@ from foreknow.verifier.likeness import (
     gauge_t_closeness,
     is_of_equal_distance,
 )
-from foreknow.verifier.named_values import beside_names, ends_of, left, named
+from foreknow.verifier.named_values import left, named
 from foreknow.verifier.population import Everybody, gauge_delta_presence, gauge_k_map
 from foreknow.verifier.priors import Chances, Worst, worst_priors
 from foreknow.verifier.windows import worst_near
 
 # What is found of secrets of which nobody has a value.
 _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
-# Characters that show nothing, beside those of formats: fillers, joiners, selectors of variants.
-_FILLERS = frozenset(
-    (0xAD, 0x200B, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0)
-)
-_SELECTORS = (
-    range(0x180B, 0x1810),
-    range(0x2060, 0x2070),
-    range(0xFE00, 0xFE10),
-    range(0xE0000, 0xE1000),
-)
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 # The law of multisets takes powers by these; more would take for ever.
 _MOST_OF_A_BAG = 10**7
@@ -248,7 +238,7 @@ def verify(
         if exact and gauge.of_people:
             held = written.alike(table.known)
         else:
-            held = written.held_by(*_sight(written, table, gauge.of_people))
+            held = written.held_by(*sight_of(written, table, gauge.of_people))
             more += [written.alike(())] if exact else []
         held = _of_sets(written, held, key, gauge, table) if table.secret.sets else held
         attained, group, holds = gauge.measure(held, settings, *more)
@@ -303,7 +293,7 @@ def _verdicts(
 
 def _counted(written: Written, table: AskedTable, relative: bool) -> list[Asked]:
     """What a requirement counts: the one place where secrets and sights enter the verifier."""
-    sensitive, known = _sight(written, table)
+    sensitive, known = sight_of(written, table)
     secret = table.secret
     whole, groups = written.held_by(sensitive, known), (*written.groups, *known)
     about = set(whole.names)
@@ -328,7 +318,7 @@ def _counted(written: Written, table: AskedTable, relative: bool) -> list[Asked]
     return [Asked(whole, about, written, relative, groups)]
 
 
-def _sight(
+def sight_of(
     written: Written, table: AskedTable, of_people: bool = False
 ) -> tuple[str, tuple[str, ...]]:
     """The sensitive column of a requirement, and the columns that are known of everybody."""
@@ -380,65 +370,14 @@ def _named(name: str, others: Collection[str]) -> str:
     return name
 
 
-def scope_of(
-    written: Written, requirements: Sequence[Mapping[str, Any]], gauges: Mapping[str, Gauge]
-) -> dict[str, Any]:
-    """What no requirement looks at, as far as the files of a release tell."""
-    tables = asked_of(requirements)
-    held, columns = written.held, tuple(written.parts or (written.sensitive,))
-    free: dict[str, int] = {}
-    unrequired, more, crowded = [], {}, {}
-    beside: dict[str, set[Any]] = {}
-    ends = set()
-    for column in columns:
-        of_column = [t for t in tables if (t.sensitive or written.sensitive) == column]
-        if len(columns) > 1 and all(of_people(table, gauges) for table in of_column):
-            unrequired.append(column)
-            continue
-        of_all = written.held_by(column, ())
-        own = dict(zip(of_all.names, of_all.everybody.tolist(), strict=True))
-        about = written.about(column)
-        asked = [table for table in of_column if not gauges.keys() & table.kinds.keys()]
-        singly = _singly(about, asked, dict(own))
-        if len(columns) == 1:
-            more = singly
-        elif "values_and_people" in singly:
-            crowded[column] = list(singly["values_and_people"])
-        for table in asked:
-            for one in _counted(about, table, False):
-                for value in one.members or one.about:
-                    own.pop(value, None)
-            if table.secret.width is not None:
-                found = ends_of(about.held_by(*_sight(about, table)))
-                ends |= {(column if len(columns) > 1 else "", *end) for end in found}
-        naming = [table for table in of_column if not of_people(table, gauges)]
-        for key, said in beside_names(of_all.names, naming).items():
-            beside.setdefault(key, set()).update(said)
-        free |= {f"{column} {v}" if len(columns) > 1 else v: n for v, n in own.items()}
-    each = [written.held_by(column, ()) for column in columns]
-    nothing = {
-        name: int(of.people[of.kinds == 0].sum()) for name, of in zip(columns, each, strict=True)
-    }
-    same = {pair for of in each for pair in _alike(of.names)}
+def suppressed_columns(written: Written) -> tuple[str, ...]:
+    """Columns that make groups, and of which nothing is published."""
     labelled = written.groups if written.form == "generalized" else ()
-    return {
-        "smallest_group": int(held.people.min()) if len(held) else 0,
-        "groups_of_one": int(np.count_nonzero(held.people == 1)),
-        "without_value": int(held.people[held.kinds == 0].sum()),
-        "unprotected": free,
-        "unrequired": unrequired,
-        "alike": tuple(sorted(same)),
-        **({"crowded": crowded} if crowded else {}),
-        "without": {name: n for name, n in nothing.items() if n and len(columns) > 1},
-        **more,
-        "extremes": tuple(sorted(ends)),
-        **{key: tuple(sorted(said)) for key, said in beside.items()},
-        "suppressed": [
-            column
-            for place, column in enumerate(labelled)
-            if all(set(label or "") == {"*"} for label in held.labels[place].texts.to_pylist())
-        ],
-    }
+    return tuple(
+        column
+        for column, labels in zip(labelled, written.held.labels, strict=False)
+        if all(set(label or "") == {"*"} for label in labels.texts.to_pylist())
+    )
 
 
 def of_people(table: AskedTable, gauges: Mapping[str, Gauge]) -> bool:
@@ -454,44 +393,6 @@ def digests_of(requirements: Sequence[Mapping[str, Any]]) -> list[tuple[int, str
         for place, table in enumerate(requirements)
         for key in compared & table.keys()
     ]
-
-
-def _singly(
-    written: Written, asked: Sequence[AskedTable], every: Mapping[str, int]
-) -> dict[str, Any]:
-    """What is judged value by value: whether these are nearly as many as people, and which."""
-    single = [table for table in asked if table.secret.singly]
-    about = {v for table in single for own in _counted(written, table, False) for v in own.about}
-    for table in asked:
-        if table.secret.sets:
-            about -= {v for own in _counted(written, table, False) for v in own.members}
-    found: dict[str, Any] = {}
-    people = sum(every.values())
-    if single and len(single) == len(asked) and people >= 20 and 10 * len(every) >= 8 * people:
-        found["values_and_people"] = (len(every), people)
-    listed = sorted(about, key=lambda value: (-every[value], value))
-    if len(listed) > 1:
-        found["apart"], found["more_apart"] = tuple(listed[:5]), len(listed[5:])
-    return found
-
-
-def _is_seen(character: str) -> bool:
-    """Whether a character shows by itself: no format, no filler, no mark above or below."""
-    place = ord(character)
-    if place in _FILLERS or any(place in block for block in _SELECTORS):
-        return False
-    return old_unicode.category(character) != "Cf" and old_unicode.combining(character) < 200
-
-
-def _alike(values: Collection[str]) -> tuple[tuple[str, ...], ...]:
-    """Values that are one but for case, spaces, Unicode form and diacritics."""
-    sorts: dict[str, list[str]] = {}
-    for value in sorted(values):
-        folded = old_unicode.normalize("NFKD", old_unicode.normalize("NFKD", value).casefold())
-        if not folded.isascii():
-            folded = "".join(filter(_is_seen, folded))
-        sorts.setdefault(" ".join(folded.split()), []).append(value)
-    return tuple(sorted(tuple(own) for sort, own in sorts.items() if sort and len(own) > 1))
 
 
 def count_people(written: Written) -> tuple[int, int]:
@@ -613,9 +514,8 @@ def everybody_of(written: Written, table: Any) -> Everybody:
 
 def read_population(source: Any, columns: Sequence[str]) -> Everybody:
     """Read a population by some columns."""
-    connection = connect()
     file = files_of({"population": source}).get("population")
-    try:
+    with _reading("the population") as connection:
         header, relation = open_written(connection, source, file)
         for column in columns:
             if header.count(column) != 1:
@@ -626,14 +526,6 @@ def read_population(source: Any, columns: Sequence[str]) -> Everybody:
             file.check(int(times.sum()))
         if isinstance(file, CsvFile):
             cells = [merge_empties(column) for column in cells]
-    except duckdb.Error as error:
-        raise CertificateError(
-            f"the population cannot be read: {str(error).splitlines()[0]}"
-        ) from None
-    except DataError as error:
-        raise CertificateError(f"the population cannot be read: {error}") from None
-    finally:
-        connection.close()
     alike: dict[tuple[str | None, ...], int] = {}
     for *key, n in zip(*(column.to_list() for column in cells), times.tolist(), strict=True):
         alike[tuple(key)] = alike.get(tuple(key), 0) + n
@@ -752,9 +644,8 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
     sights = [own for columns, own in new.items() if not any(columns < other for other in new)]
     if not sights:
         return
-    connection = connect()
     judged = {*written.groups, written.sensitive, *(written.parts or ())}
-    try:
+    with _reading("the release") as connection:
         # Columns are called by position: DuckDB takes names that differ in case for one.
         file = written.files.get(table)
         header, relation = open_written(connection, written.tables[table], file)
@@ -786,14 +677,20 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
                 plain[name] = own
             groups = {name: plain.pop(name) for name in written.groups}
             written.memory.counted[(table, *sight)] = Counted.of(groups, plain, times)
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[Any]:
+    """An engine to read files with; what goes wrong is said of these."""
+    connection = connect()
+    try:
+        yield connection
     except duckdb.Error as error:
         if short_of_memory(error):
             raise NotEnoughMemory("judging the release afresh") from error
-        raise CertificateError(
-            f"the release cannot be read: {str(error).splitlines()[0]}"
-        ) from None
+        raise CertificateError(f"{what} cannot be read: {str(error).splitlines()[0]}") from None
     except DataError as error:
-        raise CertificateError(f"the release cannot be read: {error}") from None
+        raise CertificateError(f"{what} cannot be read: {error}") from None
     finally:
         connection.close()
 

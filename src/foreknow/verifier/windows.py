@@ -1,4 +1,4 @@
-"""The verifier's own worst window: numbers and dates that lie near each other as one secret.
+"""The verifier's own worst window: each is a set of numbers or dates, judged as other secrets are.
 
 Values are read from their texts, exactly. The windows that begin at an occurring value are enough,
 since each other window holds no more than one of these. As the window moves over the values, what
@@ -12,14 +12,25 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, floor
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from foreknow.errors import CertificateError
 from foreknow.verifier.counts import Group, Held, Ints, distinct
-from foreknow.verifier.facts import no_relative
+from foreknow.verifier.facts import (
+    Cell,
+    Cells,
+    Found,
+    Law,
+    Ratio,
+    least_of,
+    less,
+    times,
+    worst_of,
+)
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE]([-+]?\d{1,4}))?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?P<clock>[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
@@ -41,41 +52,6 @@ class _Line(NamedTuple):
     at: Mapping[str, Fraction]
 
 
-class _Runs(NamedTuple):
-    """What groups have in windows: the same from the window `first` to the window `last`."""
-
-    group: Ints
-    first: Ints
-    last: Ints
-    people: Ints
-    holders: Ints  # of a value in the window
-    left: Ints  # who have none, and none of the l most frequent other values
-
-
-class _Odds(NamedTuple):
-    """Odds from the least, each once; and which of them each run has."""
-
-    known: list[Fraction]
-    of_run: Ints
-
-    @classmethod
-    def of(cls, one: Ints, other: Ints, law: Callable[[int, int], Fraction]) -> _Odds:
-        """Those that follow from two numbers of each run."""
-        sorts, of_run = distinct(one, other)
-        odds = [law(*pair) for pair in zip(one[sorts].tolist(), other[sorts].tolist(), strict=True)]
-        known = sorted(set(odds))
-        place = {own: at for at, own in enumerate(known)}
-        return cls(known, np.array([place[own] for own in odds], np.int64)[of_run])
-
-    def up_to(self, most: Fraction, times: Fraction) -> Ints:
-        """Which runs have odds that are at most `most` when multiplied."""
-        return self.of_run < bisect_right(self.known, most / times if times else self.known[-1])
-
-
-# The least odds against, the window and the group that attain them.
-_Least: TypeAlias = "tuple[Fraction, int, int]"
-
-
 def worst_near(
     held: Held, width: Any, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
@@ -86,109 +62,70 @@ def worst_near(
     reach = np.array([bisect_right(numbers, end(number)) - 1 for number in numbers], np.int64)
     place = {number: i for i, number in enumerate(numbers)}
     at = np.array([place[line.at[name]] for name in held.names], np.int64)
-    if not len(held.codes):
-        return None, None, Fraction(0)
     placed = Held(held.labels, held.names, held.of_group, at[held.codes], held.counts)
-    odds, window, group = min(_candidates(placed, reach, l, k, m))
-    return _words(numbers[window], end, line), held.group(group), 1 / (1 + odds)
+    law = Law.of("single", k, m)
+    # What a group has in a window it has more of in one that begins at a value of its own; so
+    # these are enough for one group by itself.
+    own, _ = _runs(placed, reach, l, placed.of_group, placed.codes, placed.codes)
+    worst = worst_of(own, law)
+    if worst is None:
+        return None, None, Fraction(0)
+    if m and worst.odds:  # relatives may be of a group that has none of the values it begins at
+        worst = min([worst, *_of_all(placed, reach, l, law, worst.odds)])
+    return _words(numbers[worst.value], end, line), held.group(worst.group), worst.chance
 
 
-def _candidates(held: Held, reach: Ints, l: int, k: int, m: int) -> Iterator[_Least]:
-    """The least odds with everybody in one group; and with target and relatives in two."""
-
-    def target(known: int) -> _Odds:
-        return _Odds.of(runs.left, runs.holders, lambda n, s: Fraction(max(n - known, 0), s))
-
-    def relatives(known: int) -> _Odds:
-        return _Odds.of(
-            runs.people, runs.holders, lambda n, s: Fraction(*no_relative(n, s, known, m))
-        )
-
-    runs = _runs(held, reach, l)
-    together = _together(target(k), relatives(k + 1), runs)
-    yield together
-    if not m or not together[0]:
-        return
-    # A group matters where its best window, with the best of all others, is not above that.
-    near = np.zeros(len(held), bool)
-    for one, other in ((target(0), relatives(k)), (target(k), relatives(0))):
-        near[runs.group[one.up_to(together[0], other.known[0])]] = True
-        near[runs.group[other.up_to(together[0], one.known[0])]] = True
-    if not near.any():
-        return
-    runs = _runs(held, reach, l, everywhere=near)
-    yield _apart(target(0), relatives(k), runs, len(reach))
-    yield _apart(target(k), relatives(0), runs, len(reach))
+def _of_all(held: Held, reach: Ints, l: int, law: Law, most: Fraction) -> Iterator[Found]:
+    """The worst of the windows in which odds may be as low as that; some windows at a time."""
+    # What a group has changes where a window loses or gets a value.
+    enters, span = np.searchsorted(reach, held.codes), len(reach) + 1
+    keys = held.of_group * span
+    changes = np.unique(np.concatenate([keys + held.codes + 1, keys + enters]))
+    group, first, last = changes[:-1] // span, changes[:-1] % span, changes[1:] % span - 1
+    same = group == changes[1:] // span
+    runs, last = _runs(held, reach, l, group[same], first[same], last[same])
+    near = _near(runs, law, (most.numerator, most.denominator))
+    value, last, group, rows = runs.value[near], last[near], runs.group[near], runs.rows[near]
+    covering = np.cumsum(np.bincount(value, minlength=span) - np.bincount(last + 1, None, span))
+    block = np.cumsum(covering) // _AT_ONCE
+    for low, high in pairwise([*np.unique(block, return_index=True)[1].tolist(), span]):
+        some = np.flatnonzero((value < high) & (last >= low))
+        begin, end = np.maximum(value[some], low), np.minimum(last[some], high - 1)
+        many = end - begin + 1
+        each, start = np.repeat(some, many), np.repeat(np.cumsum(many) - many, many)
+        windows = np.repeat(begin, many) + np.arange(len(each)) - start
+        found = worst_of(Cells(windows, group[each], rows[each]), law)
+        yield from [] if found is None else [found]
 
 
-def _together(target: _Odds, family: _Odds, runs: _Runs) -> _Least:
-    """The least of both in one group, the first window that has it, and the first group there."""
-    best = np.full(len(family.known), len(target.known) - 1)
-    np.minimum.at(best, family.of_run, target.of_run)
-    products = [target.known[at] * own for at, own in zip(best.tolist(), family.known, strict=True)]
-    odds = min(products)
-    least = np.flatnonzero([own == odds for own in products])
-    there = np.flatnonzero(np.isin(family.of_run, least) & (target.of_run == best[family.of_run]))
-    first = there[np.lexsort((runs.group[there], runs.first[there]))[0]]
-    return odds, int(runs.first[first]), int(runs.group[first])
+def _near(runs: Cells, law: Law, most: Ratio) -> Ints:
+    """Which runs, with the best target or relatives of all others, have odds so low."""
+    rows, sort = distinct(*runs.rows.T)
+    cells = [Cell.of(row) for row in runs.rows[rows].tolist()]
+    near = np.zeros(len(cells), bool)
+    for beside_target, beside_relatives in ((law.k, 0), (0, law.k)):
+        against = [law.against(cell, beside_target) for cell in cells]
+        none = [law.family(cell, beside_relatives) for cell in cells]
+        for mine, others in ((against, none), (none, against)):
+            best = least_of(others)
+            near |= np.array([not less(most, times(own, best)) for own in mine])
+    return near[sort]
 
 
-def _apart(target: _Odds, family: _Odds, runs: _Runs, n_windows: int) -> _Least:
-    """The least odds of a target in one group times that of relatives in any, in one window."""
-    least = [_least_at(each.of_run, runs, n_windows) for each in (target, family)]
-    some = np.flatnonzero(least[0] < len(target.known))  # windows that hold a value
-    first, _ = distinct(*(each[some] for each in least))
-    odds, window = min(
-        (target.known[least[0][at]] * family.known[least[1][at]], int(at))
-        for at in some[first].tolist()
-    )
-    there = (runs.first <= window) & (window <= runs.last)
-    there &= target.of_run == least[0][window]
-    return odds, window, int(runs.group[there].min())
-
-
-def _least_at(ranks: Ints, runs: _Runs, n_windows: int) -> Ints:
-    """The least rank at each window: in a tree of halves, of which an interval is a few."""
-    width = 1 << (n_windows - 1).bit_length()
-    tree = np.full(2 * width, np.iinfo(np.int64).max)
-    begin, end = runs.first + width, runs.last + 1 + width
-    while len(begin):
-        for side, odd in ((begin, begin & 1 == 1), (end - 1, end & 1 == 1)):
-            np.minimum.at(tree, side[odd], ranks[odd])
-        begin, end = (begin + 1) >> 1, end >> 1
-        rest = begin < end
-        begin, end, ranks = begin[rest], end[rest], ranks[rest]
-    level = tree[1:2]
-    while len(level) < width:
-        level = np.minimum(level.repeat(2), tree[2 * len(level) : 4 * len(level)])
-    return level[:n_windows]
-
-
-def _runs(held: Held, reach: Ints, l: int, everywhere: Any = None) -> _Runs:
-    """What groups have in windows that begin at values of their own; or some groups in all.
-
-    What a group has in a window it has more of in one that begins at a value of its own; so these
-    are enough for one group by itself.
-    """
+def _runs(
+    held: Held, reach: Ints, l: int, group: Ints, first: Ints, last: Ints
+) -> tuple[Cells, Ints]:
+    """What groups have in windows that are alike to them, from the first to the last of these."""
     n = len(reach)
-    group, first = held.of_group, held.codes
-    keys = group * n + first  # in order
-    last = first
-    if everywhere is not None:  # what a group has changes where a window loses or gets a value
-        group, first = group[everywhere[group]], first[everywhere[group]]
-        enters, span = np.searchsorted(reach, first), n + 1
-        changes = np.unique(np.concatenate([group * span + first + 1, group * span + enters]))
-        group, first, last = changes[:-1] // span, changes[:-1] % span, changes[1:] % span - 1
-        same = group == changes[1:] // span
-        group, first, last = group[same], first[same], last[same]
+    keys = held.of_group * n + held.codes  # in order
     begin = np.searchsorted(keys, group * n + first)
     end = np.searchsorted(keys, group * n + reach[first], "right")
     some = begin < end
     group, first, last, begin, end = (row[some] for row in (group, first, last, begin, end))
     sums = np.concatenate([[0], np.cumsum(held.counts)])
-    people, holders = held.people[group], sums[end] - sums[begin]
-    left = np.maximum(people - holders - _others(held, group, begin, end, l), 0)
-    return _Runs(group, first, last, people, holders, left)
+    others = _others(held, group, begin, end, l)
+    rows = np.stack([held.people[group], sums[end] - sums[begin], others], 1)
+    return Cells(first, group, rows), last
 
 
 def _others(held: Held, group: Ints, begin: Ints, end: Ints, l: int) -> Ints:
@@ -196,7 +133,7 @@ def _others(held: Held, group: Ints, begin: Ints, end: Ints, l: int) -> Ints:
     frequent = np.lexsort((-held.counts, held.of_group))
     others, left = np.zeros(len(group), np.int64), np.full(len(group), l)
     rest = np.arange(len(group) if l else 0)
-    for place in range(int(held.kinds.max())):
+    for place in range(int(held.kinds.max(initial=0))):
         rest = rest[held.kinds[group[rest]] > place]
         if not len(rest):
             break
