@@ -342,7 +342,9 @@ def test_nearly_nobody_of_fulldomain_is_left_open_at_real_sizes():
     levels = {"age": fk.Intervals([5, 10, 20]), "zip": fk.Intervals([5, 15])}
     table = microdata(values, levels, **columns)
     policy = fk.Policy([fk.Requirement(fk.Facts(l=1), below="3/4", knowing=[])], table.schema)
-    told = fk.attack(table, fk.FullDomain(), policy, worlds=1000 if NIGHTLY else 300, seconds=None, seed=1)
+    told = fk.attack(
+        table, fk.FullDomain(), policy, worlds=1000 if NIGHTLY else 300, seconds=None, seed=1
+    )
     assert told.how == "parts"
     assert not told.breaches
     assert len(told.unsettled) < n / 10

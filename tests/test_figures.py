@@ -25,7 +25,8 @@ def measured(tmp_path_factory):
     logger = logging.getLogger("foreknow")
     before = logger.level
     with pytest.MonkeyPatch.context() as patch:
-        given = ["--l", "3", "6", "--rows", str(ROWS), "--to", str(to), "--adult", str(to / "adult.csv")]
+        size = ["--l", "3", "6", "--rows", str(ROWS)]
+        given = [*size, "--to", str(to), "--adult", str(to / "adult.csv")]
         patch.setattr(sys, "argv", ["figures", *given])
         measuring.main()
     logger.setLevel(before)

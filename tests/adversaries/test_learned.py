@@ -286,15 +286,6 @@ def test_the_figures_of_the_paper_that_no_random_world_shows():
     assert 0.36 < fk.learned_report(weak, ["job"]).right < 0.5
 
 
-def test_where_a_job_tells_nothing_nobody_becomes_sure():
-    for seed in range(3):
-        release = as_release(bucketized(made_up(1 / 6, seed=seed)))
-        (table,) = fk.Priors.from_release(release, ["job"]).tables
-        for row in table.chances.values():
-            assert max(row) < 0.35
-        assert fk.Learned(["job"]).disclosure(release).probability < 0.9
-
-
 def test_two_kinds_that_can_be_exchanged_tell_nothing():
     """Every group has one of each kind and one of each value: either way is as likely."""
     release = release_of([("xy", "ab")] * 30)
@@ -395,18 +386,6 @@ def test_what_cannot_be_learned_is_refused():
         fk.Learned(["kinds"]).disclosure(release)
     with pytest.raises(fk.InputError, match="give a Release with these columns"):
         fk.Learned(["kind"]).disclosure(release.counts)
-
-
-def test_an_estimate_says_so_and_is_reproducible():
-    table = bucketized(made_up(0.5, people=900))
-    one, other = (fk.Learned(["job"]).disclosure(as_release(table)) for _ in range(2))
-    assert one.to_dict() == other.to_dict()
-    assert one.estimated
-    assert one.exact is None
-    assert not one.below("0.999999")
-    witness = one.witness
-    assert witness.alone < one.probability == witness.probability
-    assert "about" in repr(one)
 
 
 def test_learned_priors_can_be_written_and_read(tmp_path):
