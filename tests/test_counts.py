@@ -103,19 +103,6 @@ def test_top_sums_of_counts_that_need_wider_sort_keys(big):
 
 @examples(60)
 @given(st.data(), BAGS.filter(bool))
-def test_take_keeps_the_chosen_groups_in_that_order(data, bags):
-    counts = GroupCounts.from_bags(bags, groups=[f"g{i}" for i in range(len(bags))])
-    chosen = data.draw(st.lists(st.integers(0, len(bags) - 1), min_size=1))
-    taken = counts.take(np.array(chosen))
-    assert [taken.bag(i) for i in range(len(chosen))] == [counts.bag(g) for g in chosen]
-    assert taken.groups == [f"g{g}" for g in chosen]
-    assert taken.values is counts.values
-    mask = np.isin(np.arange(len(bags)), chosen)
-    assert counts.take(mask) == counts.take(np.flatnonzero(mask))
-
-
-@examples(60)
-@given(st.data(), BAGS.filter(bool))
 def test_merge_unites_bags(data, bags):
     counts = GroupCounts.from_bags(bags)
     drawn = data.draw(st.lists(st.integers(0, 3), min_size=len(bags), max_size=len(bags)))

@@ -47,22 +47,6 @@ def bags(rows, groups):
     ]
 
 
-@examples(100, deadline=None)
-@given(groupings(st.integers(0, 60)))
-def test_hierarchies_cost_the_leaves_of_their_node(grouping):
-    rows, groups = grouping
-    domain = set(rows)
-    wanted = []
-    for bag in bags(rows, groups):
-        nodes = [bag if len(bag) == 1 else None]
-        for width in (5, 20):
-            cells = {v // width for v in bag}
-            nodes.append({v for v in domain if v // width in cells} if len(cells) == 1 else None)
-        lowest = next((node for node in nodes if node), domain)
-        wanted.append((len(lowest) - 1) / max(len(domain) - 1, 1))
-    assert widths(rows, groups, q=Intervals([5, 20])) == pytest.approx(wanted)
-
-
 ORDER = Ordered(["low", "mid", "high", "top"])
 INFINITE = [1.0, float("inf"), 2.0, 90.0]
 

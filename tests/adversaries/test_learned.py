@@ -250,7 +250,7 @@ def as_release(table):
 
 
 def test_who_has_which_value_is_not_looked_at():
-    table = bucketized(made_up(0.5, people=450))
+    table = bucketized(made_up(0.5, people=150))
     shuffled = {name: table.column(name).to_pylist() for name in table.column_names}
     random, rows = Random(8), {}
     for row, group in enumerate(shuffled["group"]):
