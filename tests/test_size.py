@@ -44,7 +44,7 @@ BUDGETS = {
     "report": 40_500,
     "root": 23_000,
     "sample": 500,
-    "tests": 557_500,
+    "tests": 545_000,
     "utility": 12_500,
     "verifier": 26_500,
 }
