@@ -8,6 +8,6 @@ NIGHTLY = os.environ.get("FOREKNOW_NIGHTLY") == "1"
 
 
 def examples(nightly, daily=None, **more):
-    """Hypothesis settings for so many cases by night, and by default a tenth of them or so many."""
-    daily = daily or max(nightly // 10, 8)
+    """Hypothesis settings for so many cases by night; by day a twentieth of them, or so many."""
+    daily = daily or max(nightly // 20, 8)
     return settings(max_examples=nightly if NIGHTLY else daily, **more)

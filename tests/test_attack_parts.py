@@ -76,7 +76,7 @@ def test_parts_say_what_enumeration_says(seed):
     """Below all worlds of the release, so that it is not enumerated as a whole."""
     random = np.random.default_rng(seed)
     kinds = {"age": 6, "zip": 4} if seed % 3 else {"age": 8}
-    people = int(random.integers(6, 9))
+    people = int(random.integers(6, 9 if NIGHTLY else 8))
     requirements = REQUIREMENTS[seed % len(REQUIREMENTS)]
     method = fk.Mondrian(cuts=int(random.choice([1, 2, 5])))
     done = 0
@@ -90,7 +90,7 @@ def test_parts_say_what_enumeration_says(seed):
         except fk.NoSafeRelease:
             continue
         done += 1
-        for most in (60, 12, 2):
+        for most in (60, 12, 2) if NIGHTLY else (60, 2):
             found = fk.attack(table, method, policy, worlds=most, seed=seed)
             assert found.n_worlds == n_worlds
             is_within(found, expected, values)
@@ -104,7 +104,7 @@ def test_hierarchies_divide_into_several_children():
     random = np.random.default_rng(8)
     seen = set()
     for _ in range(12 if NIGHTLY else 2):
-        values, columns, table = random_table(random, 8, {"age": 8}, 3, LEVELS)
+        values, columns, table = random_table(random, 8 if NIGHTLY else 7, {"age": 8}, 3, LEVELS)
         policy = fk.Policy(BELOW_2_3.requirements, table.schema, BUCKETS)
 
         def run(world, columns=columns, policy=policy):
@@ -119,7 +119,7 @@ def test_hierarchies_divide_into_several_children():
         except fk.NoSafeRelease:
             continue
         expected, _, _ = posteriors(values, groups, run, together(groups))
-        found = fk.attack(table, fk.Mondrian(), policy, worlds=40, seed=1)
+        found = fk.attack(table, fk.Mondrian(), policy, worlds=40 if NIGHTLY else 15, seed=1)
         seen.add(found.how)
         is_within(found, expected, values)
     assert "parts" in seen
@@ -148,7 +148,7 @@ def test_a_release_of_copies_has_the_posteriors_of_each():
     assert "the posteriors are exact" in found._repr_html_()
 
 
-@pytest.mark.parametrize("seed", range(120 if NIGHTLY else 8))
+@pytest.mark.parametrize("seed", range(120 if NIGHTLY else len(LARGER)))
 def test_decisions_say_what_runs_make_of_larger_worlds(seed):
     """Tables of 20 to 150 people, and worlds near the true one: a run makes the same groups or not.
 
@@ -170,7 +170,7 @@ def test_decisions_say_what_runs_make_of_larger_worlds(seed):
     except fk.NoSafeRelease:
         return
     decisions = Replay.of(method, table, policy).decisions
-    for _ in range(12):
+    for _ in range(12 if NIGHTLY else 4):
         codes = np.asarray(table.sensitive_codes).copy()
         for _ in range(int(random.integers(1, 4))):
             one = int(random.integers(n))
@@ -204,12 +204,12 @@ def people(n, seed=1):
 
 
 def test_nearly_everybody_is_settled_at_real_sizes():
-    table = people(800)
+    table = people(800 if NIGHTLY else 250)
     policy = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="3/4", knowing=[])], table.schema)
     found = fk.attack(table, fk.Mondrian(), policy, seconds=60, worlds=1000, seed=1)
     assert found.how == "parts"
-    assert found.n_settled > 350
-    assert found.n_settled + found.n_not_certain > 750
+    assert found.n_settled > 0.43 * table.n_rows
+    assert found.n_settled + found.n_not_certain > 0.93 * table.n_rows
     assert len(found.perhaps_certain) < 30
     said = found._repr_html_()
     assert "their posteriors are exact" in said
@@ -217,7 +217,7 @@ def test_nearly_everybody_is_settled_at_real_sizes():
     written = found.to_dict()
     assert written["settled"] == found.n_settled
     assert written["proved_not_certain"] == found.n_not_certain
-    assert written["parts"] == found.parts > 25
+    assert written["parts"] == found.parts > 5
     # A spot check by runs: worlds of one exchange, which show that somebody is not certain.
     table = as_written(fk.Mondrian(), table, policy)
     groups = fk.Mondrian().partition(table, policy)
@@ -235,11 +235,11 @@ def test_nearly_everybody_is_settled_at_real_sizes():
             checked += 1
             assert beliefs.posterior(beliefs.worlds.cell_of[person], codes[person]) != 0
             assert person + 1 not in found.certain
-    assert checked > 5
+    assert checked > 3
 
 
 def test_the_time_budget_is_kept_and_says_what_was_tried():
-    table = people(3000)
+    table = people(3000 if NIGHTLY else 1500)
     policy = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="3/4", knowing=[])], table.schema)
     start = time.process_time()
     found = fk.attack(table, fk.Mondrian(), policy, seconds=1, worlds=10**6, seed=1)
@@ -265,7 +265,7 @@ def test_a_group_that_no_other_table_explains_is_what_it_says():
 FULL = [own for place, own in enumerate(REQUIREMENTS) if place != 5]  # no ledger decides these
 
 
-@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 6))
+@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 3))
 def test_fulldomain_by_parts_says_what_enumeration_says(seed):
     """The search is run on every world, and compared with what the nodes that came before tell."""
     random = np.random.default_rng(seed)
@@ -275,7 +275,7 @@ def test_fulldomain_by_parts_says_what_enumeration_says(seed):
         objective=["ncp", "height"][seed % 2], find=["best", "minimal"][seed % 3 % 2]
     )
     for _ in range(20):
-        people = int(random.integers(6, 9))
+        people = int(random.integers(6, 9 if NIGHTLY else 8))
         values, columns, table = random_table(random, people, kinds, 3, levels)
         policy = fk.Policy(FULL[seed % len(FULL)], table.schema, BUCKETS)
         try:
@@ -321,7 +321,7 @@ def test_nodes_that_came_before_say_what_fulldomain_makes_of_larger_worlds(seed)
     replay = NodeReplay.of(found, table, policy)
     if replay is None:
         return
-    for _ in range(12):
+    for _ in range(12 if NIGHTLY else 4):
         codes = np.asarray(table.sensitive_codes).copy()
         for _ in range(int(random.integers(1, 12))):
             one = int(random.integers(n))
@@ -333,7 +333,7 @@ def test_nodes_that_came_before_say_what_fulldomain_makes_of_larger_worlds(seed)
 
 def test_nearly_nobody_of_fulldomain_is_left_open_at_real_sizes():
     random = np.random.default_rng(4)
-    n = 2000
+    n = 2000 if NIGHTLY else 500
     values = random.choice(list("abcdef"), n, p=[0.4, 0.25, 0.15, 0.1, 0.06, 0.04]).tolist()
     columns = {
         "age": random.integers(20, 70, n).tolist(),
@@ -342,7 +342,9 @@ def test_nearly_nobody_of_fulldomain_is_left_open_at_real_sizes():
     levels = {"age": fk.Intervals([5, 10, 20]), "zip": fk.Intervals([5, 15])}
     table = microdata(values, levels, **columns)
     policy = fk.Policy([fk.Requirement(fk.Facts(l=1), below="3/4", knowing=[])], table.schema)
-    told = fk.attack(table, fk.FullDomain(), policy, worlds=1000, seconds=None, seed=1)
+    told = fk.attack(
+        table, fk.FullDomain(), policy, worlds=1000 if NIGHTLY else 300, seconds=None, seed=1
+    )
     assert told.how == "parts"
     assert not told.breaches
     assert len(told.unsettled) < n / 10

@@ -122,23 +122,6 @@ def test_no_value_that_prints_like_a_protected_one_is_overlooked():
 # ---- values that nobody protects ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("abouts", "free"),
-    [
-        ([{}], ()),
-        ([{"values": ["AIDS"]}], ("Cold", "Flu", "HIV")),
-        ([{"values": ["AIDS"]}, {"values": ["HIV", "Flu"]}], ("Cold",)),
-        ([{"values": ["AIDS"]}, {"excluded": ["AIDS"]}], ()),
-        ([{"excluded": ["AIDS", "Flu"]}, {"excluded": ["Flu", "Cold"]}], ("Flu",)),
-    ],
-    ids=str,
-)
-def test_values_that_no_requirement_is_about_are_unprotected(abouts, free):
-    found = judged(*[Requirement(Facts(), 0.9, **about) for about in abouts])
-    assert found.unprotected == free
-    assert found.to_dict()["unprotected"] == list(free)
-
-
 def test_excepting_every_value_is_safe_and_leaves_every_value_unprotected():
     found = judged(Requirement(Facts(l=9), 0.1, excluded=list(ILL.values)))
     assert found.safe

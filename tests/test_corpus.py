@@ -15,6 +15,6 @@ def test_the_corpus_is_whole():
     assert sorted(map(int, KNOWN)) == list(range(N_CASES))
 
 
-@pytest.mark.parametrize("number", range(0, N_CASES, 1 if NIGHTLY else 20))
+@pytest.mark.parametrize("number", range(0, N_CASES, 1 if NIGHTLY else 40))
 def test_a_case_gives_what_it_gave(number):
     assert digests(number) == KNOWN[str(number)]

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Labels
 from foreknow.errors import DataError
 
 BAGS = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=9), max_size=6)
@@ -50,24 +49,6 @@ def test_people_may_have_one_value_none_or_the_same_twice():
     assert [sets.bag(g) for g in (0, 1)] == [{"AIDS": 1, "Flu": 2}, {}]
     bags = GroupCounts.from_people([[["Flu", "Flu", "Flu"], []]], semantics="multiset")
     assert (bags.semantics, lists(bags)) == ("multiset", ([2], [0, 1], [0], [3]))
-
-
-def test_pairs_are_counted_whatever_their_order_with_weights_sizes_and_semantics():
-    groups, codes = np.array([1, 0, 1, 0, 1]), np.array([2, 0, 0, 0, 2])
-    counts = GroupCounts.from_pairs(groups, codes, values="abc", n_groups=2)
-    assert lists(counts) == ([2, 3], [0, 1, 3], [0, 0, 2], [2, 1, 2])
-    assert counts.values == ("a", "b", "c")
-    more = {"weights": np.array([2, 3, 1]), "sizes": np.array([4, 1, 7]), "semantics": "multiset"}
-    counts = GroupCounts.from_pairs(
-        np.array([0, 0, 1]),
-        np.array([1, 1, 0]),
-        values=Labels("xy"),
-        n_groups=3,
-        groups=["p", "q", "r"],
-        **more,
-    )
-    assert lists(counts) == ([4, 1, 7], [0, 1, 2, 2], [1, 0], [5, 1])
-    assert counts.group_label(2) == "r"
 
 
 @pytest.mark.parametrize("n_values", [2, 100_000])
@@ -118,29 +99,6 @@ def test_top_sums_of_counts_that_need_wider_sort_keys(big):
     assert counts.top_sums(1)[-2:].tolist() == [1, big]
     assert counts.top_sums(2)[-2:].tolist() == [1, big + 3]
     assert counts.top_sums(10**30)[-2:].tolist() == [1, big + 4]
-
-
-@examples(100)
-@given(BAGS)
-def test_totals_and_cell_groups_describe_all_cells(bags):
-    counts = GroupCounts.from_bags(bags)
-    together = "".join(x for bag in bags for x in bag)
-    assert counts.totals.tolist() == [together.count(x) for x in counts.values]
-    assert counts.totals.dtype == np.int64
-    assert counts.cell_groups.tolist() == [g for g, bag in enumerate(bags) for _ in set(bag)]
-
-
-@examples(60)
-@given(st.data(), BAGS.filter(bool))
-def test_take_keeps_the_chosen_groups_in_that_order(data, bags):
-    counts = GroupCounts.from_bags(bags, groups=[f"g{i}" for i in range(len(bags))])
-    chosen = data.draw(st.lists(st.integers(0, len(bags) - 1), min_size=1))
-    taken = counts.take(np.array(chosen))
-    assert [taken.bag(i) for i in range(len(chosen))] == [counts.bag(g) for g in chosen]
-    assert taken.groups == [f"g{g}" for g in chosen]
-    assert taken.values is counts.values
-    mask = np.isin(np.arange(len(bags)), chosen)
-    assert counts.take(mask) == counts.take(np.flatnonzero(mask))
 
 
 @examples(60)

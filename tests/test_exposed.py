@@ -24,7 +24,7 @@ from tests.oracle.posterior_worlds import binary, joint
 import foreknow as fk
 from foreknow.needs import Need
 
-TIMES = 20 if NIGHTLY else 1
+TIMES = 100 if NIGHTLY else 1
 LIMITS = [Fraction(p, q) for q in range(1, 7) for p in range(1, q + 1)]
 
 
@@ -68,7 +68,7 @@ def checked(found, bags):
 
 def test_facts_find_out_whom_true_facts_disclose():
     draw = random.Random(1)
-    for _ in range(1500 * TIMES):
+    for _ in range(300 * TIMES):
         bags, limit = small(draw), draw.choice(LIMITS)
         amounts = tuple(draw.randint(0, 2) for _ in range(3))
         about = draw.choice([None, [draw.choice("".join(bags))]])
@@ -86,7 +86,7 @@ def test_facts_find_out_whom_true_facts_disclose():
 
 def test_facts_raise_suspicion_also_of_people_who_do_not_have_the_value():
     draw = random.Random(2)
-    for _ in range(150 * TIMES):
+    for _ in range(30 * TIMES):
         bags, limit = small(draw, people=4), draw.choice(LIMITS)
         amounts = tuple(draw.randint(0, 1) for _ in range(3))
         found = exposed(fk.GroupCounts.from_bags(bags), fk.Facts(*amounts), limit)
@@ -96,7 +96,7 @@ def test_facts_raise_suspicion_also_of_people_who_do_not_have_the_value():
 
 def test_people_by_tenths_of_how_sure_somebody_could_be():
     draw = random.Random(3)
-    for _ in range(100 * TIMES):
+    for _ in range(20 * TIMES):
         bags, amounts = small(draw, people=5), tuple(draw.randint(0, 1) for _ in range(3))
         found = exposed(fk.GroupCounts.from_bags(bags), fk.Facts(*amounts), "1/2")
         values = set("".join(bags))
@@ -107,7 +107,7 @@ def test_people_by_tenths_of_how_sure_somebody_could_be():
 @pytest.mark.parametrize("k", [0, 1, 2, 3])
 def test_implications_find_out_whom_they_disclose(k):
     draw = random.Random(k)
-    for _ in range(150 * TIMES):
+    for _ in range(30 * TIMES):
         bags, limit = small(draw, people=5), draw.choice(LIMITS)
         counts, values = fk.GroupCounts.from_bags(bags), set("".join(bags))
         about = draw.choice([None, [draw.choice("".join(bags))]])
@@ -121,7 +121,7 @@ def test_implications_find_out_whom_they_disclose(k):
 
 def test_negations_are_facts_about_the_target():
     draw = random.Random(4)
-    for _ in range(200 * TIMES):
+    for _ in range(40 * TIMES):
         bags, limit, k = small(draw), draw.choice(LIMITS), draw.randint(0, 3)
         found = exposed(fk.GroupCounts.from_bags(bags), fk.Negations(k), limit)
         truth = found_out(bags, (k, 0, 0), limit, set("".join(bags)))
@@ -132,7 +132,7 @@ def test_negations_are_facts_about_the_target():
 def test_of_people_with_several_values_no_fewer_are_counted_than_are_found_out(semantics):
     draw = random.Random(5)
     exactly = 0
-    for _ in range(200 * TIMES):
+    for _ in range(40 * TIMES):
         groups = []
         for _ in range(draw.randint(1, 2)):
             size = draw.randint(1, 3)
@@ -168,7 +168,7 @@ def test_of_people_with_several_values_no_fewer_are_counted_than_are_found_out(s
         if semantics == "set":
             truth = several_found_out(groups, table, amounts, limit, {min(values)}, semantics)
             assert (one.people, one.groups, one.at_most) == (*truth, False), case
-    assert exactly > 10
+    assert exactly > 3
     assert many_worlds.members([(1, "")])  # the oracle is the one of worlds
 
 
@@ -176,7 +176,7 @@ def test_of_people_with_several_values_no_fewer_are_counted_than_are_found_out(s
 def test_priors_raise_suspicion_of_people_by_what_is_known_of_them(reading):
     draw = random.Random(6)
     exactly = 0
-    for _ in range(250 * TIMES):
+    for _ in range(50 * TIMES):
         bags, limit = small(draw, people=6, values="ab", groups=2), draw.choice(LIMITS[1:])
         rows = {}
         for sex in "mf":
@@ -214,12 +214,12 @@ def test_priors_raise_suspicion_of_people_by_what_is_known_of_them(reading):
             exactly += 1
             assert caught == found.over.people, case
         assert sum(found.by_chance) == len(people)
-    assert exactly > 50
+    assert exactly > 10
 
 
 def test_priors_limited_by_how_likely_a_value_was_before():
     draw = random.Random(7)
-    for _ in range(150 * TIMES):
+    for _ in range(30 * TIMES):
         bags, times = small(draw, people=6, values="ab", groups=2), Fraction(draw.randint(4, 9), 4)
         rows = {(sex,): {"a": (c := Fraction(draw.randint(1, 9), 10)), "b": 1 - c} for sex in "mf"}
         people = [(g, draw.choice("mf"), x) for g, bag in enumerate(bags) for x in bag]
@@ -290,7 +290,7 @@ def test_criteria_that_compare_with_the_table_count_groups_of_the_same_table():
 def test_people_with_several_secrets_count_once():
     """Named sets may overlap: whoever is over the limit by two of them is one person."""
     draw, several = random.Random(12), 0
-    for _ in range(400 * TIMES):
+    for _ in range(80 * TIMES):
         bags, limit = small(draw, people=6, values="abcd"), draw.choice(LIMITS)
         every = sorted(set("".join(bags)))
         sets = [draw.sample(every, draw.randint(1, max(1, len(every) - 1))) for _ in range(3)]
@@ -306,7 +306,7 @@ def test_people_with_several_secrets_count_once():
         assert not over.at_most
         assert over.people <= over.suspected
         several += sum(map(len, named.values())) > len(set().union(*named.values()))
-    assert several > 100
+    assert several > 20
 
 
 def test_nobody_counts_twice_for_two_sets_of_what_they_may_have():
@@ -319,7 +319,7 @@ def test_nobody_counts_twice_for_two_sets_of_what_they_may_have():
 
 def test_any_of_a_set_counts_people_with_one_of_its_values():
     draw = random.Random(8)
-    for _ in range(100 * TIMES):
+    for _ in range(20 * TIMES):
         bags, limit = small(draw, people=6), draw.choice(LIMITS)
         letters = sorted(set("".join(bags)))
         if len(letters) < 3:
@@ -416,7 +416,7 @@ def test_limits_and_amounts_of_all_sizes_agree_with_the_worst_case():
     """Somebody is over a limit exactly where the verdict is that it fails."""
     draw = random.Random(9)
     for l, k, m in product(range(3), repeat=3):  # noqa: E741
-        for _ in range(8 * TIMES):
+        for _ in range(2 * TIMES):
             bags, limit = small(draw, people=12, groups=3), draw.choice(LIMITS)
             counts = fk.GroupCounts.from_bags(bags)
             audit = fk.audit(counts, fk.Policy([fk.Requirement(fk.Facts(l, k, m), limit)]))

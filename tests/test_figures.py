@@ -10,7 +10,7 @@ from benchmarks.figures import __main__ as measuring
 from benchmarks.figures import drawing, panels, results
 from pyarrow import csv
 
-ROWS = 600
+ROWS = 300
 METHODS = {"RDA", "GDA", "GSA", "Mondrian", "Anatomy"}
 
 
@@ -25,7 +25,8 @@ def measured(tmp_path_factory):
     logger = logging.getLogger("foreknow")
     before = logger.level
     with pytest.MonkeyPatch.context() as patch:
-        given = ["--rows", str(ROWS), "--to", str(to), "--adult", str(to / "adult.csv")]
+        size = ["--l", "3", "6", "--rows", str(ROWS)]
+        given = [*size, "--to", str(to), "--adult", str(to / "adult.csv")]
         patch.setattr(sys, "argv", ["figures", *given])
         measuring.main()
     logger.setLevel(before)

@@ -518,27 +518,6 @@ def test_every_source_gives_one_report_and_any_may_be_the_population(tmp_path):
             assert own.population.in_table == 2
 
 
-def test_a_raw_table_a_release_and_what_was_published_are_measured_by_their_classes(tmp_path):
-    table = pa.table(PEOPLE)
-    schema = fk.Schema(quasi_identifiers=QIS, sensitive="pay")
-    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema)
-    raw = [
-        fk.risk_report(table, quasi_identifiers=QIS),
-        fk.risk_report(table, policy=policy),
-        fk.risk_report(fk.Microdata(table, schema)),
-        fk.risk_report(fk.Release.from_schema(table, schema)),
-    ]
-    assert len({json.dumps(each.to_dict(), default=str, sort_keys=True) for each in raw}) <= 2
-    assert {each.uniques for each in raw} == {2}
-    made = fk.publish(table, policy)
-    made.write(tmp_path / "out")
-    for found in (fk.risk_report(made), fk.risk_report(tmp_path / "out")):
-        assert found.uniques == 0
-        assert found.prosecutor.highest == Fraction(1, int(made.release.counts.sizes.min()))
-        assert found.columns == ("year", "town")
-        assert found.suda.n_people == 0
-
-
 def test_a_bucketized_release_is_measured_by_the_exact_columns_of_its_people(tmp_path):
     table = pa.table(PEOPLE)
     schema = fk.Schema(quasi_identifiers=QIS, sensitive="pay")

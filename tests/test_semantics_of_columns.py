@@ -71,7 +71,7 @@ def long(groups):
     return pa.table({name: pa.array([row[name] for row in rows], pa.string()) for name in rows[0]})
 
 
-@examples(3000, deadline=None)
+@examples(3000, daily=60, deadline=None)
 @given(releases, sights, st.sampled_from([SETS, BAGS]))
 def test_worlds_are_those_of_the_groups_that_are_counted(groups, sight, semantics):
     groups, (secret, knowing) = as_sets(groups, semantics), sight

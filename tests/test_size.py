@@ -36,7 +36,7 @@ BUDGETS = {
     "auditing": 22_000,
     "cli": 16_500,
     "criteria": 16_000,
-    "data": 87_500,
+    "data": 84_500,
     "explore": 16_500,
     "methods": 82_500,
     "policy": 20_000,
@@ -44,7 +44,7 @@ BUDGETS = {
     "report": 37_000,
     "root": 23_000,
     "sample": 500,
-    "tests": 551_500,
+    "tests": 545_000,
     "utility": 12_500,
     "verifier": 24_500,
 }

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from foreknow.data import sparse
-from foreknow.data.counts import GroupCounts
 from foreknow.data.sparse import count_pairs
 
 PAIRS = st.lists(
@@ -48,23 +47,3 @@ def test_narrow_codes_do_not_overflow():
     offsets, found, counts = count_pairs(rows, columns, 256, 65_536)
     assert (found.tolist(), counts.tolist()) == ([3, 65_535], [1, 1])
     assert (offsets[200], offsets[201], offsets[256]) == (0, 1, 2)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_seventy_thousand_values_in_seventy_thousand_groups_stay_sparse(weighted):
-    n = 70_000
-    at = np.arange(n)
-    weights = np.full(n, 3) if weighted else None
-    counts = GroupCounts.from_pairs(
-        at, at[::-1].copy(), values=range(n), n_groups=n, weights=weights
-    )
-    assert counts.codes.tolist() == at[::-1].tolist()
-    assert set(counts.counts.tolist()) == {3 if weighted else 1}
-    held = (counts.sizes, counts.offsets, counts.codes, counts.counts, counts.cell_groups)
-    assert max(array.nbytes for array in held) <= 8 * (n + 1)
-    assert counts.totals.nbytes == 8 * n
-    assert len(counts.top_sums(5)) == n
-    half = counts.take(np.arange(n) % 2 == 0)
-    assert len(half.codes) == n // 2
-    merged = counts.merge(np.arange(n) // 2)
-    assert (merged.n_groups, len(merged.codes)) == (n // 2, n)

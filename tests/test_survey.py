@@ -14,7 +14,7 @@ from tests import adult
 
 import foreknow as fk
 from foreknow.auditing.survey import _rounded, least_entropy
-from foreknow.errors import InputError, UnsupportedError
+from foreknow.errors import InputError
 
 
 def raw(seed=0, rows=60):
@@ -174,12 +174,3 @@ def test_a_lattice_that_nobody_could_look_at_is_refused():
     microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=names, sensitive="illness"))
     with pytest.raises(InputError, match="16,384 nodes, more than 10,000 for a survey"):
         fk.survey(microdata)
-
-
-def test_people_with_several_values_are_refused():
-    table = pa.table({"who": [1, 1], "age": [1, 1], "illness": ["Flu", "Cold"]})
-    schema = fk.Schema(
-        quasi_identifiers=["age"], sensitive="illness", semantics="set", person="who"
-    )
-    with pytest.raises(UnsupportedError, match="per person, and semantics 'set' means several"):
-        fk.survey(fk.Microdata(table, schema))

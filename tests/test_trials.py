@@ -331,8 +331,9 @@ def test_a_try_stops_a_publication_and_lets_it_pass(tmp_path, run):
 @pytest.mark.usefixtures("quick")
 def test_a_try_stops_python_and_every_sensitive_column_is_tried():
     with pytest.raises(fk.NoSafeRelease, match="stopped by a trial"):
-        publish(planted(), policy(stop="0.85"))
-    table = planted().append_column("pay", pa.array([f"pay {i % 7}" for i in range(900)]))
+        publish(planted(people=300), policy(stop="0.85"))
+    pay = pa.array([f"pay {i % 7}" for i in range(300)])
+    table = planted(people=300).append_column("pay", pay)
     for sensitive in (["ill", "pay"], ["pay", "ill"]):
         schema = fk.Schema(quasi_identifiers=["code", "age"], sensitive=sensitive)
         asked = [fk.Requirement(fk.Facts(), "0.9", sensitive=s, knowing=[]) for s in sensitive]
@@ -433,27 +434,6 @@ def test_the_command_measures_with_the_owners_folder_only(written, tmp_path, run
 # ---- odd tables ------------------------------------------------------------------------------
 
 
-def test_several_values_per_person_are_refused(tmp_path, run):
-    rows = pa.table(
-        {
-            "name": [f"p{i // 2}" for i in range(120)],
-            "code": [f"{i // 2 % 4}" for i in range(120)],
-            "ill": [ILLS[i % 6] for i in range(120)],
-        }
-    )
-    schema = fk.Schema(
-        quasi_identifiers=["code"], sensitive="ill", semantics="multiset", person="name"
-    )
-    made = fk.publish(rows, fk.Policy([fk.Requirement(fk.Facts(), "0.99")], schema), seed=1)
-    assert made.audit.trials == ()
-    with pytest.raises(fk.InputError, match="one sensitive value per person"):
-        fk.learned_report(made.release, ["code"])
-    made.write(tmp_path / "out")
-    code, said = run("learned", tmp_path / "out", "--by", "code")
-    assert code == 2
-    assert "one sensitive value per person" in said
-
-
 def test_without_scikit_learn_it_works_and_trees_are_not_tried(monkeypatch):
     seen = sight(planted(people=300), [row // 3 for row in range(300)])
 
@@ -479,7 +459,7 @@ def test_odd_tables_are_tried_all_the_same(case):
     ill = ["flu" if case == "one value" else ILLS[i % 5 % 4] for i in range(n)]
     table = pa.table({"code": code, "age": list(range(n)), "ill": ill})
     size = {"alone": 1, "one group": 3}.get(case, 2)
-    for by in (["code"], ["age"], ["code", "age"]):
+    for by in (["code"], ["code", "age"]):
         trial = learned_trial(sight(table, [row // size for row in range(n)]), by)
         assert 0 <= trial.right <= 1
         assert 0 <= trial.surest <= 1

@@ -47,40 +47,6 @@ def bags(rows, groups):
     ]
 
 
-@examples(100, deadline=None)
-@given(groupings(st.integers(-50, 50)))
-def test_numbers_cost_their_range(grouping):
-    rows, groups = grouping
-    span = max(rows) - min(rows) or 1
-    wanted = [(max(bag) - min(bag)) / span for bag in bags(rows, groups)]
-    assert widths(rows, groups) == pytest.approx(wanted)
-
-
-@examples(100, deadline=None)
-@given(groupings(st.sampled_from("abcde")))
-def test_categories_cost_how_many_there_are_beyond_one(grouping):
-    rows, groups = grouping
-    others = max(len(set(rows)) - 1, 1)
-    wanted = [(len(bag) - 1) / others for bag in bags(rows, groups)]
-    assert widths(rows, groups) == pytest.approx(wanted)
-
-
-@examples(100, deadline=None)
-@given(groupings(st.integers(0, 60)))
-def test_hierarchies_cost_the_leaves_of_their_node(grouping):
-    rows, groups = grouping
-    domain = set(rows)
-    wanted = []
-    for bag in bags(rows, groups):
-        nodes = [bag if len(bag) == 1 else None]
-        for width in (5, 20):
-            cells = {v // width for v in bag}
-            nodes.append({v for v in domain if v // width in cells} if len(cells) == 1 else None)
-        lowest = next((node for node in nodes if node), domain)
-        wanted.append((len(lowest) - 1) / max(len(domain) - 1, 1))
-    assert widths(rows, groups, q=Intervals([5, 20])) == pytest.approx(wanted)
-
-
 ORDER = Ordered(["low", "mid", "high", "top"])
 INFINITE = [1.0, float("inf"), 2.0, 90.0]
 
@@ -233,10 +199,3 @@ def test_overall_counts_answer_by_ranges_and_frequencies_alone():
     assert baseline.baseline is None
     assert baseline.average > found.average > 0
     assert found.to_dict()["overall_counts"]["average"] == baseline.average
-
-
-def test_one_group_of_everybody_is_as_good_as_overall_counts():
-    microdata = people_of({"q": [1, 2, 3, 9], "r": list("abca")})
-    found = fk.query_error_of_groups(microdata, np.zeros(4, dtype=int), queries=50)
-    assert found.overall.tolist() == pytest.approx(found.estimated.tolist())
-    assert found.median == found.baseline.median

@@ -19,12 +19,12 @@ from foreknow.data.counts import GroupCounts
 
 
 def some(cases, least=6):
-    """All cases by night; a tenth of them in each run, others each time (in CI the same)."""
+    """All cases by night; a twentieth of them in each run, others each time (in CI the same)."""
     cases = list(cases)
     if NIGHTLY or len(cases) <= least:
         return cases
     chance = Random(0 if os.environ.get("CI") == "true" else None)
-    return chance.sample(cases, max(least, len(cases) // 10))
+    return chance.sample(cases, max(least, len(cases) // 20))
 
 
 def points(most):

@@ -250,7 +250,7 @@ def as_release(table):
 
 
 def test_who_has_which_value_is_not_looked_at():
-    table = bucketized(made_up(0.5, people=450))
+    table = bucketized(made_up(0.5, people=150))
     shuffled = {name: table.column(name).to_pylist() for name in table.column_names}
     random, rows = Random(8), {}
     for row, group in enumerate(shuffled["group"]):
@@ -284,15 +284,6 @@ def test_the_figures_of_the_paper_that_no_random_world_shows():
     assert not claimed.measured
     # What an attacker claims of themselves may be too much; measured it is 0.4.
     assert 0.36 < fk.learned_report(weak, ["job"]).right < 0.5
-
-
-def test_where_a_job_tells_nothing_nobody_becomes_sure():
-    for seed in range(3):
-        release = as_release(bucketized(made_up(1 / 6, seed=seed)))
-        (table,) = fk.Priors.from_release(release, ["job"]).tables
-        for row in table.chances.values():
-            assert max(row) < 0.35
-        assert fk.Learned(["job"]).disclosure(release).probability < 0.9
 
 
 def test_two_kinds_that_can_be_exchanged_tell_nothing():
@@ -397,18 +388,6 @@ def test_what_cannot_be_learned_is_refused():
         fk.Learned(["kind"]).disclosure(release.counts)
 
 
-def test_an_estimate_says_so_and_is_reproducible():
-    table = bucketized(made_up(0.5, people=900))
-    one, other = (fk.Learned(["job"]).disclosure(as_release(table)) for _ in range(2))
-    assert one.to_dict() == other.to_dict()
-    assert one.estimated
-    assert one.exact is None
-    assert not one.below("0.999999")
-    witness = one.witness
-    assert witness.alone < one.probability == witness.probability
-    assert "about" in repr(one)
-
-
 def test_learned_priors_can_be_written_and_read(tmp_path):
     release = as_release(bucketized(made_up(0.5, people=600)))
     learned = fk.Priors.from_release(release, ["job"])
@@ -433,7 +412,7 @@ def test_what_was_learned_of_a_release_is_an_estimate_that_nothing_requires(tmp_
         fk.Priors(united),
     ):
         with pytest.raises(
-            fk.InputError, match=r"learned from a release no limit is proved; .*tries="
+            fk.InputError, match=r"learned from a release .* no limit is proved; .*tries="
         ):
             fk.Requirement(given, below="9/10")
         with pytest.raises(fk.InputError, match="no limit is proved"):

@@ -29,7 +29,6 @@ below = 0.9
 [publish]
 labels = { sex = "exact" }  # of a sex there are few
 """
-HELD = {"Ann": ["flu", "cold"], "Bob": [], "Cid": ["cold"], "Dora": ["flu"]}
 
 
 @pytest.fixture(params=["set", "multiset"])
@@ -65,29 +64,6 @@ def test_a_changed_release_is_not_verified(several):
     code, _, err = several.run("verify", "out/certificate.json")
     assert code == 1
     assert "sensitive.csv is not the file that was certified" in err
-
-
-@pytest.mark.parametrize("grouped", [False, True])
-def test_a_long_table_and_one_of_lists_are_audited_alike(several, grouped):
-    names = list(HELD)
-    groups, ages = [1, 2, 2, 1], [30, 40, 40, 30]
-    held = pa.array([HELD[name] for name in names], pa.list_(pa.string()))
-    lists = pa.table({"pid": names, "gid": groups, "age": ages, "sex": ["f"] * 4, "disease": held})
-    pq.write_table(lists, several.folder / "lists.parquet")
-    lines = ["pid,gid,age,sex,disease"]
-    for row in lists.to_pylist():
-        about = f"{row['pid']},{row['gid']},{row['age']},f"
-        lines += [f"{about},{value}" for value in row["disease"] or [""]]
-    several.put("long.csv", "\n".join(lines) + "\n")
-    more = ["--group", "gid"] if grouped else []
-    verdicts = []
-    for release in ("long.csv", "lists.parquet"):
-        code, _, err = several.run(*several.audit("--json", "audit.json", *more, release=release))
-        assert code in (0, 1), err
-        audit = several.json("audit.json")
-        assert audit["utility"]["people"] == 4
-        verdicts.append(audit["verdicts"][0]["worst"]["exact"])
-    assert verdicts[0] == verdicts[1]
 
 
 def test_lists_need_no_column_of_people(several):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.examples import NIGHTLY, examples
 
 from foreknow.errors import InputError
 from foreknow.methods.fulldomain.lattice import Lattice
@@ -148,7 +148,7 @@ def test_one_minimal_node_is_found(seed, shape):
 def test_where_merging_never_hurts_few_nodes_are_asked_about():
     """No search can do without the frontier: minimal safe nodes, and unsafe ones below safe."""
     asked = needed = nodes = 0
-    for seed in range(100):
+    for seed in range(100 if NIGHTLY else 30):
         drawn = Drawn(seed, "rising")
         drawn.search.all_minimal()
         frontier = drawn.minimal | {

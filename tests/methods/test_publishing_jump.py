@@ -5,6 +5,7 @@ import random
 
 import pyarrow as pa
 import pytest
+from tests.examples import NIGHTLY
 from tests.people import short_report
 
 import foreknow as fk
@@ -205,7 +206,7 @@ def small(seed):
     )
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(10 if NIGHTLY else 3))
 @pytest.mark.parametrize("method", ["jump", "safe"])
 def test_no_attack_reaches_a_limit(seed, method):
     require = [

@@ -156,7 +156,10 @@ def alike(lots, n_cells):
 
 
 @pytest.mark.parametrize("few", [0, 1 << 10])  # in halves, or one person after the other
-@pytest.mark.parametrize("bag", ["aabbccdd", "aabbccde", "aabcdefg"])
+@pytest.mark.parametrize(
+    "bag",
+    ["aabbccde", *(pytest.param(b, marks=pytest.mark.slow) for b in ("aabbccdd", "aabcdefg"))],
+)
 def test_exchanging_cells_within_each_group_changes_no_probability(bag, few, monkeypatch):
     """Step 2 of the proof, for four cells of two people: the i-th bits of a cell are exchanged."""
     monkeypatch.setattr(streamliner_gsa, "_FEW", few)

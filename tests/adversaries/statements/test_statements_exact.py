@@ -2,8 +2,6 @@
 
 import random
 from fractions import Fraction
-from itertools import pairwise
-from math import comb, perm
 
 import numpy as np
 import pyarrow as pa
@@ -129,66 +127,6 @@ def group(size=100, seed=0):
     names = [f"p{i}" for i in range(size)]
     rest = random.Random(seed).choices(VALUES, range(1, 7), k=size - 2 * len(VALUES))
     return names, VALUES * 2 + rest
-
-
-def test_ten_people_with_the_same_value():
-    names, bag = group()
-    release = release_of([(names, bag)])
-    known = fk.Statements(fk.same(*names[:10]))
-    ways = {value: perm(bag.count(value), 10) for value in VALUES}
-    for value in VALUES:
-        found = known.posterior(release, "p3", value).exact
-        assert found == Fraction(ways[value], sum(ways.values()))
-
-
-def test_sixty_people_without_a_value_each():
-    """Rook polynomials: inclusion and exclusion over who has what they are said to lack."""
-    names, bag = group()
-    release = release_of([(names, bag)])
-    lacks = {name: VALUES[i % 5] for i, name in enumerate(names[:60])}
-    known = fk.Statements(*(f"{name} != {value}" for name, value in lacks.items()))
-
-    def ways(people, taken):
-        """Signed ways by how many of the people have the value that they must not have."""
-        by_number = {0: 1}
-        for value in VALUES[:5]:
-            n = sum(lacks[name] == value for name in people)
-            count = bag.count(value) - (value == taken)
-            grown = {}
-            for a, x in by_number.items():
-                for b in range(n + 1):
-                    term = (-1) ** b * comb(n, b) * perm(count, b)
-                    grown[a + b] = grown.get(a + b, 0) + x * term
-            by_number = grown
-        free = 100 - (taken is not None)
-        return sum(Fraction(x, perm(free, a)) for a, x in by_number.items())
-
-    for name, value in [("p0", "v3"), ("p0", "v5"), ("p61", "v0")]:
-        others = [other for other in lacks if other != name]
-        joint = Fraction(bag.count(value), 100) * ways(others, value)
-        assert known.posterior(release, name, value).exact == joint / ways(list(lacks), None)
-
-
-@pytest.mark.parametrize("semantics", ALL_SEMANTICS)
-def test_what_a_group_has_is_shared_by_its_members(semantics):
-    chance = random.Random(3)
-    names, bag = group(30)
-    named = names[:8]
-    said = []
-    for a, b in pairwise(named):
-        x, y = chance.sample(VALUES, 2)
-        said.append(f"{a} = {x} -> {b} != {y}")
-    known = fk.Statements(*said, "p1 = v5 or p6 = v4")
-    release = release_of([(names, bag)], semantics)
-    rows = known.posteriors(release)
-    for value in VALUES:
-        total = sum(row[value].exact for row in rows.values())
-        if semantics == "multiset":
-            assert total < bag.count(value)
-        else:
-            assert total == bag.count(value)
-    if semantics == "single":
-        assert all(sum(p.exact for p in row.values()) == 1 for row in rows.values())
 
 
 @pytest.mark.parametrize("size", [300, pytest.param(2100, marks=pytest.mark.slow)])
