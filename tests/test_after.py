@@ -1,8 +1,10 @@
 """Published again: people of earlier releases are not published twice, and all is judged as one."""
 
+import hashlib
 import json
 import random
 import re
+from dataclasses import replace
 from itertools import count
 
 import pyarrow as pa
@@ -191,3 +193,59 @@ def test_identifiers_that_are_written_otherwise_are_refused(other, tmp_path):
     changed = [other.format(name[1:]) for name in table.column("pid").to_pylist()]
     with pytest.raises(fk.InputError, match="look like one person"):
         fk.publish(table.set_column(0, "pid", [changed]), policy(), after=tmp_path / "january")
+
+
+def test_releases_are_verified_together(january, tmp_path):
+    made = fk.publish(register(0, 420), policy(), after=january, seed=1)
+    made.write(tmp_path / "march")
+    found = fk.verify(tmp_path / "march", after=january)
+    assert found.after == (("january", 300),)
+    assert [each.reached for each in found.together] == [
+        verdict.reached for verdict in made.together.verdicts
+    ]
+    assert "publisher's word" in found.summary()
+    with pytest.raises(fk.InputError, match="these are not they"):
+        fk.verify(january, after=tmp_path / "march")
+    both = [january, tmp_path / "march"]
+    fk.publish(register(0, 500), policy(), after=both).write(tmp_path / "may")
+    with pytest.raises(fk.InputError, match="name all of them"):
+        fk.verify(tmp_path / "may", after=january)
+    assert len(fk.verify(tmp_path / "may", after=both).after) == 2
+
+
+def test_what_releases_tell_together_is_found_by_the_verifier(tmp_path):
+    """As above, each holds 3/4 and both together do not; here a publisher says that they do."""
+    required = policy(fk.Requirement(fk.Facts(1, 0, 1), below="3/4", values=["v"]))
+    bags = {"v": 2, "o": 7, "x": 1}, {"v": 10, **dict.fromkeys("abcdefghij", 1)}
+    tables = []
+    for first, bag in zip((0, 50), bags, strict=True):
+        ills = [ill for ill, times in bag.items() for _ in range(times)]
+        names = [f"p{first + i}" for i in range(len(ills))]
+        known = {"age": [30] * len(ills), "sex": ["f"] * len(ills)}
+        tables.append(pa.table({"pid": names, **known, "ill": ills}))
+    fk.publish(tables[0], required, seed=1).write(tmp_path / "january")
+    made = fk.publish(tables[1], required, seed=1)
+    digest = hashlib.sha256((tmp_path / "january" / CERTIFICATE).read_bytes()).hexdigest()
+    said = replace(made.certificate, after=({"certificate": digest, "people": 10},))
+    replace(made, certificate=said).write(tmp_path / "march")
+    with pytest.raises(fk.InputError, match="together: "):
+        fk.verify(tmp_path / "march", after=tmp_path / "january")
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize(
+    "required",
+    [
+        fk.Requirement(fk.Facts(1, 2, 1), below=0.95),
+        fk.Requirement(fk.LDiversity(2, kind="distinct")),
+        fk.Requirement(fk.GroupSize(2)),
+        fk.Requirement(fk.TCloseness(0.9, distance="equal")),
+    ],
+)
+def test_the_verifier_finds_what_the_audit_finds_of_all(form, required, tmp_path):
+    rules = policy(required)
+    fk.publish(register(0, 300), rules, form=form, seed=1).write(tmp_path / "january")
+    made = fk.publish(register(0, 420), rules, after=tmp_path / "january", form=form, seed=1)
+    made.write(tmp_path / "march")
+    found = fk.verify(tmp_path / "march", after=tmp_path / "january").together
+    assert [each.reached for each in found] == [each.reached for each in made.together.verdicts]

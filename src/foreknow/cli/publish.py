@@ -174,13 +174,14 @@ def _verify(
     evidence: Path | None = None,
     quiet: bool = False,
     key: Path | None = None,
+    after: list[Path] | None = None,
     **given: Any,
 ) -> int:
     from rich.console import Console
 
     from foreknow.publishing.files import CERTIFICATE
     from foreknow.publishing.signature import check_signature
-    from foreknow.publishing.verification import judge, load_signed
+    from foreknow.publishing.verification import judge, judge_after, load_signed
 
     if certificate.is_dir():
         certificate = certificate / CERTIFICATE
@@ -192,6 +193,9 @@ def _verify(
     rules = None if policy is None else policy_at(policy)
     with progress("Judging the release afresh", quiet):
         found, problems = judge(known, release or certificate.parent, rules, **given)
+        if found is not None and after is not None:
+            found, more = judge_after(known, certificate.parent, found, after)
+            problems += more
     for problem in problems:
         _say_line(Console(stderr=True), problem, "bold red")
     if found is not None and not problems and not quiet:

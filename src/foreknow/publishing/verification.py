@@ -58,6 +58,7 @@ from foreknow.result import Result
 from foreknow.scope import Scope
 from foreknow.text import people_text, some
 from foreknow.verdict import Verdict
+from foreknow.verifier.several import RELEASE, Several
 from foreknow.verifier.verify import (
     GAUGES,
     VERIFIERS,
@@ -121,6 +122,10 @@ class Verification(Result):
         What no requirement looks at, as far as the files tell.
     claimed_scope : Scope
         What the publisher says beyond that: who was left out, and what is proved of the method.
+    after : tuple of (str, int)
+        Earlier releases that were verified, too, and how many people each shows.
+    together : tuple of Verdict
+        The worst of each requirement and point in all of them, as one release of different people.
     """
 
     format = "foreknow verification"
@@ -142,6 +147,8 @@ class Verification(Result):
     claimed_scope: Scope = field(default_factory=Scope)
     semantics: Any = "single"
     sensitives: tuple[str, ...] = ()
+    after: tuple[tuple[str, int], ...] = ()
+    together: tuple[Verdict, ...] = ()
 
     @property
     def in_cases(self) -> bool:
@@ -170,6 +177,7 @@ def verify(
     priors: str | Path | None = None,
     population: str | Path | Sequence[str | Path] | None = None,
     key: str | Path | None = None,
+    after: str | Path | Sequence[str | Path] | None = None,
 ) -> Verification:
     """Judge a written release afresh, from its files, and compare it with its certificate.
 
@@ -188,6 +196,9 @@ def verify(
         Parquet: the certificate has its digest only.
     key : path, optional
         The public Ed25519 key of who must have signed the certificate; needs ``foreknow[sign]``.
+    after : path or sequence of path, optional
+        The folders of all releases that were published before, as the certificate says: each is
+        verified, and all are judged as one. That nobody is in two of them is the publisher's word.
 
     Returns
     -------
@@ -229,6 +240,9 @@ def verify(
     elif policy is not None and not isinstance(policy, Policy):
         raise InputError(f"expected a Policy or its path, not {type(policy).__name__}")
     found, problems = judge(known, path.parent, policy, priors, population)
+    if found is not None and after is not None:
+        found, more = judge_after(known, path.parent, found, after)
+        problems += more
     if found is None or problems:
         raise CertificateError("; ".join(problems))
     return found
@@ -275,6 +289,48 @@ def judge(
             raise CertificateError(f"there is no file {str(path)!r}")
     with opened_once(every) as opened:
         return _judged(known, release, folder, paths, others, opened, policy, priors, population)
+
+
+def judge_after(
+    known: Certificate, folder: Path, found: Verification, after: str | Path | Sequence[str | Path]
+) -> tuple[Verification, list[str]]:
+    """Verify the releases before one, and judge all as one, by what is required of the last."""
+    given = [after] if isinstance(after, (str, Path)) else [*after]
+    earlier = {Path(path).resolve().name: Path(path) for path in given}
+    problems, digests = list[str](), set[str]()
+    certificates: dict[str, Certificate] = {}
+    for name, path in earlier.items():
+        certificates[name], digest = load_signed(path / CERTIFICATE)
+        digests.add(digest)
+        _, wrong = judge(certificates[name], path)
+        problems += [f"{name}: {problem}" for problem in wrong]
+    said = {each["certificate"] for each in known.after}
+    if len(earlier) < len(given) or digests != said:
+        raise CertificateError(
+            f"the certificate says that the release was published after "
+            f"{some(len(said), 'other', 'others')}, by their digests, and these are not they: "
+            "name all of them, and no others (after, --after)"
+        )
+    if any(is_kept(table) for table in found.requirements):
+        raise CertificateError("releases cannot be judged together by priors that the owner keeps")
+    folders = {**earlier, "this release": folder}
+    known_of = {**certificates, "this release": known}
+    paths = {name: own.paths(folders[name]) for name, own in known_of.items()}
+    every = [path for of in paths.values() for files in of.values() for path in files]
+    with opened_once(every) as opened:
+        written = {}
+        for name, certificate in known_of.items():
+            problems += _changed(certificate, paths[name], opened, folders[name])
+            tables = {part: [opened[path] for path in files] for part, files in paths[name].items()}
+            written[name] = written_of(certificate, tables, {})
+        together = findings_of(Several.of(written), found.requirements)
+    problems += [
+        f"together: {_excess(finding, (RELEASE, *known.groups))}"
+        for finding in together
+        if not finding.safe
+    ]
+    people = tuple((name, own.people) for name, own in certificates.items())
+    return replace(found, after=people, together=tuple(together)), problems
 
 
 def _judged(

@@ -62,6 +62,16 @@ class VerificationPage(Page[Verification]):
         found = self.result
         yield Heading("What was found", "found")
         yield Items([one_line(_finding(each)) for each in found.findings])
+        if found.after:
+            names = [f"{visible(n)} ({some(of, 'person', 'people')})" for n, of in found.after]
+            many = found.people + sum(people for _, people in found.after)
+            yield Heading("Together with earlier releases", "together")
+            yield Sentence(
+                f"Published after {listing(names)}, which were verified, too. As one release of "
+                f"{some(many, 'person', 'people')}, every requirement holds. That nobody is in two "
+                "of them is the publisher's word."
+            )
+            yield Items([one_line(_finding(each)) for each in found.together])
         yield Heading("Which files", "files")
         yield Sentence(f"Judged: {', '.join(map(visible, _whole(found.files)))}.")
         rest = [name for name in found.not_judged if name not in found.to_keep]
