@@ -198,3 +198,30 @@ def test_sets_of_values_are_taken_together():
     bags = [release.counts.bag(group) for group in range(release.counts.n_groups)]
     assert sorted(map(str, bags)) == sorted(["{}", "{'Flu': 2, 'HIV': 1}"])
     assert release.counts.sizes.sum() == 3
+
+
+def test_a_table_of_counts_that_was_counted_from_a_release_tells_nothing():
+    rows = {
+        "who": list("abcdef"),
+        "age": ["30 to 39"] * 2 + ["40 to 49"] * 4,
+        "sex": ["f", "f", "f", "f", "m", "m"],
+        "ill": ["Flu", "HIV", "Flu", "HIV", "Flu", "Cold"],
+    }
+    how = {"quasi_identifiers": ["age", "sex"], "sensitive": "ill", "person": "who"}
+    release = fk.Release.from_generalized(pa.table(rows), **how)
+    counted = {"sex": ["f", "f", "m", "m"], "ill": ["Flu", "HIV", "Flu", "Cold"]}
+    true = fk.Release.from_tally(
+        pa.table({**counted, "count": [2, 2, 1, 1]}), group=["sex"], sensitive="ill"
+    )
+    both = fk.together([release, true])
+    assert sorted(both.counts.sizes.tolist()) == sorted(release.counts.sizes.tolist())
+    false = fk.Release.from_tally(
+        pa.table({**counted, "count": [3, 1, 1, 1]}), group=["sex"], sensitive="ill"
+    )
+    with pytest.raises(fk.InputError, match="contradict"):
+        fk.together([release, false])
+    other = fk.Release.from_tally(
+        pa.table({"zip": ["1"], "ill": ["Flu"], "count": [1]}), group=["zip"], sensitive="ill"
+    )
+    with pytest.raises(fk.InputError, match="not known whom"):
+        fk.together([release, other])

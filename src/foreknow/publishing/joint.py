@@ -117,7 +117,8 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
     ----------
     releases : sequence of path or Release
         At least two, in the order of time: folders that `publish` wrote, with the owner's folders
-        beside them; or releases that name people (``Release.from_groups(..., person=...)``).
+        beside them; or releases that name people (``Release.from_groups(..., person=...)``). Also
+        tables of counts (`Release.from_tally`) by columns that make the groups of another one.
     person : str, optional
         Of folders: the column that names people.
 
@@ -155,6 +156,7 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
     if isinstance(releases, (str, Path, Release)) or len(releases) < 2:
         raise InputError("together takes a list of at least two releases")
     parts = _named_apart([_part(each, person) for each in releases])
+    parts = [_of_tally(part, parts) if part.release.tallied else part for part in parts]
     names = tuple(part.name for part in parts)
     memberships = _memberships(_known_again(parts))
     inside = [int((own != ABSENT).sum()) for own in memberships]
@@ -172,7 +174,9 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
 def _part(given: Any, person: str | None) -> _Part:
     """A release and who is in it."""
     if isinstance(given, Release):
-        return _Part(given.name, given, _printed(given.members))
+        nobody = Members(Labels([]), np.zeros(0, dtype=np.int64))
+        known = nobody if given.tallied else _printed(given.members)
+        return _Part(given.name, given, known)
     if not isinstance(given, (str, Path)):
         raise InputError(
             f"together takes folders that publish wrote, and releases, not {type(given).__name__}"
@@ -180,6 +184,37 @@ def _part(given: Any, person: str | None) -> _Part:
     own = OwnRelease.open(given)
     named = own.named(person or own.column_of_people())
     return _Part(Path(given).name, own.published.release, _printed(named.members), own)
+
+
+def _of_tally(part: _Part, parts: Sequence[_Part]) -> _Part:
+    """A table of counts with the people whom it counts: those of groups with its labels.
+
+    It must have been counted by columns that make the groups of another release, so that each of
+    its cells is a union of these groups.
+    """
+    columns = part.release.group_columns
+    for other in parts:
+        release = other.release
+        if release.tallied or not ({*columns} <= {*release.group_columns} and release.by_values):
+            continue
+        places = [release.group_columns.index(name) for name in columns]
+        counted: Any = part.release.counts.groups
+        cells = {_text_of(label): cell for cell, label in enumerate(counted)}
+        labels: Any = release.counts.groups
+        of_group = [cells.get(_text_of([label[at] for at in places]), ABSENT) for label in labels]
+        groups = np.array(of_group, dtype=np.int64)[other.members.groups]
+        inside = groups != ABSENT
+        names = [name for name, own in zip(other.members.names, inside, strict=True) if own]
+        return part._replace(members=Members(Labels(names), groups[inside]))
+    raise InputError(
+        f"{part.name}: it is not known whom a table of counts counts, unless it is counted by "
+        "columns that make the groups of another of these releases"
+    )
+
+
+def _text_of(label: Any) -> tuple[str | None, ...]:
+    parts = label if isinstance(label, (tuple, list)) else [label]
+    return tuple(None if own is None else str(own) for own in parts)
 
 
 def _printed(members: Members) -> Members:
