@@ -59,11 +59,19 @@ def test_no_permission_and_its_kin_are_told_in_the_system_s_words(desk, monkeypa
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    """A disk of 32 KiB, where root may mount one."""
+def small_disk(request, tmp_path):
+    """A disk of 32 KiB, or of as many as a test says, where root may mount one."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(disk)]
+    mount = [
+        "mount",
+        "-t",
+        "tmpfs",
+        "-o",
+        f"size={getattr(request, 'param', 32)}k",
+        "tmpfs",
+        str(disk),
+    ]
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("only root on Linux may mount a small disk")
     try:
@@ -88,6 +96,7 @@ def test_a_disk_that_fills_up_with_the_table(desk, small_disk, fmt):
     assert list(small_disk.iterdir()) == []
 
 
+@pytest.mark.parametrize("small_disk", [16], indirect=True)
 def test_a_disk_that_fills_up_with_the_report(desk, small_disk):
     for arguments in (
         desk.publish(out=small_disk / "out"),

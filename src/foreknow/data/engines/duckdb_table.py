@@ -32,6 +32,8 @@ from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 # Of each column: how many rows have a value, and how many values there are.
 Distinct: TypeAlias = dict[str, tuple[int, int]]
 
+# As an element of an array: a scalar that is made of a text imports pandas.
+_EMPTY, _NULL = pa.array(["", None], pa.string())
 _BATCH = 1 << 20
 _numbers = count(1)
 _FLOATS = {"FLOAT", "DOUBLE"}
@@ -193,12 +195,12 @@ class DuckTable:
         """An empty field of a CSV file is a null, in quotes or not."""
         for i, name in enumerate(rows.column_names if self.untyped else ()):
             column = rows.column(i)
-            if not pc.any(pc.equal(column.chunk(0).dictionary, "")).as_py():
+            if not pc.any(pc.equal(column.chunk(0).dictionary, _EMPTY)).as_py():
                 continue
             if column.null_count:
                 self.two_empties.add(name)
             column = column.cast(pa.string())
-            known = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+            known = pc.if_else(pc.equal(column, _EMPTY), _NULL, column)
             rows = rows.set_column(i, name, known.dictionary_encode())
         return rows
 
