@@ -32,8 +32,6 @@ from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 # Of each column: how many rows have a value, and how many values there are.
 Distinct: TypeAlias = dict[str, tuple[int, int]]
 
-# As an element of an array: a scalar that is made of a text imports pandas.
-_EMPTY, _NULL = pa.array(["", None], pa.string())
 _BATCH = 1 << 20
 _numbers = count(1)
 _FLOATS = {"FLOAT", "DOUBLE"}
@@ -195,12 +193,13 @@ class DuckTable:
         """An empty field of a CSV file is a null, in quotes or not."""
         for i, name in enumerate(rows.column_names if self.untyped else ()):
             column = rows.column(i)
-            if not pc.any(pc.equal(column.chunk(0).dictionary, _EMPTY)).as_py():
+            # By lengths: a text to compare with imports pandas, for which memory may be short.
+            if pc.min(pc.binary_length(column.chunk(0).dictionary)).as_py() != 0:
                 continue
             if column.null_count:
                 self.two_empties.add(name)
             column = column.cast(pa.string())
-            known = pc.if_else(pc.equal(column, _EMPTY), _NULL, column)
+            known = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
             rows = rows.set_column(i, name, known.dictionary_encode())
         return rows
 
