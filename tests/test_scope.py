@@ -133,6 +133,37 @@ def test_an_audit_says_it_in_terminal_report_and_json(desk, seed):
     assert beside == " ".join(f"– {note}" for note in read["notes"])
 
 
+def test_publish_says_it_in_terminal_report_and_certificate_and_verify_again(ward):
+    out = ward.says("publish", "ward.csv", "-p", "ward.toml", "-o", "out")
+    known, expected = ward.json("out/certificate.json"), recount(register())
+    left = f"{expected['left_out']} rows have no illness and were left out"
+    assert known["version"] == 1
+    assert known["scope"]["left_out"] == expected["left_out"] > 1
+    assert known["scope"]["unprotected"] == expected["unprotected"]
+    assert known["scope"]["beside"] == ["job"]
+    report = (ward.folder / "out/report.html").read_text("utf-8")
+    verified = ward.says("verify", "out")
+    for text in (out, report):
+        assert left in text
+        assert "A requirement on illness assumes that nobody knows the job of anybody." in text
+        assert NOT_JUDGED in text
+        assert NOT_MEASURED.split(", beside")[0] in text
+    assert f"The publisher notes, which is not verified: {left}" in verified
+    judged = (
+        "Judged: release.csv. report.html is what was certified, by its digest; what it says was "
+        "not judged again."
+    )
+    assert f"{judged} {HEADING} – No requirement is about: " in verified
+    assert "A requirement on illness assumes that nobody knows the job of anybody." in verified
+    first = max(expected["unprotected"], key=expected["unprotected"].get)
+    for text in (out, verified):
+        assert f"No requirement is about: {first} (" in text
+    # What a reader of the release can count, an audit of the folder says again.
+    again = ward.says("audit", "out", "-p", "ward.toml")
+    assert "assumes that nobody knows the job of anybody" in again
+    assert "were left out" not in again
+
+
 def test_a_skyline_and_curves_say_what_was_left_out(ward):
     left = f"{recount(register())['left_out']} rows have no illness and were left out"
     assert left in ward.says("skyline", "ward.csv", "-p", "ward.toml", "-c", "0.9")

@@ -209,6 +209,48 @@ def test_what_is_published_holds_by_a_plain_reading_of_the_files(form, method, u
                 assert published[name, str(value)] == count
 
 
+def test_full_domain_takes_the_best_node():
+    table = people(200, 3)
+    asked = fk.Policy(
+        [
+            fk.Requirement(fk.Facts(1, 1, 1), below="9/10", sensitive="ill", knowing=["job"]),
+            fk.Requirement(fk.LDiversity(2), sensitive="pay", knowing=[]),
+            fk.Requirement(fk.KAnonymity(4)),
+        ],
+        schema(),
+    )
+    microdata = fk.Microdata(table, asked.schema)
+    found = fk.FullDomain().search(microdata, asked, explain=True)
+    tops = found.tops
+
+    def safe(node):
+        ages = [5, 10, 20]
+        age = [
+            str(a) if not node[0] else "*" if node[0] == tops[0] else str(a // ages[node[0] - 1])
+            for a in table["age"].to_pylist()
+        ]
+        sex = table["sex"].to_pylist() if not node[1] else ["*"] * len(age)
+        own = (
+            table.drop_columns(["age", "sex"])
+            .append_column("age", pa.array(age))
+            .append_column("sex", pa.array(sex))
+        )
+        release = fk.Release.from_generalized(
+            own, quasi_identifiers=["age", "sex"], sensitive=["ill", "pay"], other=["job"]
+        )
+        return fk.audit(release, fk.Policy(asked.requirements)).safe
+
+    nodes = list(product(*(range(top + 1) for top in tops)))
+    of = {node: safe(node) for node in nodes}
+    assert set(of.values()) == {True, False}
+    assert {node: found.status_of(node) for node in nodes} == {
+        node: "safe" if of[node] else "unsafe" for node in nodes
+    }
+    losses = [found.loss_of(node) for node in nodes if of[node]]
+    assert of[found.chosen]
+    assert found.loss_of(found.chosen) == min(loss for loss in losses if loss is not None)
+
+
 def test_other_columns_that_single_people_out_make_a_release_unsafe():
     # Groups of four by age, all values in each, and a column beside that differs for everybody.
     table = pa.table(

@@ -434,6 +434,27 @@ def test_the_command_measures_with_the_owners_folder_only(written, tmp_path, run
 # ---- odd tables ------------------------------------------------------------------------------
 
 
+def test_several_values_per_person_are_refused(tmp_path, run):
+    rows = pa.table(
+        {
+            "name": [f"p{i // 2}" for i in range(120)],
+            "code": [f"{i // 2 % 4}" for i in range(120)],
+            "ill": [ILLS[i % 6] for i in range(120)],
+        }
+    )
+    schema = fk.Schema(
+        quasi_identifiers=["code"], sensitive="ill", semantics="multiset", person="name"
+    )
+    made = fk.publish(rows, fk.Policy([fk.Requirement(fk.Facts(), "0.99")], schema), seed=1)
+    assert made.audit.trials == ()
+    with pytest.raises(fk.InputError, match="one sensitive value per person"):
+        fk.learned_report(made.release, ["code"])
+    made.write(tmp_path / "out")
+    code, said = run("learned", tmp_path / "out", "--by", "code")
+    assert code == 2
+    assert "one sensitive value per person" in said
+
+
 def test_without_scikit_learn_it_works_and_trees_are_not_tried(monkeypatch):
     seen = sight(planted(people=300), [row // 3 for row in range(300)])
 

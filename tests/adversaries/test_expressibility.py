@@ -1,6 +1,7 @@
 """What facts and basic implications can say, and how far each gets: appendix A8, by enumeration."""
 
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,10 @@ from tests.oracle.languages import (
     Space,
     basic_implications,
     conjunctions,
+    facts,
+    facts_up_to,
+    fewest,
+    tables,
     worst_implications,
 )
 from tests.oracle.worlds import small_releases, worlds, worst_cases
@@ -19,6 +24,7 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
 
 BOB, TOM = 0, 1
+DOMAINS = [(2, ["AIDS", "Flu"]), (2, ["AIDS", "Cold", "Flu"]), (3, ["AIDS", "Flu"])]
 
 
 def implication(space, one, x, other, y):
@@ -27,6 +33,59 @@ def implication(space, one, x, other, y):
 
 
 # ---- what can be said ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("people", "values"), DOMAINS)
+def test_somebody_elses_value_is_one_fact(people, values):
+    space = tables(people, values)
+    said = space.has(BOB, "Flu")
+    assert said in facts(space, TOM, "AIDS", (0, 1, 0))
+    # Without it, not at all; nor can it be said of the target, unless all else is ruled out.
+    assert said not in facts_up_to(space, TOM, "AIDS", (2, 0, 2))
+    assert said not in facts_up_to(space, BOB, "AIDS", (len(values) - 2, 2, 2))
+    assert said in facts(space, BOB, "AIDS", (len(values) - 1, 0, 0))
+
+
+@pytest.mark.parametrize(("people", "values"), DOMAINS)
+def test_amounts_must_mean_at_most_for_a_language_to_say_less(people, values):
+    # With exactly one fact of another kind besides, "Bob has Flu" alone cannot be said.
+    space = tables(people, values)
+    said = space.has(BOB, "Flu")
+    for point in [(1, 1, 0), (0, 1, 1), (1, 1, 1)]:
+        assert said not in facts(space, TOM, "AIDS", point)
+        assert said in facts_up_to(space, TOM, "AIDS", point)
+
+
+@pytest.mark.parametrize(("people", "values"), DOMAINS)
+def test_facts_say_an_implication_only_about_one_person_or_one_value(people, values):
+    space = tables(people, values)
+    sayable = set().union(
+        *(facts_up_to(space, t, v, (2, 2, 2)) for t in range(people) for v in values)
+    )
+    for one, x, other, y in product(range(people), values, range(people), values):
+        said = implication(space, one, x, other, y) in sayable
+        assert said == (one == other or x == y), (one, x, other, y)
+    # But every one of them is a basic implication.
+    assert implication(space, BOB, "Flu", TOM, "AIDS") in basic_implications(space)
+
+
+@pytest.mark.parametrize(
+    ("people", "values"), [(2, "ab"), (2, "abc"), (2, "abcd"), (3, "ab"), (3, "abc")]
+)
+def test_how_many_basic_implications_it_takes_to_say_something(people, values):
+    space = tables(people, values)
+    language = basic_implications(space)
+    ruled_out, known = space.lacks(BOB, "a"), space.has(BOB, "a")
+    one_of_two = space.has(BOB, "a") | space.has(TOM, "a")
+    alike = space.where(lambda world: world[BOB] == world[TOM])
+    assert fewest(language, ruled_out, 4) == 1
+    assert fewest(language, implication(space, BOB, "b", TOM, "a"), 4) == 1
+    assert fewest(language, known, 4) == len(values) - 1
+    assert fewest(language, one_of_two, 4) == len(values) - 1
+    assert fewest(language, alike, 4) == len(values)
+    if len(values) > 2:
+        sayable = facts_up_to(space, TOM, "a", (2, 2, 2))
+        assert not sayable & {ruled_out, one_of_two, alike}
 
 
 # ---- how far it gets -------------------------------------------------------------------------
@@ -61,6 +120,14 @@ def test_with_an_implication_for_each_other_value_no_release_is_safe():
     assert Facts(k=1).disclosure(GroupCounts.from_bags(["abcd"])).exact == Fraction(1, 3)
 
 
+def test_as_printed_no_language_is_impractical():
+    # "For any D*, any u and any s, max Pr(s in u | K, D*) = b": where u's group lacks s that is 0,
+    # where it has nothing else 1. So the definition must be read for the worst value.
+    space = Space(worlds(["a"]), "ab")
+    language = conjunctions(basic_implications(space), 3)
+    assert (space.highest(language, "a"), space.highest(language, "b")) == (1, 0)
+
+
 def test_a_release_that_withstands_one_known_person_but_not_one_implication():
     # Who knows someone with b has two a among three; who knows "b implies a" of someone is sure.
     bags = ["aabb"]
@@ -86,7 +153,7 @@ def test_implications_get_at_least_as_far_as_the_same_number_of_facts():
                 if sum(point) <= 3:
                     compared += 1
                     assert chance <= implied[sum(point)], (bags, value, point)
-    assert compared > 100
+    assert compared > 300
 
 
 @examples(100)

@@ -13,6 +13,7 @@ from tests.adversaries.judging import (
     counts_of,
     grouped,
     play,
+    same,
     small_releases,
     worst_cases,
 )
@@ -45,6 +46,12 @@ for semantics in ("set", "multiset"):  # one value more than can co-occur, and f
 def test_every_small_release_at_every_point_is_judged_as_by_enumeration(semantics, limits, most):
     releases = small_releases(*limits, semantics)
     assert sum(check_release(groups, most, semantics) for groups in releases)
+
+
+def test_four_values_let_the_adversary_rule_out_three():
+    for groups in small_releases(5, 2, 4, 0, "single"):
+        if len({x for _, bag in groups for x in bag}) == 4:
+            check_release(groups, (3, 2, 2))
 
 
 # ---- random releases -------------------------------------------------------------------------
@@ -115,6 +122,17 @@ def test_random_releases_and_amounts_are_judged_as_by_enumeration(
     check()
 
 
+@BOTH
+@examples(150)
+@given(data=st.data(), point=st.tuples(*[st.integers(0, 4)] * 3))
+def test_more_knowledge_never_lowers_a_disclosure(semantics, data, point):
+    counts = counts_of(data.draw(releases(semantics, 8, "abcd")), semantics)
+    less = Facts(*point).disclosures(counts)
+    for more in [(1, 0, 0), (0, 1, 0), (0, 0, 1)]:
+        richer = Facts(*(a + b for a, b in zip(point, more, strict=True))).disclosures(counts)
+        assert all(less[value].exact <= richer[value].exact for value in counts.values)
+
+
 # ---- the paper's own example, figures 1 to 3: eight people, two groups, Tom and AIDS ---------
 
 FIGURE_3 = [["AIDS", "Flu", "Flu", "AIDS"], ["Flu", "Cancer", "Flu", "AIDS"]]
@@ -148,6 +166,53 @@ def test_the_whole_of_figure_3_and_the_witness_of_group_2():
 
 
 # ---- numbers known by hand, and the edges ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("semantics", "groups", "point", "positions"),
+    [
+        # Rule out b and know a c: one a and one c are left; the relative is one of five with an a.
+        ("single", grouped(["abbbbbcc", "abcde"]), (1, 1, 1), (0, 0, 1)),
+        ("set", [(4, "abbb"), (4, "a")], (1, 1, 1), (0, 0, 0)),
+        ("set", [(8, "abbbbbbb"), (5, "a")], (1, 1, 2), (0, 1, 1)),
+        ("set", [(7, "abbbbbb"), (4, "a")], (1, 1, 1), (0, 0, 1)),
+        ("multiset", [(4, "abbccdd"), (4, "a")], (3, 1, 1), (0, 0, 0)),
+        ("multiset", [(5, "aabbbbccccdddd"), (4, "aaa")], (3, 1, 1), (0, 1, 1)),
+        ("multiset", [(4, "abbbbccccdddd"), (4, "aaa")], (3, 1, 1), (0, 0, 1)),
+    ],
+)
+def test_known_people_and_relatives_may_each_be_best_beside_the_target_or_elsewhere(
+    semantics, groups, point, positions
+):
+    """The three terms of Theorem 2, each the least by itself; that takes eight people or more."""
+    found = check_one(groups, point, semantics, "a")
+    witness = found.witness
+    where = witness.target_position, witness.known_position, witness.family_position
+    assert where == positions
+    if semantics == "single":
+        assert (found.exact, witness.known) == (Fraction(5, 9), {"c": 1})
+
+
+@pytest.mark.parametrize(
+    ("semantics", "groups", "point", "truth"),
+    [
+        ("multiset", [(2, "ss")], (0, 0, 0), "3/4"),
+        ("multiset", [(2, "ss")], (0, 0, 1), "1"),
+        ("multiset", [(2, "ss")], (0, 0, 3), "1"),
+        ("multiset", [(3, "ssss")], (0, 1, 0), "15/16"),
+        ("multiset", [(2, "s"), (1, "aa")], (1, 0, 0), "1/2"),
+        ("multiset", [(3, "saa")], (1, 0, 0), "9/17"),
+        ("set", [(2, "ss")], (0, 0, 0), "1"),
+        ("set", [(2, "s"), (1, "ab")], (2, 0, 0), "1/2"),
+        ("set", [(3, "sab")], (2, 0, 0), "9/17"),
+        ("set", [(3, "sab")], (1, 0, 0), "3/7"),
+        ("set", [(3, "s"), (2, "s")], (0, 0, 1), "1"),
+        ("set", [(4, "s")], (0, 2, 0), "1/2"),
+    ],
+)
+def test_numbers_known_by_hand_come_out(semantics, groups, point, truth):
+    found = Facts(*point).disclosure(counts_of(groups, semantics), "s")
+    same(found, "s", Fraction(truth), groups)
 
 
 @BOTH

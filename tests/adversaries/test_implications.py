@@ -178,7 +178,34 @@ def test_random_larger_groups_by_dealing(held, k):
 # ---- what was judged before does not matter --------------------------------------------------
 
 
+@examples(40, deadline=None)
+@given(releases(12, "abcde"), st.lists(st.integers(0, 6), min_size=2, max_size=6))
+def test_judging_for_several_k_in_any_order_is_judging_afresh(bags, ks):
+    counts = GroupCounts.from_bags(bags)
+    for k in ks:
+        fresh = GroupCounts.from_bags(bags)
+        found = [Implications(k).disclosure(each) for each in (counts, fresh)]
+        assert len({(each.value, each.probability, each.exact) for each in found}) == 1
+        for value in counts.values:
+            one = Implications(k).disclosure(counts, value)
+            assert one.exact == Implications(k).disclosures(counts)[value].exact
+            assert one.exact == Implications(k).disclosure(fresh, value).exact
+
+
 # ---- known by hand, and large -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [6, 7, 40, 10**6, 10**30])
+def test_enough_implications_disclose_everything(k):
+    bags = ["aabbcdefg", "abcdefggg"]
+    counts = GroupCounts.from_bags(bags)
+    for value, found in Implications(k).disclosures(counts).items():
+        assert (found.value, found.exact, found.probability) == (value, 1, 1.0)
+        assert not found.below(1)
+        assert found.below("1.000001")
+        check_witness(bags, found, k)
+    assert Implications(k).disclosure(counts).exact == 1
+    assert not Implications(k).ledger(1).admits(None, counts)
 
 
 def test_a_witness_says_what_is_known():

@@ -114,3 +114,8 @@ def test_anonymity_is_the_least_size():
 def test_amounts_out_of_range_are_refused(c, l):  # noqa: E741
     with pytest.raises(InputError):
         is_recursively_diverse(GroupCounts.from_bags(["ab"]), c, l)
+
+
+def test_several_values_per_person_are_refused():
+    with pytest.raises(InputError, match="one sensitive value per person"):
+        is_recursively_diverse(GroupCounts.from_people([[{"a"}, set()]]), 1, 2)

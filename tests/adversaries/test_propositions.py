@@ -6,8 +6,10 @@ from itertools import accumulate, combinations_with_replacement, pairwise
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.adversaries.judging import some
 from tests.examples import examples
-from tests.oracle.worlds import worst_cases
+from tests.oracle.languages import Space, conjunctions, negations
+from tests.oracle.worlds import small_releases, worlds, worst_cases
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
@@ -120,6 +122,18 @@ def test_the_most_frequent_value_of_a_group_is_the_most_exposed(bags, l):  # noq
     assert Facts(l=l - 2).disclosure(GroupCounts.from_bags(bags)).exact == truth
 
 
+@pytest.mark.parametrize("people", [1, 2, 3, 4, 5, 6])
+def test_diversity_by_enumeration(people):
+    limits = [Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3)]
+    for bags in some(small_releases(people, 3, 4)):
+        tallies = [{x: bag.count(x) for x in bag} for bag in bags]
+        worst = [worst_cases(bags, x, (3, 0, 0)) for x in set("".join(bags))]
+        for l in range(2, 6):  # noqa: E741
+            highest = max(cases[l - 2, 0, 0] for cases in worst)
+            for c in limits:
+                assert (highest < c / (c + 1)) == diverse(tallies, c, l), (bags, c, l)
+
+
 @examples(100)
 @given(COUNTS, C)
 def test_with_l_1_the_limit_is_c_itself(bags, c):
@@ -133,6 +147,20 @@ def test_without_a_limit_it_is_to_have_l_values_in_every_group(bags, l):  # noqa
     # c beyond all bounds: c / (c + 1) tends to 1.
     assert safe(Facts(l=l - 2), GroupCounts.from_bags(bags), 1) == (min(map(len, bags)) >= l)
     assert diverse(bags, 10**6, l) == (min(map(len, bags)) >= l)
+
+
+@pytest.mark.parametrize("people", [1, 2, 3, 4, 5])
+def test_who_rules_out_values_of_several_people_gets_no_further(people):
+    # The step of the proof that "can easily be seen"; for every value, not just the worst one.
+    for bags in some(small_releases(people, 3, 4)):
+        values = sorted(set("".join(bags)))
+        space = Space(worlds(bags), values)
+        anybody = negations(space) | {space.everywhere}
+        for value in values:
+            of_target = worst_cases(bags, value, (3, 0, 0))
+            for n in (1, 2, 3):
+                found = space.highest(conjunctions(anybody, n), value)
+                assert found == of_target[n, 0, 0], (bags, value, n)
 
 
 # ---- section 7.3: what (3, 6)-diversity brings with it ----------------------------------------

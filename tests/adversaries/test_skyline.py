@@ -209,12 +209,47 @@ def test_a_threshold_that_is_attained_is_not_met(c, most, semantics):
 
 
 @ALL
+def test_nothing_is_on_the_skyline_when_no_knowledge_is_too_much(semantics):
+    counts = fk.GroupCounts.from_people([[["a"], ["a"]], [["a"], ["b"]]], semantics=semantics)
+    # Unless occurrences are labelled, everyone in the first group has it.
+    for c in [fk.Facts().disclosure(counts, "a").exact, "1/100", 1][
+        : 2 + (semantics != "multiset")
+    ]:
+        assert fk.knowledge_skyline(counts, value="a", confidence=c) == []
+        assert fk.knowledge_skylines(counts, confidence=c)["a"] == []
+    alone = fk.GroupCounts.from_people([[["a"]], [["a"], ["b"], ["c"]]], semantics=semantics)
+    found = fk.knowledge_skylines(alone, confidence=1)
+    assert found["a"] == []
+    assert found["c"] == found["b"] != []
+
+
+@ALL
 def test_a_value_that_no_group_has_is_refused(semantics):
     counts = fk.GroupCounts.from_people([[["a"], ["b"]], [["c"], ["b"]]], semantics=semantics)
     with pytest.raises(DataError, match="no group contains the sensitive value 'z'"):
         fk.knowledge_skyline(counts, value="z", confidence="1/2")
     with pytest.raises(DataError, match="no group contains the sensitive value 'c'"):
         fk.knowledge_skyline(counts.take(np.array([0])), value="c", confidence="1/2")
+
+
+@ALL
+def test_values_that_occur_nowhere_do_not_raise_the_cap_on_the_first_amount(semantics):
+    """Other values are those the release has, not those it might have had."""
+    people = [[["a"], ["b"], ["b"], ["a"]], [["c"], ["d"]]]
+    counts = fk.GroupCounts.from_people(people, semantics=semantics).take(np.array([0]))
+    alone = fk.GroupCounts.from_people(people[:1], semantics=semantics)
+    for value in "ab":
+        found = fk.knowledge_skyline(counts, value=value, confidence=1)
+        assert found == fk.knowledge_skyline(alone, value=value, confidence=1)
+        assert max((l for l, _, _ in found), default=0) <= 1  # noqa: E741
+
+
+@ALL
+def test_without_other_values_the_first_amount_is_nought(semantics):
+    people = [[["a"], ["a"], ["a"]]] if semantics == "single" else [[["a"], [], [], []]]
+    counts = fk.GroupCounts.from_people(people, semantics=semantics)
+    found = fk.knowledge_skyline(counts, value="a", confidence=1)
+    assert found == ([] if semantics == "single" else [(0, 0, 2), (0, 1, 1), (0, 2, 0)])
 
 
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
