@@ -32,21 +32,21 @@ LAYOUT = {
 # Tokens without comments, docstrings and layout, by folder of `src/foreknow`, with what is in it.
 BUDGETS = {
     "adversaries": 55_500,
-    "attacks": 23_500,
+    "attacks": 23_000,
     "auditing": 22_000,
     "cli": 16_500,
     "criteria": 16_000,
     "data": 84_500,
     "explore": 16_500,
-    "methods": 82_500,
+    "methods": 83_000,
     "policy": 20_000,
-    "publishing": 29_500,
+    "publishing": 30_500,
     "report": 37_000,
     "root": 23_000,
     "sample": 500,
-    "tests": 545_000,
-    "utility": 12_500,
-    "verifier": 24_500,
+    "tests": 551_000,
+    "utility": 12_000,
+    "verifier": 25_500,
 }
 # Files of a key's own, and those that every registry has: the registry itself and the front door.
 HOMES = {"registry.py", "__init__.py"}
