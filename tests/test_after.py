@@ -204,7 +204,7 @@ def test_releases_are_verified_together(january, tmp_path):
         verdict.reached for verdict in made.together.verdicts
     ]
     assert "publisher's word" in found.summary()
-    with pytest.raises(fk.InputError, match="these are not they"):
+    with pytest.raises(fk.InputError, match="names no release that was published before"):
         fk.verify(january, after=tmp_path / "march")
     both = [january, tmp_path / "march"]
     fk.publish(register(0, 500), policy(), after=both).write(tmp_path / "may")

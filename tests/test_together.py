@@ -225,3 +225,34 @@ def test_a_table_of_counts_that_was_counted_from_a_release_tells_nothing():
     )
     with pytest.raises(fk.InputError, match="not known whom"):
         fk.together([release, other])
+
+
+def test_columns_beside_divide_the_true_cells():
+    """Jobs are known of everybody: people of a cell and a job share the values of just these."""
+    for seed in FAMILIES:
+        rng = random.Random(seed)
+        memberships, values = family(rng)
+        jobs = [rng.choice(["cook", "nurse"]) for _ in values]
+        releases, cells = [], {}
+        for own in memberships:
+            inside = [p for p, group in enumerate(own) if group is not None]
+            rows = {
+                "who": [PEOPLE[p] for p in inside],
+                "group": [own[p] for p in inside],
+                "ill": [values[p] for p in inside],
+                "job": [jobs[p] for p in inside],
+            }
+            how = {"sensitive": "ill", "person": "who", "other": ["job"]}
+            releases.append(fk.Release.from_groups(pa.table(rows), group="group", **how))
+        release = fk.together(releases)
+        if release.unsettled is not None:
+            continue
+        for person, value in enumerate(values):
+            cell = tuple(own[person] for own in memberships)
+            if any(group is not None for group in cell):
+                cells.setdefault((cell, jobs[person]), []).append(value)
+        counts = release.seen().counts
+        bags = [counts.bag(group) for group in range(counts.n_groups)]
+        assert sorted(map(sorted, map(dict.items, bags))) == sorted(
+            sorted(Counter(own).items()) for own in cells.values()
+        )

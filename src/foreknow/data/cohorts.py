@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.stacked import stacked
+from foreknow.data.engines.table import free_name
 from foreknow.data.release import Parts, Release
 from foreknow.errors import UnsupportedError
 
@@ -41,10 +42,18 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
         _refuse_other(first, names[0], release, name)
     each = [release.parts() for release in releases]
     columns = list(first.group_columns)
-    groups = [COHORT, *columns] if first.by_values else columns
-    people = _people(each, names, groups)
+    taken = {*columns, *first.sensitives, *first.beside, *first.unlinked, *first.people_columns}
+    cohort = free_name(COHORT, taken) if first.by_values else None
+    groups = columns if cohort is None else [cohort, *columns]
+
+    def stack(tables: Sequence[Any]) -> Any:
+        ids = columns[0] if cohort is None else None
+        return stacked(tables, names, cohort or "", ids)
+
+    known = [own.people for own in each if own.people is not None]
+    people = stack(known) if known else None
     made = [
-        _united(first, [own.values[of] for own in each], of, names, groups, people, each[0])
+        _united(first, stack([own.values[of] for own in each]), of, groups, people, each[0])
         for of in each[0].values
     ]
     own, *others = made
@@ -55,16 +64,14 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
 
 def _united(
     like: Release,
-    tables: Sequence[Any],
+    rows: Any,
     sensitives: tuple[str, ...],
-    names: Sequence[str],
     groups: list[str],
     people: Any,
     parts: Parts,
 ) -> Release:
     """One table of values of all, read as one of them was."""
-    rows = _stacked(tables, names, groups)
-    by_id = COHORT not in groups
+    by_id = not like.by_values
     if people is not None:
         return Release.from_bucketized(
             rows,
@@ -91,17 +98,6 @@ def _semantics(like: Release, sensitives: Sequence[str]) -> Semantics:
     return cast("Semantics", how if isinstance(how, str) else how[sensitives[0]])
 
 
-def _people(each: Sequence[Parts], names: Sequence[str], groups: Sequence[str]) -> Any:
-    """Whoever is in them, where they have a table of their own."""
-    tables = [own.people for own in each if own.people is not None]
-    return _stacked(tables, names, groups) if tables else None
-
-
-def _stacked(tables: Sequence[Any], names: Sequence[str], groups: Sequence[str]) -> Any:
-    """Tables one below the other, each called by its release; ids of groups begin so."""
-    return stacked(tables, names, COHORT, None if COHORT in groups else groups[0])
-
-
 def _refuse_other(first: Release, name: str, other: Release, called: str) -> None:
     """Raise `UnsupportedError` for a release that cannot stand beside another one."""
 
@@ -123,7 +119,3 @@ def _refuse_other(first: Release, name: str, other: Release, called: str) -> Non
                 if what != "the form"
                 else f"{name} and {called} have another form: publish both in one"
             )
-    if COHORT in {*first.group_columns, *first.sensitives, *first.beside, *first.people_columns}:
-        raise UnsupportedError(
-            f"{name} has a column {COHORT!r}, which is what tells releases apart; rename it"
-        )

@@ -31,6 +31,17 @@ from foreknow.text import people_text, some
 TOO_FEW = "If too few people are new, wait for more, or publish them with the next release."
 
 
+def paths_of(folders: Any) -> list[Path]:
+    """The folders of earlier releases; one, or several."""
+    given = folders if isinstance(folders, (list, tuple)) else [folders]
+    for folder in given:
+        if not isinstance(folder, (str, Path)):
+            raise InputError(
+                f"after is a folder that publish wrote, or a list of these, not {folder!r}"
+            )
+    return [Path(folder) for folder in given]
+
+
 @dataclass(frozen=True)
 class Since(Plain):
     """What became of people since earlier releases.
@@ -86,8 +97,7 @@ class Earlier:
     @classmethod
     def open(cls, folders: Any) -> Earlier:
         """Open the folders of all earlier releases, with the owner's folders beside them."""
-        given = [folders] if isinstance(folders, (str, Path)) else [*folders]
-        paths = [Path(folder) for folder in given]
+        paths = paths_of(folders)
         owned = tuple(map(OwnRelease.open, paths))
         columns = [own.column_of_people() for own in owned]
         for path, column in zip(paths, columns, strict=True):

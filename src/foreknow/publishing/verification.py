@@ -41,6 +41,7 @@ from foreknow.publishing.certificate import (
     files_of,
     is_kept,
 )
+from foreknow.publishing.cohort import paths_of
 from foreknow.publishing.files import (
     CERTIFICATE,
     LATTICE,
@@ -58,7 +59,7 @@ from foreknow.result import Result
 from foreknow.scope import Scope
 from foreknow.text import people_text, some
 from foreknow.verdict import Verdict
-from foreknow.verifier.several import RELEASE, Several
+from foreknow.verifier.several import Several
 from foreknow.verifier.verify import (
     GAUGES,
     VERIFIERS,
@@ -295,8 +296,10 @@ def judge_after(
     known: Certificate, folder: Path, found: Verification, after: str | Path | Sequence[str | Path]
 ) -> tuple[Verification, list[str]]:
     """Verify the releases before one, and judge all as one, by what is required of the last."""
-    given = [after] if isinstance(after, (str, Path)) else [*after]
-    earlier = {Path(path).resolve().name: Path(path) for path in given}
+    given = paths_of(after)
+    names = [path.resolve().name for path in given]
+    alike = len({*names}) < len(names)
+    earlier = {str(path) if alike else name: path for name, path in zip(names, given, strict=True)}
     problems, digests = list[str](), set[str]()
     certificates: dict[str, Certificate] = {}
     for name, path in earlier.items():
@@ -305,6 +308,10 @@ def judge_after(
         _, wrong = judge(certificates[name], path)
         problems += [f"{name}: {problem}" for problem in wrong]
     said = {each["certificate"] for each in known.after}
+    if not said:
+        raise CertificateError(
+            "the certificate names no release that was published before; leave after out"
+        )
     if len(earlier) < len(given) or digests != said:
         raise CertificateError(
             f"the certificate says that the release was published after "
@@ -323,11 +330,10 @@ def judge_after(
             problems += _changed(certificate, paths[name], opened, folders[name])
             tables = {part: [opened[path] for path in files] for part, files in paths[name].items()}
             written[name] = written_of(certificate, tables, {})
-        together = findings_of(Several.of(written), found.requirements)
+        several = Several.of(written)
+        together = findings_of(several, found.requirements)
     problems += [
-        f"together: {_excess(finding, (RELEASE, *known.groups))}"
-        for finding in together
-        if not finding.safe
+        f"together: {_excess(finding, several.groups)}" for finding in together if not finding.safe
     ]
     people = tuple((name, own.people) for name, own in certificates.items())
     return replace(found, after=people, together=tuple(together)), problems

@@ -14,38 +14,41 @@ from foreknow.verifier.counts import Column, Counted, Ints
 from foreknow.verifier.files import File
 from foreknow.verifier.verify import Written
 
-RELEASE = "release"  # beside the columns that make a group: which release has it
-
 
 @dataclass(frozen=True)
 class Several(Written):
     """Releases as they are written, by their names; nobody is in two of them."""
 
     each: Mapping[str, Written] = field(default_factory=dict)
+    release: str = ""  # the column beside those that make a group: which release has it
 
     @classmethod
     def of(cls, each: Mapping[str, Written]) -> Several:
         """Releases of one form with the same columns; others are refused."""
         first, *others = each.values()
-        if RELEASE in (*first.groups, *first.exact, first.sensitive, *(first.parts or ())):
-            raise CertificateError(f"a column is called {RELEASE!r}, as what tells releases apart")
         for other in others:
             if _shape(first) != _shape(other):
                 raise CertificateError(
                     f"the releases {' and '.join(each)} have other columns, or another form, and "
                     "cannot be judged together"
                 )
+        release, taken = "release", {*first.groups, *first.exact, *(first.parts or ())}
+        for columns in (first.columns or {}).values():
+            taken |= {*columns}
+        while release in taken:
+            release += "_"
         return cls(
             first.form,
-            [RELEASE, *first.groups],
+            [release, *first.groups],
             first.sensitive,
             first.tables,
             semantics=first.semantics,
             populations=first.populations,
             parts=first.parts,
-            exact=[RELEASE, *first.exact] if first.exact else (),
+            exact=[release, *first.exact] if first.exact else (),
             shuffled=first.shuffled,
             each=each,
+            release=release,
         )
 
     @property
@@ -60,7 +63,7 @@ class Several(Written):
 
     def counted(self, table: str, beside: Sequence[str]) -> Counted:
         """The rows of all, one release after the other."""
-        groups = [name for name in self.groups if name != RELEASE]
+        groups = [name for name in self.groups if name != self.release]
         found = []
         for own in self.each.values():
             asked = own
@@ -70,7 +73,7 @@ class Several(Written):
             found.append(asked.counted(table, beside))
         sizes = [len(own.times) for own in found]
         names = pa.array([*self.each], pa.string())
-        labels = {RELEASE: Column.of(names, np.repeat(np.arange(len(found)), sizes))}
+        labels = {self.release: Column.of(names, np.repeat(np.arange(len(found)), sizes))}
         labels |= {name: _stacked([own.column(name) for own in found]) for name in groups}
         others = {name: _stacked([own.column(name) for own in found]) for name in beside}
         times: Ints = np.concatenate([own.times for own in found])
