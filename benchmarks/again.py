@@ -7,7 +7,9 @@ once each, all releases are one, and the policy holds of it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -76,6 +78,37 @@ def beliefs(parts: Sequence[fk.Release], ills: Sequence[str], names: Sequence[st
     return weights[np.arange(len(names)), [place[ill] for ill in ills]]
 
 
+def figure(anew: Sequence[int], once: Sequence[int]) -> str:
+    """How many people somebody is sure of after each year, two bars beside each other."""
+    ink, own, other = "#3d4650", "#d64545", "#2f7ed8"
+    parts = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 420 220" '
+        f'font-family="system-ui, sans-serif" font-size="12" fill="{ink}">',
+        "<title>People of whom somebody is surer than 1/2 of the truth, by year: "
+        f"{', '.join(map(str, anew))} where the release is made anew each year, "
+        f"{', '.join(map(str, once))} where each person is published once.</title>",
+        '<rect width="420" height="220" fill="#fff"/>',
+        '<text x="20" y="20">people, surer than 1/2 of their illness</text>',
+    ]
+    for place, (high, low) in enumerate(zip(anew, once, strict=True)):
+        left = 30 + 76 * place
+        for at, many, colour in ((0, high, own), (30, low, other)):
+            tall = 130 * many / max(anew)
+            parts.append(
+                f'<rect x="{left + at}" y="{175 - tall:.1f}" width="26" '
+                f'height="{max(tall, 1):.1f}" fill="{colour}"/>'
+                f'<text x="{left + at + 13}" y="{170 - tall:.1f}" text-anchor="middle">'
+                f"{many}</text>"
+            )
+        parts.append(f'<text x="{left + 28}" y="192" text-anchor="middle">year {place + 1}</text>')
+    for left, text, colour in ((30, "made anew", own), (150, "each person once", other)):
+        parts.append(
+            f'<rect x="{left}" y="203" width="10" height="10" fill="{colour}"/>'
+            f'<text x="{left + 15}" y="212">{text}</text>'
+        )
+    return "\n".join([*parts, "</svg>\n"])
+
+
 def main() -> None:
     random, rules = np.random.default_rng(2), policy()
     newcomers = round(PEOPLE * (1 - STAY))
@@ -98,7 +131,7 @@ def main() -> None:
             parts.append(fk.named_release(folder))
             over.append(int((beliefs(parts, ills, names) > 0.5).sum()))
         print(f"  {'made anew each year':<24}{over}")
-        over, folders = [], list[str]()
+        anew, over, folders = over, [], list[str]()
         for year, rows in enumerate(of_year):
             made = fk.publish(
                 chosen(table, rows, year), rules, seed=year, after=folders, learned=False
@@ -108,6 +141,8 @@ def main() -> None:
             parts = [fk.named_release(folder) for folder in folders]
             over.append(int((beliefs(parts, ills, names) > 0.5).sum()))
         print(f"  {'each person once':<24}{over}")
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text(figure(anew, over), "utf-8")
     heading("What cohorts cost: the same people, who arrive in so many parts")
     print(f"  {'cohorts':>8}{'groups':>8}{'NCP':>8}{'query error':>13}")
     everybody = register(PEOPLE, random)
