@@ -316,3 +316,14 @@ def test_an_order_that_is_unknown_is_asked_for():
 )
 def test_an_amount_prints_as_its_limit_only_where_it_is_equal(criterion, bags, said):
     assert said in criterion.attained(fk.GroupCounts.from_bags(bags)).words
+
+
+def test_a_value_that_nobody_has_is_no_place_in_the_order():
+    """It would make every step smaller, and a group that is too far away near enough."""
+    bags = [[1, 1, 2], [1, 2, 2]]
+    taken = fk.GroupCounts.from_bags([*bags, [9]]).take(np.array([0, 1]))
+    close = fk.TCloseness("0.1", distance="ordered")
+    assert close.measure(taken) == close.measure(fk.GroupCounts.from_bags(bags)) == Fraction(1, 6)
+    assert not close.holds(taken)
+    named = fk.TCloseness("0.1", distance="ordered", order=[1, 2, 9])
+    assert named.measure(taken) == Fraction(1, 6)

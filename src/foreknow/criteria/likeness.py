@@ -144,9 +144,9 @@ class TCloseness(_OfTable):
 
     Distance is the least work that moves the group's shares to those of the table (earth mover's;
     Li, Li and Venkatasubramanian, "t-Closeness"). It costs 1 to move a person to another value
-    (equal); the number of places between the values, as a share of all places (ordered); or the
-    number of levels up to the lowest node that both values are under, as a share of all levels
-    (hierarchical).
+    (equal); the number of places between the values that somebody has, as a share of all places
+    (ordered); or the number of levels up to the lowest node that both values are under, as a share
+    of all levels (hierarchical).
 
     Parameters
     ----------
@@ -242,6 +242,8 @@ class TCloseness(_OfTable):
         far, limit = beside(amount, self.t)
         return f"the farthest group is {far} away from the table, {limit} is allowed"
 
+    # Whoever changes the distance changes what three others rest on: `monotone`, by its convexity;
+    # `_leaving`, as a person who leaves moves it by at most their share; `far`, as an exchange does.
     def floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         """How far each group is, nearly."""
         if self.distance == "equal":
@@ -250,9 +252,8 @@ class TCloseness(_OfTable):
             return np.add.reduceat(above, counts.offsets[:-1])
         if self.distance == "hierarchical":
             return self._far_in_tree(counts, whole)
-        places, steps = self._places(counts)
-        expected = np.zeros(len(places))
-        expected[places] = whole / whole.sum()
+        places, steps = self._places(counts, whole)
+        expected = np.bincount(places, whole, len(places)) / whole.sum()
         far = np.zeros(counts.n_groups)
         rows = max(1, _AT_ONCE // len(places))
         for first in range(0, counts.n_groups, rows):
@@ -268,7 +269,7 @@ class TCloseness(_OfTable):
     def _exact(self, counts: GroupCounts, group: int, whole: IntArray) -> Fraction:
         people, everybody = int(counts.sizes[group]), int(whole.sum())
         if self.distance == "ordered":
-            places, steps = self._places(counts)
+            places, steps = self._places(counts, whole)
             levels = [places]
         else:
             alone = [np.arange(counts.n_values)]
@@ -321,9 +322,13 @@ class TCloseness(_OfTable):
         columns = list(zip(*found, strict=True))[: -1 if rooted else None]
         return [np.unique(column, return_inverse=True)[1].reshape(-1) for column in columns]
 
-    def _places(self, counts: GroupCounts) -> tuple[NDArray[np.int64], int]:
-        """The place of each value in order, and how many steps there are from first to last."""
-        texts = [str(value) for value in counts.values]
+    def _places(self, counts: GroupCounts, whole: IntArray) -> tuple[NDArray[np.int64], int]:
+        """The place of each value in order, and how many steps there are from first to last.
+
+        A value that nobody in the table has is no place: it would make all steps smaller.
+        """
+        used = np.flatnonzero(whole)
+        texts = [str(counts.values[code]) for code in used.tolist()]
         if self.order is None:
             try:
                 ranked = sorted(range(len(texts)), key=lambda i: as_fraction(texts[i]))
@@ -339,8 +344,8 @@ class TCloseness(_OfTable):
                     hint = did_you_mean(text, places)
                     raise InputError(f"TCloseness: order does not name the value {text!r}{hint}")
             ranked = sorted(range(len(texts)), key=lambda i: places[texts[i]])
-        of_value = np.empty(len(texts), dtype=np.int64)
-        of_value[ranked] = np.arange(len(texts))
+        of_value = np.zeros(counts.n_values, dtype=np.int64)
+        of_value[used[ranked]] = np.arange(len(texts))
         return of_value, max(1, len(texts) - 1)
 
 
