@@ -249,3 +249,126 @@ def test_the_verifier_finds_what_the_audit_finds_of_all(form, required, tmp_path
     made.write(tmp_path / "march")
     found = fk.verify(tmp_path / "march", after=tmp_path / "january").together
     assert [each.reached for each in found] == [each.reached for each in made.together.verdicts]
+
+
+def named(form, table):
+    """The same table with its people called otherwise."""
+    names = [form(name) for name in table.column("pid").to_pylist()]
+    return table.set_column(0, "pid", [names])
+
+
+@pytest.mark.parametrize("form", [str.upper, "{} ".format, lambda name: f"\ufeff{name}"])
+def test_releases_whose_people_are_written_otherwise_are_not_judged_together(form, tmp_path):
+    fk.publish(register(0, 300), policy(), seed=1).write(tmp_path / "january")
+    fk.publish(named(form, register(0, 330)), policy(), seed=2).write(tmp_path / "march")
+    with pytest.raises(fk.InputError, match="look like one person"):
+        fk.audit([tmp_path / "january", tmp_path / "march"], policy())
+
+
+def test_somebody_in_two_releases_is_found_though_one_has_forgotten_them(january, tmp_path):
+    fk.publish(register(299, 600), policy(), seed=2).write(tmp_path / "march")
+    both = [january, tmp_path / "march"]
+    for _ in range(2):
+        with pytest.raises(fk.InputError, match="somebody is in 'january' and in 'march'"):
+            fk.publish(register(0, 900), policy(), after=both)
+        if _ == 0:
+            fk.forget(january, "p299")
+
+
+@pytest.mark.parametrize("places", [("the new release",), ("a/rel", "b/rel"), ("this release",)])
+def test_names_of_folders_make_no_two_groups_one(places, tmp_path):
+    """The cohorts that hold 3/4 each and not together, in folders that are called alike."""
+    required = policy(fk.Requirement(fk.Facts(1, 0, 1), below="3/4", values=["v"]))
+    bags = [{"v": 2, "o": 7, "x": 1}, {"z": 3, "y": 3}][: len(places)]
+    bags.append({"v": 10, **dict.fromkeys("abcdefghij", 1)})
+    first, tables = 0, []
+    for bag in bags:
+        ills = [ill for ill, times in bag.items() for _ in range(times)]
+        names = [f"p{first + i}" for i in range(len(ills))]
+        known = {"age": [30] * len(ills), "sex": ["f"] * len(ills)}
+        tables.append(pa.table({"pid": names, **known, "ill": ills}))
+        first += 100
+    before = []
+    for place, table in zip(places, tables[:-1], strict=True):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        made = fk.publish(table, required, after=before, seed=1)
+        made.write(tmp_path / place)
+        before.append(tmp_path / place)
+    with pytest.raises(fk.NoSafeRelease, match="together do not hold"):
+        fk.publish(tables[-1], required, after=before, seed=1)
+    made = fk.publish(tables[-1], required, seed=1)
+    said = tuple(
+        {
+            "certificate": hashlib.sha256((place / CERTIFICATE).read_bytes()).hexdigest(),
+            "people": table.num_rows,
+        }
+        for place, table in zip(before, tables, strict=False)
+    )
+    replace(made, certificate=replace(made.certificate, after=said)).write(tmp_path / "last")
+    with pytest.raises(fk.InputError, match="together: "):
+        fk.verify(tmp_path / "last", after=before)
+
+
+def test_people_without_an_identifier_cannot_be_followed(tmp_path):
+    table = register(0, 300)
+    names = [None, None, *table.column("pid").to_pylist()[2:]]
+    unnamed = table.set_column(0, "pid", [names])
+    fk.publish(unnamed, policy(), seed=1).write(tmp_path / "january")
+    with pytest.raises(fk.InputError, match="has people without a 'pid'"):
+        fk.publish(register(0, 420), policy(), after=tmp_path / "january")
+
+
+def test_a_forgotten_person_is_known_however_the_name_is_written(tmp_path):
+    numbers = named(lambda name: int(name[1:]), register(0, 300))
+    fk.publish(numbers, policy(), seed=1).write(tmp_path / "january")
+    fk.forget(tmp_path / "january", [str(i) for i in range(300)])
+    floats = named(lambda name: float(name[1:]), register(0, 420))
+    made = fk.publish(floats, policy(), after=tmp_path / "january")
+    assert (made.since.new, made.since.stay) == (120, 300)
+    hashed = next(iter(fk.named_release(tmp_path / "january").members.names))
+    with pytest.raises(fk.InputError, match="was forgotten already"):
+        fk.forget(tmp_path / "january", hashed)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"digest_key": 5}'])
+def test_an_owners_key_that_cannot_be_read_is_no_bug(content, january):
+    (january.with_name("january.owner") / "owner.json").write_text(content)
+    with pytest.raises(fk.InputError, match="with the key by which people are forgotten"):
+        fk.forget(january, "p7")
+
+
+def test_who_is_recognized_by_exact_columns_is_recognized_in_one_release(tmp_path):
+    """One of each age in each release: two who look alike are not in one of them."""
+    rows = [(f"p{i}", 20 + i % 8, "f", ILLS[i % 4]) for i in range(16)]
+    columns = dict(
+        zip(["pid", "age", "sex", "ill"], map(list, zip(*rows, strict=True)), strict=True)
+    )
+    table, loose = pa.table(columns), policy(fk.Requirement(fk.Facts(), below=0.9))
+    how = {"form": "bucketized", "seed": 1}
+    fk.publish(table.slice(0, 8), loose, **how).write(tmp_path / "january")
+    fk.publish(table, loose, after=tmp_path / "january", **how).write(tmp_path / "march")
+    asked = policy(fk.Requirement(fk.KAnonymity(2)))
+    both = fk.audit([tmp_path / "january", tmp_path / "march"], asked)
+    assert not both.safe
+    assert both.verdicts[0].reached == 1
+    assert both.scope.exact == ("age", "sex")
+
+
+def test_a_chain_with_a_hole_is_not_verified(january, tmp_path):
+    fk.publish(register(0, 420), policy(), after=january, seed=1).write(tmp_path / "march")
+    both = [january, tmp_path / "march"]
+    made = fk.publish(register(0, 550), policy(), after=both, seed=1)
+    for after in (made.certificate.after[1:], ({**made.certificate.after[0], "people": 7},)):
+        place = tmp_path / f"forged{len(list(tmp_path.iterdir()))}"
+        replace(made, certificate=replace(made.certificate, after=after)).write(place)
+        given = both[1] if after == made.certificate.after[1:] else both[0]
+        with pytest.raises(fk.InputError, match=r"does not name|other people than"):
+            fk.verify(place, after=given)
+
+
+def test_cases_and_several_identifiers_are_not_followed(january):
+    table = register(0, 420).append_column("code", [[f"c{i}" for i in range(420)]])
+    with pytest.raises(fk.InputError, match="all name people"):
+        fk.publish(table, policy(identifiers=["pid", "code"]), after=january)
+    with pytest.raises(fk.InputError, match="may have several cases"):
+        fk.publish(table, policy(unit="row"), after=january)

@@ -7,6 +7,7 @@ from collections import Counter
 from decimal import Decimal, getcontext
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given

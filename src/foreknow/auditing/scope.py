@@ -66,7 +66,7 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
         lacking=lacking,
         beside=None if table is None else (*unseen, *beside),
         suppressed=None if table is None else table.suppressed,
-        exact=() if table is None else table.recognized,
+        exact=() if table is None else tuple(n for n in table.recognized if n != table.cohort),
         method=None if policy is None else NOT_JUDGED,
         linked=table is not None and table.linked,
         assumed=assumed,

@@ -242,8 +242,8 @@ class TCloseness(_OfTable):
         far, limit = beside(amount, self.t)
         return f"the farthest group is {far} away from the table, {limit} is allowed"
 
-    # Whoever changes the distance changes what three others rest on: `monotone`, by its convexity;
-    # `_leaving`, as a person who leaves moves it by at most their share; `far`, as an exchange does.
+    # What rests on this distance: `monotone`, on its convexity; `_leaving` and `far`, on that a
+    # person who leaves, or an exchange, moves it by at most their share.
     def floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         """How far each group is, nearly."""
         if self.distance == "equal":

@@ -9,7 +9,7 @@ from foreknow.data.counts import Semantics
 from foreknow.data.engines.stacked import stacked
 from foreknow.data.engines.table import free_name
 from foreknow.data.release import Parts, Release
-from foreknow.errors import UnsupportedError
+from foreknow.errors import InternalError, UnsupportedError
 
 COHORT = "cohort"  # a column beside those that make a group: which release shows somebody
 
@@ -37,28 +37,41 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     >>> united([release, release], ["January", "March"]).group_columns
     ('cohort', 'age')
     """
+    if len({*names}) < len(names):
+        raise InternalError("two releases that are united have one name")
     first = releases[0]
     for release, name in zip(releases[1:], names[1:], strict=True):
         _refuse_other(first, names[0], release, name)
     each = [release.parts() for release in releases]
     columns = list(first.group_columns)
     taken = {*columns, *first.sensitives, *first.beside, *first.unlinked, *first.people_columns}
-    cohort = free_name(COHORT, taken) if first.by_values else None
-    groups = columns if cohort is None else [cohort, *columns]
+    cohort = free_name(COHORT, taken)
+    groups = [cohort, *columns] if first.by_values else columns
+    ids = None if first.by_values else columns[0]
 
-    def stack(tables: Sequence[Any]) -> Any:
-        ids = columns[0] if cohort is None else None
-        return stacked(tables, names, cohort or "", ids)
+    def stack(tables: Sequence[Any], column: str | None) -> Any:
+        return stacked(tables, names, column, ids)
 
     known = [own.people for own in each if own.people is not None]
-    people = stack(known) if known else None
+    # Who is recognized by exact columns is recognized in one release.
+    exact = (cohort, *first.recognized) if known and first.recognized else ()
+    people = stack(known, cohort if ids is None or exact else None) if known else None
+    by_column = cohort if ids is None else None
     made = [
-        _united(first, stack([own.values[of] for own in each]), of, groups, people, each[0])
+        _united(
+            first,
+            stack([own.values[of] for own in each], by_column),
+            of,
+            groups,
+            people,
+            each[0],
+            exact,
+        )
         for of in each[0].values
     ]
     own, *others = made
     release = own.joined(others, first.sensitives) if others else own
-    release.cases = any(one.cases for one in releases)
+    release.cases, release.cohort = any(one.cases for one in releases), cohort
     return release
 
 
@@ -69,6 +82,7 @@ def _united(
     groups: list[str],
     people: Any,
     parts: Parts,
+    exact: Sequence[str],
 ) -> Release:
     """One table of values of all, read as one of them was."""
     by_id = not like.by_values
@@ -79,7 +93,7 @@ def _united(
             sensitive=sensitives,
             semantics=_semantics(like, sensitives),
             people=people,
-            quasi_identifiers=like.recognized,
+            quasi_identifiers=exact,
         )
     other = [name for name in (*like.beside, *like.unlinked) if name not in sensitives]
     if parts.counted:

@@ -131,6 +131,7 @@ class Release(Plain):
         self.cases = False
         self.releases: tuple[tuple[str, int], ...] = ()
         self.unsettled: Any = None
+        self.cohort = ""  # the column that says which of several releases shows somebody
         self.knows: tuple[str, ...] = ()
         self.sensitives = tuple(map(self._bare, sensitives or [tables.sensitive]))
         self.beside = tuple(map(self._bare, beside))
@@ -555,7 +556,7 @@ class Release(Plain):
         Only where groups have ids: else everybody is recognized by what makes the groups.
         """
         published = [name for name in self.people_columns if name not in self.group_columns]
-        known = tuple(name for name in columns if name in published)
+        known = tuple(name for name in (self.cohort, *columns) if name in published)
         if self.by_values or not known or known == self.recognized:
             return self
         recognizing = copy(self)
@@ -877,7 +878,7 @@ class Release(Plain):
         if quasi_identifiers is not None and isinstance(tables, TallyTable) and tables.people:
             apart = [name for name in tables.people.table.columns if name not in tables.groups]
             found += [name for name in map(self._bare, apart) if name not in quasi_identifiers]
-        return [name for name in found if name not in known]
+        return [name for name in found if name not in (*known, self.cohort)]
 
     @property
     def people_columns(self) -> tuple[str, ...]:

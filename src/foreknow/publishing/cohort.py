@@ -6,8 +6,7 @@ are those of all cohorts.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,14 +19,16 @@ from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.table import Selected
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
-from foreknow.errors import InputError, NoSafeRelease, SchemaError
+from foreknow.errors import InputError, NoSafeRelease, SchemaError, UnsupportedError
 from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
 from foreknow.publishing.certificate import digest_of
 from foreknow.publishing.files import CERTIFICATE
-from foreknow.publishing.members import OwnRelease
+from foreknow.publishing.joint import known_again, part_of, refuse_twice
+from foreknow.publishing.members import OwnRelease, names_apart, refuse_alike
 from foreknow.text import people_text, some
 
+NEW = "the new release"
 TOO_FEW = "If too few people are new, wait for more, or publish them with the next release."
 
 
@@ -81,6 +82,8 @@ class Since(Plain):
                 have = "has" if self.changed == 1 else "have"
                 said += f"; at least {self.changed:,} of them {have} another value now"
             said += "."
+        else:
+            said += " Nobody is in both: if you expected some, look at how they are named."
         left = some(self.left, "person", "people")
         return said + (f" {left} left." if self.left else "")
 
@@ -114,17 +117,11 @@ class Earlier:
                         f"{str(path)!r} was published after another release, whose certificate "
                         f"begins {before['certificate'][:12]}: name that, too (after, --after)"
                     )
+        names = names_apart([path.resolve().name for path in paths], NEW)
+        parts = [part_of(own, name) for own, name in zip(owned, names, strict=True)]
+        refuse_twice(names, [members.names for members in known_again(parts)], columns[0])
         groups = tuple(own.groups_by_name(columns[0]) for own in owned)
-        seen: dict[str, Path] = {}
-        for path, own_groups in zip(paths, groups, strict=True):
-            for name in own_groups:
-                if name in seen:
-                    raise InputError(
-                        f"somebody is in {str(seen[name])!r} and in {str(path)!r}: a person is to "
-                        "be published once; see fk.together for what both tell"
-                    )
-                seen[name] = path
-        return cls(tuple(path.name for path in paths), owned, columns[0], groups)
+        return cls(tuple(names), owned, columns[0], groups)
 
     @property
     def said(self) -> tuple[dict[str, Any], ...]:
@@ -132,9 +129,9 @@ class Earlier:
         return tuple(
             {
                 "certificate": digest_of(own.published.folder / CERTIFICATE),
-                "people": len(groups),
+                "people": own.published.certificate.people,
             }
-            for own, groups in zip(self.owned, self.groups, strict=True)
+            for own in self.owned
         )
 
     @property
@@ -150,6 +147,16 @@ class Earlier:
     def newcomers(self, microdata: Microdata) -> tuple[Microdata, Since]:
         """The people of a table who are in no earlier release, and what became of the others."""
         schema = microdata.schema
+        if schema.unit == "row":
+            raise UnsupportedError(
+                'after: with unit = "row" a person may have several cases, and who of them was '
+                "published cannot be told yet; publish one row for each person"
+            )
+        if schema.person is None and len(schema.identifiers) > 1:
+            raise SchemaError(
+                f"{', '.join(schema.identifiers)} all name people: say in the schema which of them "
+                f"is one for each person, such as person = {self.column!r}"
+            )
         if self.column not in (schema.person, *schema.identifiers):
             raise SchemaError(
                 f"{' and '.join(self.names)} name people by {self.column!r}, which is no "
@@ -167,7 +174,8 @@ class Earlier:
         for own, groups in zip(called, self.groups, strict=True):
             fresh &= [name not in groups for name in own]
         new = {name for name, is_new in zip(names, fresh.tolist(), strict=True) if is_new}
-        self._refuse_alike(new)
+        for groups in self.groups:
+            refuse_alike(sorted(new), groups, repr(self.column))
         stay, before = len({*names}) - len(new), sum(map(len, self.groups))
         changed = self._changed(microdata, called)
         since = Since(self.names, self.column, len(new), stay, before - stay, changed)
@@ -175,18 +183,6 @@ class Earlier:
             raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
         chosen = Selected(microdata.source, fresh)
         return Microdata(chosen, schema, microdata.reading), since
-
-    def _refuse_alike(self, new: Collection[str]) -> None:
-        """Refuse somebody new whose name is that of somebody earlier but for how it is written."""
-        known: dict[str, list[str]] = {}
-        for name in (name for groups in self.groups for name in groups):
-            known.setdefault(_bare(name), []).append(name)
-        for name in sorted(new):
-            if len(like := known.get(_bare(name), [])) == 1:
-                raise SchemaError(
-                    f"{name!r} and {like[0]!r}, who was published before, look like one person in "
-                    f"{self.column!r}: write identifiers in one way, or people are published twice"
-                )
 
     def _changed(self, microdata: Microdata, called: Sequence[Sequence[str]]) -> int | None:
         """How many people have another value now than their group had, at least."""
@@ -241,12 +237,3 @@ class Earlier:
                 [TOO_FEW],
             )
         return found
-
-
-def _bare(name: str) -> str:
-    """An identifier without what programs add to it or leave out.
-
-    >>> _bare(" 0042.0"), _bare("A-7")
-    ('42', 'a-7')
-    """
-    return re.sub(r"\A0+(?=\d)|\.0+\Z", "", name.strip().casefold())

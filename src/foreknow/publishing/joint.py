@@ -31,7 +31,7 @@ from foreknow.errors import InputError, NotSettled, UnsupportedError, hinted
 from foreknow.plain import Plain
 from foreknow.publishing.certificate import digest_of
 from foreknow.publishing.files import CERTIFICATE
-from foreknow.publishing.members import OwnRelease
+from foreknow.publishing.members import OwnRelease, names_apart, refuse_alike
 from foreknow.text import people_text, some
 
 _EXAMPLES = 3
@@ -155,10 +155,16 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
     """
     if isinstance(releases, (str, Path, Release)) or len(releases) < 2:
         raise InputError("together takes a list of at least two releases")
-    parts = _named_apart([_part(each, person) for each in releases])
+    parts = [_part(each, person) for each in releases]
+    called_so = names_apart([part.name for part in parts])
+    parts = [part._replace(name=own) for part, own in zip(parts, called_so, strict=True)]
     parts = [_of_tally(part, parts) if part.release.tallied else part for part in parts]
     names = tuple(part.name for part in parts)
-    memberships = _memberships(_known_again(parts))
+    people = known_again(parts)
+    for place, part in enumerate(people):
+        for other in people[:place]:
+            refuse_alike(map(str, part.names), map(str, other.names), "their names")
+    memberships = _memberships(people)
     inside = [int((own != ABSENT).sum()) for own in memberships]
     each = [part.release for part in parts]
     if sum(inside) == len(memberships[0]):  # nobody is in two
@@ -183,7 +189,7 @@ def _part(given: Any, person: str | None) -> _Part:
         )
     own = OwnRelease.open(given)
     named = own.named(person or own.column_of_people())
-    return _Part(Path(given).name, own.published.release, _printed(named.members), own)
+    return _Part(Path(given).resolve().name, own.published.release, _printed(named.members), own)
 
 
 def _of_tally(part: _Part, parts: Sequence[_Part]) -> _Part:
@@ -224,17 +230,28 @@ def _printed(members: Members) -> Members:
     return replace(members, names=Labels(texts))
 
 
-def _named_apart(parts: Sequence[_Part]) -> list[_Part]:
-    """The same with a name of its own for each."""
-    names = [part.name for part in parts]
-    if len({*names}) == len(names):
-        return [*parts]
-    return [
-        part._replace(name=f"{part.name} ({place})") for place, part in enumerate(parts, start=1)
-    ]
+def part_of(own: OwnRelease, name: str) -> _Part:
+    """A folder of the owner, and who is in it."""
+    names = own.groups_by_name(own.column_of_people())
+    members = Members(Labels([*names]), np.array([*names.values()], dtype=np.int64))
+    return _Part(name, own.published.release, members, own)
 
 
-def _known_again(parts: Sequence[_Part]) -> list[Members]:
+def refuse_twice(names: Sequence[str], people: Sequence[Sequence[Any]], column: str) -> None:
+    """Refuse somebody who is in two releases, however their name is written."""
+    seen: dict[str, str] = {}
+    for name, own in zip(names, people, strict=True):
+        if any(person in seen for person in own):
+            other = next(seen[person] for person in own if person in seen)
+            raise InputError(
+                f"somebody is in {other!r} and in {name!r}: a person is to be published once; see "
+                "fk.together for what both tell"
+            )
+        refuse_alike(own, seen, repr(column))
+        seen |= dict.fromkeys(own, name)
+
+
+def known_again(parts: Sequence[_Part]) -> list[Members]:
     """Who is in each, of whom those have one name whose names were erased in some release."""
     erased = [part for part in parts if part.own is not None and part.own.some_forgotten]
     for one, other in combinations(erased, 2):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -44,7 +46,7 @@ def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool
         return False
     try:
         own = bytes.fromhex(from_json(key.read_text("utf-8"))["digest_key"])
-    except OSError:  # it is not there, or somebody else's
+    except (OSError, ValueError, KeyError, TypeError):  # it is not there, or somebody else's
         return None
     counted = certificate.source.get("digest_kind") == OF_COUNTS
     found = microdata.digest_of_counts(own) if counted else microdata.digest(own)
@@ -113,8 +115,52 @@ def forget(
 
 
 def _forgotten(key: bytes, name: str) -> str:
-    """What stands for somebody whose name was erased."""
-    return FORGOTTEN + hashlib.blake2b(name.encode(), key=key[:64], digest_size=16).hexdigest()
+    """What stands for somebody whose name was erased, however it is written."""
+    text = bare_name(name).encode("utf-8", "surrogatepass")
+    return FORGOTTEN + hashlib.blake2b(text, key=key[:64], digest_size=16).hexdigest()
+
+
+def names_apart(names: Sequence[str], *taken: str) -> list[str]:
+    """Names of releases, each with a number where two are alike or one is taken.
+
+    >>> names_apart(["rel", "rel", "this"], "this")
+    ['rel', 'rel (2)', 'this (2)']
+    """
+    found: list[str] = []
+    for name in names:
+        own, number = name, 1
+        while own in (*found, *taken):
+            number += 1
+            own = f"{name} ({number})"
+        found.append(own)
+    return found
+
+
+def bare_name(name: str) -> str:
+    """A name without what programs add to it or leave out.
+
+    >>> bare_name(" 0042.0"), bare_name("A-7"), bare_name("+7"), bare_name("2020-01-01 00:00:00")
+    ('42', 'a-7', '7', '2020-01-01')
+    """
+    if name.isascii() and name.isalnum() and name.islower() and name[0] != "0":
+        return name
+    text = "".join(unicodedata.normalize("NFKC", name).casefold().split()).strip("\ufeff+")
+    return re.sub(r"\A0+(?=\d)|\.0+\Z|(?<=\d)t?00:00:00(\.0+)?\Z", "", text)
+
+
+def refuse_alike(names: Iterable[str], known: Iterable[str], column: str) -> None:
+    """Refuse names that are those of known people but for how they are written.
+
+    Who is taken for somebody new would be published twice, or counted as two.
+    """
+    exact = {*known}
+    spelt = {bare_name(name): name for name in exact}
+    for name in names:
+        if name not in exact and (like := spelt.get(bare_name(name))) is not None:
+            raise SchemaError(
+                f"{name!r} and {like!r} look like one person in {column}: write identifiers in "
+                "one way, or people are published, or counted, twice"
+            )
 
 
 @dataclass(frozen=True, repr=False)
@@ -205,6 +251,11 @@ class OwnRelease:
         """The group of everybody who is in the release, by their name as it prints."""
         inside = self.groups >= 0
         names = self.rows.column(column).filter(inside).to_pylist()
+        if None in names:
+            raise SchemaError(
+                f"{str(self.path)!r} has people without a {column!r}, so it is not known who they "
+                "are: name everybody, and publish anew"
+            )
         return dict(zip(map(str, names), self.groups[inside].tolist(), strict=True))
 
     @cached_property
@@ -231,6 +282,8 @@ class OwnRelease:
         names = self.rows.column(column).to_pylist()
         texts = [None if name is None else str(name) for name in names]
         for name in people:
+            if name.startswith(FORGOTTEN):
+                raise InputError(f"{name!r} is somebody who was forgotten already")
             if name not in texts:
                 hint = did_you_mean(name, [text for text in texts if text is not None])
                 raise DataError(f"{str(self.path)!r} has no {column} {name!r}{hint}")
@@ -245,9 +298,9 @@ class OwnRelease:
         place = self.path.parent / OWNER
         try:
             return bytes.fromhex(from_json(place.read_text("utf-8"))["digest_key"])
-        except OSError:
+        except (OSError, ValueError, KeyError, TypeError):
             raise InputError(
-                f"there is no {str(place)!r}, which has the key by which people are forgotten"
+                f"there is no {str(place)!r} with the key by which people are forgotten"
             ) from None
 
     def _column(self, person: str | None) -> str:

@@ -44,6 +44,7 @@ from foreknow.errors import (
     OutputError,
     P,
     SchemaError,
+    UnsupportedError,
     did_you_mean,
     hinted,
     memory_for,
@@ -73,7 +74,7 @@ from foreknow.publishing.certificate import (
     note_of_others,
     parts_of_sensitive,
 )
-from foreknow.publishing.cohort import TOO_FEW, Earlier, Since
+from foreknow.publishing.cohort import NEW, TOO_FEW, Earlier, Since
 from foreknow.publishing.entries import Entries, Placed, Stored
 from foreknow.publishing.files import (
     CERTIFICATE,
@@ -383,7 +384,7 @@ def publish(
     policy = Policy.of(policy)
     if not isinstance(microdata, Microdata):
         microdata = Microdata(microdata, policy.needed_schema)
-    if after:
+    if after is not None and after != [] and after != ():
         how: dict[str, Any] = {"method": method, "options": options, "seed": seed, **changed}
         return _after(Earlier.open(after), microdata, policy, engine=engine, learned=learned, **how)
     options = options or policy.options
@@ -528,13 +529,18 @@ def publish(
 def _after(earlier: Earlier, microdata: Microdata, policy: Policy, **how: Any) -> Publication:
     """Publish who is in no earlier release, where the policy holds of all together."""
     newcomers, since = earlier.newcomers(microdata)
+    if policy.compared:
+        raise UnsupportedError(
+            "after: k_map and delta_presence compare groups with a population, which says nothing "
+            "of cohorts; require k_anonymity"
+        )
     try:
         made = publish(newcomers, policy, **how)
     except NoSafeRelease as error:
         raise NoSafeRelease(f"{since} {error.said}", [TOO_FEW, *error.way_out]) from None
     except SchemaError as error:  # such as values that few of them have
         raise SchemaError(f"{since} Of those who are new: {error}. {TOO_FEW}") from None
-    together = earlier.judged(made.release, made.audit.policy, "the new release")
+    together = earlier.judged(made.release, made.audit.policy, NEW)
     said = replace(
         made.certificate, after=earlier.said, notes=(*made.certificate.notes, earlier.note)
     )

@@ -52,6 +52,7 @@ from foreknow.publishing.files import (
     SIGNATURE,
     owners_folder,
 )
+from foreknow.publishing.members import names_apart
 from foreknow.publishing.opened import refuse_other_schema, strange_parts
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.signature import check_signature
@@ -77,6 +78,7 @@ from foreknow.verifier.verify import verify as verify_written
 
 Own = TypeVar("Own", Judge, Gauge)
 
+_THIS = "this release"
 _FOR_THE_OWNER = frozenset((LATTICE, OWNER, PRIORS, MEMBERS))
 # What may lie beside a release and is no data, as its name ends; every other file may be a table.
 _DOCUMENTS = {"md", "rst", "pdf", "png", "jpg", "jpeg", "svg", "sig", "asc", "cff", "toml"}
@@ -297,9 +299,8 @@ def judge_after(
 ) -> tuple[Verification, list[str]]:
     """Verify the releases before one, and judge all as one, by what is required of the last."""
     given = paths_of(after)
-    names = [path.resolve().name for path in given]
-    alike = len({*names}) < len(names)
-    earlier = {str(path) if alike else name: path for name, path in zip(names, given, strict=True)}
+    names = names_apart([path.resolve().name for path in given], _THIS)
+    earlier = dict(zip(names, given, strict=True))
     problems, digests = list[str](), set[str]()
     certificates: dict[str, Certificate] = {}
     for name, path in earlier.items():
@@ -318,10 +319,19 @@ def judge_after(
             f"{some(len(said), 'other', 'others')}, by their digests, and these are not they: "
             "name all of them, and no others (after, --after)"
         )
+    for name, certificate in certificates.items():
+        if any(own["certificate"] not in said for own in certificate.after):
+            raise CertificateError(
+                f"{name} was published after another release, which the certificate does not name"
+            )
+    people = {each["certificate"]: each["people"] for each in known.after}
+    for name, path in earlier.items():
+        if people[digest_of(path / CERTIFICATE)] != certificates[name].people:
+            problems.append(f"{name} has other people than the certificate says")
     if any(is_kept(table) for table in found.requirements):
         raise CertificateError("releases cannot be judged together by priors that the owner keeps")
-    folders = {**earlier, "this release": folder}
-    known_of = {**certificates, "this release": known}
+    folders = {**earlier, _THIS: folder}
+    known_of = {**certificates, _THIS: known}
     paths = {name: own.paths(folders[name]) for name, own in known_of.items()}
     every = [path for of in paths.values() for files in of.values() for path in files]
     with opened_once(every) as opened:
@@ -335,8 +345,8 @@ def judge_after(
     problems += [
         f"together: {_excess(finding, several.groups)}" for finding in together if not finding.safe
     ]
-    people = tuple((name, own.people) for name, own in certificates.items())
-    return replace(found, after=people, together=tuple(together)), problems
+    shown = tuple((name, own.people) for name, own in certificates.items())
+    return replace(found, after=shown, together=tuple(together)), problems
 
 
 def _judged(

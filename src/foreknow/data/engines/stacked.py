@@ -50,28 +50,29 @@ def bare_rows(
 
 
 def stacked(
-    tables: Sequence[pa.Table], names: Sequence[str], column: str, ids: str | None
+    tables: Sequence[pa.Table], names: Sequence[str], column: str | None, ids: str | None
 ) -> pa.Table:
-    """Tables one below the other; a `column` has the name of each, or the `ids` of groups begin so.
+    """Tables one below the other; a `column` has the name of each, and the `ids` of groups too.
 
     What is a text in one of them is a text in all.
     """
     called = []
-    for table, name in zip(tables, names, strict=True):
-        if ids is None:
-            called.append(table.append_column(column, pa.repeat(name, len(table))))
-            continue
-        own = [f"{name} {label}" for label in table.column(ids).to_pylist()]
-        place = table.column_names.index(ids)
-        called.append(table.set_column(place, ids, pa.array(own, pa.string())))
+    for place, (table, name) in enumerate(zip(tables, names, strict=True), start=1):
+        if ids is not None:
+            # Numbered, since a name and an id may begin as another name does.
+            own = [f"{place} {name} {label}" for label in table.column(ids).to_pylist()]
+            at = table.column_names.index(ids)
+            table = table.set_column(at, ids, pa.array(own, pa.string()))
+        if column is not None:
+            table = table.append_column(column, pa.repeat(name, len(table)))
+        called.append(table)
     kinds: dict[str, set[pa.DataType]] = {}
     for table in called:
         for own_field in table.schema:
             kinds.setdefault(own_field.name, set()).add(own_field.type)
     texts = {name for name, own in kinds.items() if len(own) > 1}
-    return pa.concat_tables(
-        [_as_texts(table, texts) for table in called], promote_options="default"
-    )
+    alike = [_as_texts(table, texts) for table in called]
+    return pa.concat_tables(alike, promote_options="default")
 
 
 def _as_texts(table: pa.Table, names: set[str]) -> pa.Table:
