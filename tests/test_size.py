@@ -31,21 +31,21 @@ LAYOUT = {
 
 # Tokens without comments, docstrings and layout, by folder of `src/foreknow`, with what is in it.
 BUDGETS = {
-    "adversaries": 55_500,
+    "adversaries": 56_000,
     "attacks": 23_000,
     "auditing": 22_000,
     "cli": 16_500,
-    "criteria": 16_000,
-    "data": 84_500,
+    "criteria": 16_500,
+    "data": 85_000,
     "explore": 16_500,
     "methods": 83_000,
     "policy": 20_000,
-    "publishing": 30_500,
+    "publishing": 31_500,
     "report": 37_000,
-    "root": 23_000,
+    "root": 23_500,
     "sample": 500,
-    "tests": 551_000,
-    "utility": 12_000,
+    "tests": 556_500,
+    "utility": 12_500,
     "verifier": 25_500,
 }
 # Files of a key's own, and those that every registry has: the registry itself and the front door.

@@ -457,3 +457,24 @@ def test_a_missing_label_is_a_kind_of_its_own():
     found = fk.Learned(["kind"]).disclosure(release, "a")
     assert found.witness.known == {"kind": None}
     assert found.probability > 0.5
+
+
+def test_where_a_job_tells_nothing_nobody_becomes_sure():
+    for seed in range(3):
+        release = as_release(bucketized(made_up(1 / 6, seed=seed)))
+        (table,) = fk.Priors.from_release(release, ["job"]).tables
+        for row in table.chances.values():
+            assert max(row) < 0.35
+        assert fk.Learned(["job"]).disclosure(release).probability < 0.9
+
+
+def test_an_estimate_says_so_and_is_reproducible():
+    table = bucketized(made_up(0.5, people=900))
+    one, other = (fk.Learned(["job"]).disclosure(as_release(table)) for _ in range(2))
+    assert one.to_dict() == other.to_dict()
+    assert one.estimated
+    assert one.exact is None
+    assert not one.below("0.999999")
+    witness = one.witness
+    assert witness.alone < one.probability == witness.probability
+    assert "about" in repr(one)

@@ -3,10 +3,14 @@
 import doctest
 from fractions import Fraction
 
+import pytest
 from examples.streamliner_theory import (
+    family,
+    is_l_cover,
     is_safe_set,
     largest_safe_sets,
     locally_safe,
+    minimal_partition,
     partition,
     possible_tables,
     worst_posterior,
@@ -58,6 +62,16 @@ def test_knowing_all_nine_locally_safe_partitions_tells_eve():
     assert not is_safe_set(P.values(), T0, MOST, strong=False)
 
 
+def test_without_the_seventh_it_is_a_gss_but_the_third_tells_ada():
+    gss = those(1, 2, 3, 4, 5, 6, 8, 9)
+    assert known(gss) == [1, 2, 3, 4]
+    assert worst_posterior(gss, T0, MOST) == Fraction(1, 2)
+    assert is_safe_set(gss, T0, MOST, strong=False)
+    worlds = possible_tables(gss, T0, MOST, P[3])
+    assert {(w["Ada"], w["Eve"]) for w in worlds} == {("flu", "HIV")}
+    assert not is_safe_set(gss, T0, MOST, strong=True)
+
+
 def test_the_largest_sgss_has_five_and_is_unique_and_the_largest_gss_is_not():
     sgss = those(1, 2, 4, 5, 9)
     assert known(sgss) == list(range(1, 11))
@@ -65,6 +79,58 @@ def test_the_largest_sgss_has_five_and_is_unique_and_the_largest_gss_is_not():
     assert worst_posterior(sgss, T0, MOST, P[1]) == Fraction(1, 2)
     assert largest_safe_sets(T0, MOST, strong=True) == [sgss]
     assert len(largest_safe_sets(T0, MOST, strong=False)) > 1
+
+
+ONE = {"id1": "s1", "id2": "s1", "id3": "s2", "id4": "s2"}
+Q1 = partition("id1 id3", "id2 id4")
+Q2 = partition("id1 id4", "id2 id3")
+Q3 = partition("id1 id2 id3 id4")
+Q4 = partition("id1 id2", "id3 id4")
+
+
+def maps(first, second):
+    """Bijections of example 4: the images of id1, id2 and of id3, id4."""
+    return {
+        "s1": [dict(zip(["id1", "id2"], first.split(), strict=True))],
+        "s2": [dict(zip(["id3", "id4"], second.split(), strict=True))],
+    }
+
+
+def test_example_2():
+    assert locally_safe(ONE, "1/2") == {Q1, Q2, Q3}
+    for both in ({Q1, Q3}, {Q2, Q3}, {Q1, Q2, Q3}):
+        assert is_safe_set(both, ONE, "1/2", strong=True)
+    assert not is_safe_set({Q4}, ONE, "1/2", strong=False)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "contained"),
+    [
+        ("id3 id4", "id1 id2", [Q1, Q3]),
+        ("id4 id3", "id2 id1", [Q2, Q3]),
+        ("id3 id4", "id2 id1", [Q3]),
+    ],
+)
+def test_examples_4_and_5(first, second, contained):
+    given = maps(first, second)
+    assert minimal_partition(ONE, given) == contained[0]
+    assert family(ONE, given) == set(contained)
+    if len(contained) > 1:
+        assert is_l_cover(contained, ONE, given)
+
+
+def test_l_cover_is_not_enough_for_an_sgss():
+    table = dict(zip("123456", "abacbc", strict=True))
+    swap = dict(zip("123456", "214365", strict=True))
+    given = {v: [{p: swap[p] for p in table if table[p] == v}] for v in "abc"}
+    both = {partition("1 2 3 4", "5 6"), partition("3 4", "1 2 5 6")}
+    assert is_l_cover(both, table, given)
+    worlds = possible_tables(both, table, "1/2", partition("1 2 3 4", "5 6"))
+    assert Fraction(sum(w["2"] == "a" for w in worlds), len(worlds)) == Fraction(3, 5)
+    assert not is_safe_set(both, table, "1/2", strong=True)
+    assert is_safe_set(both | {minimal_partition(table, given)}, table, "1/2", strong=True)
+    for one in family(table, given):
+        assert is_safe_set({one}, table, "1/2", strong=True)
 
 
 def test_the_examples_in_its_docstrings():

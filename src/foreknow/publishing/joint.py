@@ -87,7 +87,7 @@ class Unsettled(Plain):
             f"Not settled: {people_text(self.people)} of {names} are in groups that cross, such as "
             f"{groups}, which {some(many, 'person', 'people')} share. Differences alone settle "
             f"{people_text(self.settled)}{certain}. There is no verdict on these releases "
-            f"together: publish the later one anew with --after {self.releases[0]}"
+            "together. If one of them is not out yet, make it anew with --after"
         )
 
 

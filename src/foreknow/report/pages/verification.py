@@ -12,7 +12,14 @@ from foreknow.publishing.verification import Verification
 from foreknow.report.blocks import Block, Heading, Items, Mood, Sentence
 from foreknow.report.knowledge import NOUN
 from foreknow.report.page import Page
-from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, noted, sentences
+from foreknow.report.scope import (
+    FURTHER_RELEASES,
+    HEADING,
+    OTHER_RELEASES,
+    TOLD_OF_PEOPLE,
+    noted,
+    sentences,
+)
 from foreknow.report.words import listing, named, nouns_of, secret_words, setting_text, some
 from foreknow.text import one_line, visible
 from foreknow.verdict import Verdict
@@ -55,7 +62,10 @@ class VerificationPage(Page[Verification]):
         noun = nouns_of(found.sensitives) if len(found.sensitives) == 1 else NOUN
         claimed = sentences(found.claimed_scope, noun, found.semantics, claimed=True)
         claimed += [f"{one_line(note)}." for note in found.claimed]
-        return [*sentences(found.scope, noun, found.semantics), *map(noted, claimed)]
+        own = sentences(found.scope, noun, found.semantics)
+        if found.after:  # which were judged, too
+            own = [FURTHER_RELEASES if said == OTHER_RELEASES else said for said in own]
+        return [*own, *map(noted, claimed)]
 
     def blocks(self) -> Iterator[Block]:
         """What was found of each requirement, in which files, and which others there are."""
