@@ -33,6 +33,7 @@ _NO_MEMORY = (
     "failed to launch worker thread",
     "can't start new thread",
     "out of memory",
+    "partially initialized module 'pandas'",  # whose import, by PyArrow, came to an end half-way
 )
 
 

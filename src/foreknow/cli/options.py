@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 
 import click
 
+from foreknow.cli.process import address_space
 from foreknow.cli.sources import Source
 from foreknow.data.reading import Reading, named_part, with_part
 from foreknow.errors import InputError, OutputError
@@ -137,9 +138,10 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
             bundles[each.name] = kind, names
 
         def called(**given: Any) -> None:
-            from foreknow.engine import spare_pandas
+            if address_space() is None:  # else imports may fail in any place
+                from foreknow.engine import spare_pandas
 
-            spare_pandas()
+                spare_pandas()
             for name, said in given.items():
                 if isinstance(said, tuple):
                     given[name] = list(said) or None
