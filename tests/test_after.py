@@ -314,7 +314,7 @@ def test_people_without_an_identifier_cannot_be_followed(tmp_path):
     names = [None, None, *table.column("pid").to_pylist()[2:]]
     unnamed = table.set_column(0, "pid", [names])
     fk.publish(unnamed, policy(), seed=1).write(tmp_path / "january")
-    with pytest.raises(fk.InputError, match="has people without a 'pid'"):
+    with pytest.raises(fk.InputError, match="'pid' is missing in row 1"):
         fk.publish(register(0, 420), policy(), after=tmp_path / "january")
 
 

@@ -40,9 +40,10 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     if len({*names}) < len(names):
         raise InternalError("two releases that are united have one name")
     first = releases[0]
-    for release, name in zip(releases[1:], names[1:], strict=True):
-        _refuse_other(first, names[0], release, name)
     each = [release.parts() for release in releases]
+    one = _shape(first, each[0])
+    for release, parts, name in zip(releases[1:], each[1:], names[1:], strict=True):
+        _refuse_other(one, _shape(release, parts), names[0], name)
     columns = list(first.group_columns)
     taken = {*columns, *first.sensitives, *first.beside, *first.unlinked, *first.people_columns}
     cohort = free_name(COHORT, taken)
@@ -112,24 +113,27 @@ def _semantics(like: Release, sensitives: Sequence[str]) -> Semantics:
     return cast("Semantics", how if isinstance(how, str) else how[sensitives[0]])
 
 
-def _refuse_other(first: Release, name: str, other: Release, called: str) -> None:
+def _shape(release: Release, parts: Parts) -> dict[str, list[str]]:
+    """What must be alike in releases that are united."""
+    form = [release.by_values, parts.people is None, release.tallied]
+    return {
+        "the columns that make groups": [*release.group_columns],
+        "the sensitive columns": [*release.sensitives],
+        "the columns beside them": sorted({*release.beside, *release.unlinked}),
+        "how many values a person has": [str(release.semantics)],
+        "their form": [str(each) for each in form],
+    }
+
+
+def _refuse_other(
+    one: dict[str, list[str]], other: dict[str, list[str]], name: str, called: str
+) -> None:
     """Raise `UnsupportedError` for a release that cannot stand beside another one."""
-
-    def shape(release: Release) -> dict[str, list[Any]]:
-        return {
-            "the columns that make groups": [*release.group_columns],
-            "the sensitive columns": [*release.sensitives],
-            "the columns beside them": sorted({*release.beside, *release.unlinked}),
-            "the form": [release.by_values, release.parts().people is None, release.tallied],
-            "the semantics": [release.semantics],
-        }
-
-    one, two = shape(first), shape(other)
-    for what, said in one.items():
-        if said != two[what]:
-            raise UnsupportedError(
-                f"{name} and {called} differ in {what}: "
-                f"{', '.join(map(str, said))} and {', '.join(map(str, two[what]))}"
-                if what != "the form"
-                else f"{name} and {called} have another form: publish both in one"
-            )
+    what = next((what for what, said in one.items() if said != other[what]), None)
+    if what is None:
+        return
+    lists = f": {', '.join(one[what]) or 'none'}; {', '.join(other[what]) or 'none'}"
+    raise UnsupportedError(
+        f"{name} and {called} differ in {what}{'' if what == 'their form' else lists}. "
+        "They can be judged together if they are published alike"
+    )

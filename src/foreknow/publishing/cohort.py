@@ -24,7 +24,7 @@ from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
 from foreknow.publishing.certificate import digest_of
 from foreknow.publishing.files import CERTIFICATE
-from foreknow.publishing.joint import known_again, part_of, refuse_twice
+from foreknow.publishing.joint import Part, known_again, refuse_twice
 from foreknow.publishing.members import OwnRelease, names_apart, refuse_alike
 from foreknow.text import people_text, some
 
@@ -118,9 +118,15 @@ class Earlier:
                         f"begins {before['certificate'][:12]}: name that, too (after, --after)"
                     )
         names = names_apart([path.resolve().name for path in paths], NEW)
-        parts = [part_of(own, name) for own, name in zip(owned, names, strict=True)]
+        parts = [
+            Part(name, own.published.release, own.people, own)
+            for own, name in zip(owned, names, strict=True)
+        ]
         refuse_twice(names, [members.names for members in known_again(parts)], columns[0])
-        groups = tuple(own.groups_by_name(columns[0]) for own in owned)
+        groups = tuple(
+            dict(zip(map(str, own.people.names), own.people.groups.tolist(), strict=True))
+            for own in owned
+        )
         return cls(tuple(names), owned, columns[0], groups)
 
     @property

@@ -23,6 +23,7 @@ from foreknow.data.engines import open_table
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import TallyTable
 from foreknow.data.engines.stacked import called, codes_of_names, joined
+from foreknow.data.engines.table import free_name
 from foreknow.data.labels import Labels
 from foreknow.data.people import Members
 from foreknow.data.release import COUNT, Release
@@ -31,13 +32,13 @@ from foreknow.errors import InputError, NotSettled, UnsupportedError, hinted
 from foreknow.plain import Plain
 from foreknow.publishing.certificate import digest_of
 from foreknow.publishing.files import CERTIFICATE
-from foreknow.publishing.members import OwnRelease, names_apart, refuse_alike
+from foreknow.publishing.members import OwnRelease, names_apart, printed, refuse_alike
 from foreknow.text import people_text, some
 
 _EXAMPLES = 3
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """One of the releases."""
 
     name: str
@@ -177,22 +178,23 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
     return made
 
 
-def _part(given: Any, person: str | None) -> _Part:
+def _part(given: Any, person: str | None) -> Part:
     """A release and who is in it."""
     if isinstance(given, Release):
         nobody = Members(Labels([]), np.zeros(0, dtype=np.int64))
         known = nobody if given.tallied else _printed(given.members)
-        return _Part(given.name, given, known)
+        return Part(given.name, given, known)
     if not isinstance(given, (str, Path)):
         raise InputError(
             f"together takes folders that publish wrote, and releases, not {type(given).__name__}"
         )
-    own = OwnRelease.open(given)
-    named = own.named(person or own.column_of_people())
-    return _Part(Path(given).resolve().name, own.published.release, _printed(named.members), own)
+    own, name = OwnRelease.open(given), Path(given).resolve().name
+    if person is None:
+        return Part(name, own.published.release, own.people, own)
+    return Part(name, own.published.release, _printed(own.named(person).members), own)
 
 
-def _of_tally(part: _Part, parts: Sequence[_Part]) -> _Part:
+def _of_tally(part: Part, parts: Sequence[Part]) -> Part:
     """A table of counts with the people whom it counts: those of groups with its labels.
 
     It must have been counted by columns that make the groups of another release, so that each of
@@ -224,17 +226,7 @@ def _text_of(label: Any) -> tuple[str | None, ...]:
 
 
 def _printed(members: Members) -> Members:
-    texts = [str(name) for name in members.names]
-    if len({*texts}) < len(texts):
-        raise InputError("two people have the same name as it prints; a person has one name")
-    return replace(members, names=Labels(texts))
-
-
-def part_of(own: OwnRelease, name: str) -> _Part:
-    """A folder of the owner, and who is in it."""
-    names = own.groups_by_name(own.column_of_people())
-    members = Members(Labels([*names]), np.array([*names.values()], dtype=np.int64))
-    return _Part(name, own.published.release, members, own)
+    return replace(members, names=Labels(printed(members.names)))
 
 
 def refuse_twice(names: Sequence[str], people: Sequence[Sequence[Any]], column: str) -> None:
@@ -251,7 +243,7 @@ def refuse_twice(names: Sequence[str], people: Sequence[Sequence[Any]], column: 
         seen |= dict.fromkeys(own, name)
 
 
-def known_again(parts: Sequence[_Part]) -> list[Members]:
+def known_again(parts: Sequence[Part]) -> list[Members]:
     """Who is in each, of whom those have one name whose names were erased in some release."""
     erased = [part for part in parts if part.own is not None and part.own.some_forgotten]
     for one, other in combinations(erased, 2):
@@ -270,7 +262,7 @@ def known_again(parts: Sequence[_Part]) -> list[Members]:
     return found
 
 
-def _is_after(part: _Part, other: _Part) -> bool:
+def _is_after(part: Part, other: Part) -> bool:
     """Whether one was published after the other, of other people."""
     assert part.own is not None
     assert other.own is not None
@@ -287,7 +279,7 @@ def _memberships(members: Sequence[Members]) -> list[IntArray]:
     return found
 
 
-def _refuse_uncounted(parts: Sequence[_Part]) -> None:
+def _refuse_uncounted(parts: Sequence[Part]) -> None:
     """Raise `UnsupportedError` where counts do not say all of releases that share people."""
     for name, release, *_ in parts:
         apart = release.unlinked or not isinstance(release.semantics, str)
@@ -315,7 +307,7 @@ def _refuse_uncounted(parts: Sequence[_Part]) -> None:
             )
 
 
-def _as_cells(parts: Sequence[_Part], cells: Cells) -> Release:
+def _as_cells(parts: Sequence[Part], cells: Cells) -> Release:
     """The release whose groups are the cells."""
     first = parts[0].release
     beside = [name for name in first.beside if name != first.sensitive]
@@ -366,14 +358,15 @@ def _beside(release: Release, beside: Sequence[str]) -> GroupCounts:
     )
 
 
-def _columns(parts: Sequence[_Part], taken: Sequence[str]) -> list[str]:
-    """A column for each release, called as it is."""
-    return [
-        f"group in {part.name}" if part.name in (*taken, COUNT) else part.name for part in parts
-    ]
+def _columns(parts: Sequence[Part], taken: Sequence[str]) -> list[str]:
+    """A column for each release, called as it is; no two are one, or cells would be merged."""
+    found: list[str] = []
+    for part in parts:
+        found.append(free_name(part.name, [*found, *taken, COUNT]))
+    return found
 
 
-def _labels(parts: Sequence[_Part], cells: Cells, names: Sequence[str]) -> Any:
+def _labels(parts: Sequence[Part], cells: Cells, names: Sequence[str]) -> Any:
     """The group of each cell in each release, as it is called there; null where it is absent."""
     columns = {}
     for name, part, codes in zip(names, parts, cells.groups.T, strict=True):
@@ -385,7 +378,7 @@ def _labels(parts: Sequence[_Part], cells: Cells, names: Sequence[str]) -> Any:
     return called(columns, ABSENT)
 
 
-def _crossing(parts: Sequence[_Part], cells: Cells) -> Release:
+def _crossing(parts: Sequence[Part], cells: Cells) -> Release:
     """What is said of releases that are not settled."""
     first = parts[0].release
     names = [part.name for part in parts]

@@ -6,7 +6,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -118,6 +118,14 @@ def _forgotten(key: bytes, name: str) -> str:
     """What stands for somebody whose name was erased, however it is written."""
     text = bare_name(name).encode("utf-8", "surrogatepass")
     return FORGOTTEN + hashlib.blake2b(text, key=key[:64], digest_size=16).hexdigest()
+
+
+def printed(names: Iterable[Any]) -> list[str]:
+    """Names of people as they print; an `InputError` if those of two are then one."""
+    texts = [str(name) for name in names]
+    if len({*texts}) < len(texts):
+        raise InputError("two people have the same name as it prints; a person has one name")
+    return texts
 
 
 def names_apart(names: Sequence[str], *taken: str) -> list[str]:
@@ -247,28 +255,22 @@ class OwnRelease:
             )
         return self._column(None)
 
-    def groups_by_name(self, column: str) -> dict[str, int]:
-        """The group of everybody who is in the release, by their name as it prints."""
-        inside = self.groups >= 0
-        names = self.rows.column(column).filter(inside).to_pylist()
-        if None in names:
-            raise SchemaError(
-                f"{str(self.path)!r} has people without a {column!r}, so it is not known who they "
-                "are: name everybody, and publish anew"
-            )
-        return dict(zip(map(str, names), self.groups[inside].tolist(), strict=True))
+    @cached_property
+    def people(self) -> Members:
+        """Everybody who is in the release, by their name as it prints; no two have one name."""
+        members = self.named(self.column_of_people()).members
+        return replace(members, names=Labels(printed(members.names)))
 
     @cached_property
     def some_forgotten(self) -> bool:
         """Whether the names of some people were erased."""
-        names = self.rows.column(self.column_of_people()).to_pylist()
-        return any(str(name).startswith(FORGOTTEN) for name in names)
+        return any(name.startswith(FORGOTTEN) for name in map(str, self.people.names))
 
     def called(self, names: Sequence[str]) -> list[str]:
         """What people are called in its file: by their names, or as somebody who is forgotten."""
         if not self.some_forgotten:
             return [*names]
-        own, key = self.groups_by_name(self.column_of_people()), self._key()
+        own, key = self.people.names.codes, self._key()
         hashed = [_forgotten(key, name) for name in names]
         return [kept if kept in own else name for name, kept in zip(names, hashed, strict=True)]
 
