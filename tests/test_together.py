@@ -30,19 +30,33 @@ def family(rng, semantics="single"):
     return memberships, values
 
 
-def releases_of(memberships, values):
+def releases_of(memberships, ill, more=None, **how):
+    """Releases of people, each with a value, or a list of them, and with further columns."""
     made = []
     for own in memberships:
         inside = [p for p, group in enumerate(own) if group is not None]
-        table = {
-            "who": [PEOPLE[p] for p in inside],
-            "group": [own[p] for p in inside],
-            "ill": [values[p] for p in inside],
-        }
-        made.append(
-            fk.Release.from_groups(pa.table(table), group="group", sensitive="ill", person="who")
-        )
+        table = {"who": [PEOPLE[p] for p in inside], "group": [own[p] for p in inside]}
+        for name, column in {"ill": ill, **(more or {})}.items():
+            kind = pa.list_(pa.string()) if isinstance(ill[0], list) else pa.string()
+            table[name] = pa.array([column[p] for p in inside], kind)
+        named = {"group": "group", "sensitive": "ill", "person": "who", **how}
+        made.append(fk.Release.from_groups(pa.table(table), **named))
     return made
+
+
+def cells_of(memberships, held, *more):
+    """What people have who are in the same groups, and alike in more; whoever is in some group."""
+    cells = {}
+    for person, values in enumerate(held):
+        cell = tuple(own[person] for own in memberships)
+        if any(group is not None for group in cell):
+            key = cell, *(column[person] for column in more)
+            cells.setdefault(key, []).extend(values)
+    return sorted(sorted(Counter(own).items()) for own in cells.values())
+
+
+def bags_of(counts):
+    return sorted(sorted(counts.bag(group).items()) for group in range(counts.n_groups))
 
 
 def joint(memberships, values):
@@ -165,29 +179,9 @@ def test_bags_of_several_values_are_those_of_the_cells(semantics):
             else rng.choices("abc", k=rng.randint(0, 3))
             for _ in values
         ]
-        releases, cells = [], {}
-        for own in memberships:
-            inside = [p for p, group in enumerate(own) if group is not None]
-            rows = {
-                "who": [PEOPLE[p] for p in inside],
-                "group": [own[p] for p in inside],
-                "ill": pa.array([held[p] for p in inside], pa.list_(pa.string())),
-            }
-            how = {"person": "who", "semantics": semantics}
-            releases.append(
-                fk.Release.from_groups(pa.table(rows), group="group", sensitive="ill", **how)
-            )
-        release = fk.together(releases)
-        if release.unsettled is not None:
-            continue
-        for person in range(len(values)):
-            cell = tuple(own[person] for own in memberships)
-            if any(group is not None for group in cell):
-                cells.setdefault(cell, []).extend(held[person])
-        bags = [release.counts.bag(group) for group in range(release.counts.n_groups)]
-        assert sorted(map(sorted, map(dict.items, bags))) == sorted(
-            sorted(Counter(own).items()) for own in cells.values()
-        )
+        release = fk.together(releases_of(memberships, held, semantics=semantics))
+        if release.unsettled is None:
+            assert bags_of(release.counts) == cells_of(memberships, held)
 
 
 def test_sets_of_values_are_taken_together():
@@ -233,26 +227,6 @@ def test_columns_beside_divide_the_true_cells():
         rng = random.Random(seed)
         memberships, values = family(rng)
         jobs = [rng.choice(["cook", "nurse"]) for _ in values]
-        releases, cells = [], {}
-        for own in memberships:
-            inside = [p for p, group in enumerate(own) if group is not None]
-            rows = {
-                "who": [PEOPLE[p] for p in inside],
-                "group": [own[p] for p in inside],
-                "ill": [values[p] for p in inside],
-                "job": [jobs[p] for p in inside],
-            }
-            how = {"sensitive": "ill", "person": "who", "other": ["job"]}
-            releases.append(fk.Release.from_groups(pa.table(rows), group="group", **how))
-        release = fk.together(releases)
-        if release.unsettled is not None:
-            continue
-        for person, value in enumerate(values):
-            cell = tuple(own[person] for own in memberships)
-            if any(group is not None for group in cell):
-                cells.setdefault((cell, jobs[person]), []).append(value)
-        counts = release.seen().counts
-        bags = [counts.bag(group) for group in range(counts.n_groups)]
-        assert sorted(map(sorted, map(dict.items, bags))) == sorted(
-            sorted(Counter(own).items()) for own in cells.values()
-        )
+        release = fk.together(releases_of(memberships, values, {"job": jobs}, other=["job"]))
+        if release.unsettled is None:
+            assert bags_of(release.seen().counts) == cells_of(memberships, values, jobs)
