@@ -352,6 +352,8 @@ def test_who_is_recognized_by_exact_columns_is_recognized_in_one_release(tmp_pat
     assert not both.safe
     assert both.verdicts[0].reached == 1
     assert both.scope.exact == ("age", "sex")
+    alike = fk.together([tmp_path / "january", tmp_path / "march"]).alike()
+    assert set(alike.counts.sizes.tolist()) == {1}
 
 
 def test_a_chain_with_a_hole_is_not_verified(january, tmp_path):

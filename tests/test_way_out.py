@@ -125,6 +125,7 @@ CRITERIA = [
     {"l_diversity": {"l": 3, "kind": "entropy"}},
     {"l_diversity": {"l": 2, "kind": "recursive", "c": 1}},
     {"alpha_k": {"alpha": 0.4, "k": 3}},
+    {"alpha_k": {"alpha": 0.9, "k": 20}},
 ]
 
 

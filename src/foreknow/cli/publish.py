@@ -76,12 +76,10 @@ class Folder:
         if self.quiet:
             return
         say_readings(microdata, self.verbose)
-        console().print(made.audit)
+        console().print(made.audit if made.together is None else made.together)
         if made.together is not None:
-            people = people_text(made.together.counts.n_people)
-            print_plain(
-                f"{visible(str(made.since))}\nAll together: safe, as one release of {people}."
-            )
+            people = people_text(made.counts.n_people)
+            print_plain(f"{visible(str(made.since))} Written is a release of {people}.")
         for said in (*(f"Note: {note}" for note in made.certificate.notes), *made.advice):
             print_plain(f"{visible(said)}.")
         notes = {

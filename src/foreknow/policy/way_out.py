@@ -313,17 +313,19 @@ def _criteria(requirement: Requirement, counted: HasCounts) -> Iterator[tuple[Re
     reached = Fraction(reached)
     near = [Fraction(f(reached * 100), 100) for f in (floor, ceil)]
     near += [Fraction(floor(reached * 100) + 1, 100), reached]
+    people = counts_of(counted).n_people  # of criteria that ask for a share and a size, the size
     fields = criterion.__dataclass_fields__
     names = [name for name in given if name in fields] if isinstance(given, Mapping) else []
     for name in names or list(fields)[:1]:
         if not isinstance(getattr(criterion, name), (int, float, Fraction, str)):
             continue
-        for number in near:
+        for number in (*near, Fraction(people)):
             with suppress(InputError, TypeError, ValueError):
                 whole = int(number) if number.denominator == 1 else number
                 changed = replace(criterion, **{name: whole})
                 if changed.holds(counted):
-                    because = f"what everybody in one group attains is {_shortly(reached)}"
+                    attained = f"what everybody in one group attains is {_shortly(reached)}"
+                    because = attained if number in near else f"there are {people:,} people"
                     yield replace(requirement, adversary=changed), because
                     break
 

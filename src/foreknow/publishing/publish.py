@@ -541,6 +541,10 @@ def _after(earlier: Earlier, microdata: Microdata, policy: Policy, **how: Any) -
     except SchemaError as error:  # such as values that few of them have
         raise SchemaError(f"{since} Of those who are new: {error}. {TOO_FEW}") from None
     together = earlier.judged(made.release, made.audit.policy, NEW)
+    own = made.audit.scope
+    said_of_rows = ("left_out", "lacking", "people_suppressed", "shared")
+    left = {key: getattr(own, key) for key in said_of_rows}
+    together = replace(together, scope=replace(together.scope, **left))
     said = replace(
         made.certificate, after=earlier.said, notes=(*made.certificate.notes, earlier.note)
     )

@@ -30,8 +30,8 @@ OTHER_RELEASES = (
     "of the same register too, may find out more."
 )
 FURTHER_RELEASES = (
-    "A person is taken to have the same value in all of them. Whoever has further releases of the "
-    "same people may find out more."
+    "A person is taken to have the same value in all these releases. Whoever has further releases "
+    "of the same people may find out more."
 )
 # Where rows are cases, these are about people all the same.
 ALL_OF_ONE = "All of them may be those of one person, whose rows can then be isolated."

@@ -77,9 +77,9 @@ class VerificationPage(Page[Verification]):
             many = found.people + sum(people for _, people in found.after)
             yield Heading("Together with earlier releases", "together")
             yield Sentence(
-                f"Published after {listing(names)}, which were verified, too. As one release of "
-                f"{some(many, 'person', 'people')}, every requirement holds. That nobody is in two "
-                "of them is the publisher's word."
+                f"Published after {listing(names)}, each of which was verified, too. As one "
+                f"release of {some(many, 'person', 'people')}, every requirement holds. That "
+                "nobody is in two of them is the publisher's word."
             )
             yield Items([one_line(_finding(each)) for each in found.together])
         yield Heading("Which files", "files")
