@@ -90,7 +90,7 @@ class Adversary(Protocol):
 
     @property
     def speaks(self) -> Speaks | None:
-        """What it speaks of at most; None where that is not worked out, and no method asks it."""
+        """What it speaks of at most; None where that is not worked out; then Decoy refuses it."""
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Return the highest posterior of a value, or over all values."""

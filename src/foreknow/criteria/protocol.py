@@ -80,7 +80,7 @@ class Criterion(Protocol):
 
     @property
     def speaks(self) -> Speaks | None:
-        """What it speaks of at most; None where that is not worked out, and no method asks it."""
+        """What it speaks of at most; None where that is not worked out; then Decoy refuses it."""
 
     @property
     def least(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,8 +177,8 @@ class Judged:
         return who, what, self.matrix.chances[who, what], highest
 
     @cached_property
-    def _cells(self) -> tuple[IntArray, IntArray, IntArray]:
-        return self.found.cells()
+    def _cells(self) -> _Cells:
+        return _Cells(*self.found.cells())
 
     @cached_property
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
@@ -187,7 +187,7 @@ class Judged:
     @cached_property
     def _cells_of(self) -> list[IntArray]:
         """The cells of each value, in order."""
-        value = self._cells[2]
+        value = self._cells.value
         order = order_of(value)
         return np.split(order, np.searchsorted(value[order], np.arange(1, self.counts.n_values)))
 
@@ -253,7 +253,7 @@ class Judged:
 
     def _gain(self, secret: _Secret) -> Disclosure:
         cells = secret.cells
-        prior = self.matrix.chances[self._cells[1][cells]][:, list(secret.codes)].sum(axis=1)
+        prior = self.matrix.chances[self._cells.signature[cells]][:, list(secret.codes)].sum(axis=1)
         # A little more than the quotients of floats, which may have been rounded down; or less.
         spare = len(secret.codes) * 2.0**-50
         most, least = (
@@ -290,7 +290,7 @@ class Judged:
         return self._prior_of(secret.codes, cell)
 
     def _prior_of(self, codes: Sequence[int], cell: int) -> Fraction:
-        signature = int(self._cells[1][cell])
+        signature = int(self._cells.signature[cell])
         priors = [self.matrix.exact(signature, code) for code in codes]
         return min(sum(priors, Fraction(0)), Fraction(1))
 
@@ -299,27 +299,36 @@ class Judged:
         return self._exact_of(secret.codes, cell)
 
     def _exact_of(self, codes: Sequence[int], cell: int) -> Fraction | None:
+        """How likely one of some values is for people of a cell; None where it is out of reach."""
         if self.found.bounded[cell]:
             return None
-        case = int(self._cells[0][cell])
-        cases = self.found.cases
-        people, bag = cases.people_of(case), cases.bag_of(case)
-        own = [column for column, (code, _) in enumerate(bag) if code in codes]
-        if len(people) == 1:  # all are alike: nobody is likelier than another
-            return Fraction(sum(bag[column][1] for column in own), people[0][1])
-        row = (cell - int(self.found.offsets[case])) // len(bag)
-        if case not in self._last:  # the cells of a case are asked for one after another
-            self._last.clear()
-            try:
-                self._last[case] = exact_group(cases, case, self.matrix, self.found.reading)
-            except UnsupportedError:
-                self._last[case] = None
-        table = self._last[case]
-        each = [None] if table is None else [table[row][column] for column in own]
+        case, cases = int(self._cells.case[cell]), self.found.cases
+        signatures, bag = cases.people_of(case), cases.bag_of(case)
+        columns = [column for column, (code, _) in enumerate(bag) if code in codes]
+        if len(signatures) == 1:  # all are alike: nobody is likelier than another
+            ((_, n_people),) = signatures
+            return Fraction(sum(bag[column][1] for column in columns), n_people)
+        posteriors = self._exact_table(case)
+        if posteriors is None:
+            return None
+        # The cells of a case are its signatures, each with all values of the bag.
+        row = posteriors[(cell - int(self.found.offsets[case])) // len(bag)]
+        each = [row[column] for column in columns]
         return None if None in each else sum((x for x in each if x is not None), Fraction(0))
 
+    def _exact_table(self, case: int) -> list[list[Fraction | None]] | None:
+        """Exact posteriors of a case, by signature and value; None where they are out of reach."""
+        if case not in self._last_table:  # the cells of a case are asked for one after another
+            self._last_table.clear()
+            try:
+                found = exact_group(self.found.cases, case, self.matrix, self.found.reading)
+            except UnsupportedError:
+                found = None
+            self._last_table[case] = found
+        return self._last_table[case]
+
     @cached_property
-    def _last(self) -> dict[int, list[list[Fraction | None]] | None]:
+    def _last_table(self) -> dict[int, list[list[Fraction | None]] | None]:
         return {}
 
     def _witness(self, secret: _Secret, cell: int) -> PriorsWitness:
@@ -336,6 +345,14 @@ class Judged:
             holders=sum(bag.get(self.counts.values[code], 0) for code in secret.codes),
             prior=self._prior(secret, cell),
         )
+
+
+class _Cells(NamedTuple):
+    """Each pair of a signature and a value that occurs in a case of groups."""
+
+    case: IntArray
+    signature: IntArray
+    value: IntArray
 
 
 @dataclass(frozen=True, eq=False)

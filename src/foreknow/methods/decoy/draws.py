@@ -9,23 +9,23 @@ from foreknow.worlds import taken_at_random
 
 
 def drawn(
-    bags: IntArray, parts: IntArray, owner: IntArray, random: np.random.Generator
+    bags: IntArray, part_sizes: IntArray, bag_of_part: IntArray, random: np.random.Generator
 ) -> IntArray:
-    """Give every bag to parts of so many people, in any way at random: the bag of each part.
+    """Give every bag to parts of so many people, in any way at random: what each part has.
 
-    `owner`: the bag of each part, ascending.
+    `bag_of_part` is ascending.
     """
-    n_parts = np.bincount(owner, minlength=len(bags))
+    n_parts = np.bincount(bag_of_part, minlength=len(bags))
     ends = np.cumsum(n_parts)
-    found = np.zeros((len(parts), bags.shape[1]), dtype=np.int64)
+    part_bags = np.zeros((len(part_sizes), bags.shape[1]), dtype=np.int64)
     left = bags.copy()
-    for place in range(int(n_parts.max(initial=0))):
-        last = np.flatnonzero(n_parts == place + 1)
-        found[ends[last] - 1] = left[last]
-        more = np.flatnonzero(n_parts > place + 1)
+    for nth in range(int(n_parts.max(initial=0))):
+        last = np.flatnonzero(n_parts == nth + 1)
+        part_bags[ends[last] - 1] = left[last]  # the last part takes what is left
+        more = np.flatnonzero(n_parts > nth + 1)
         if not len(more):
             break
-        at = ends[more] - n_parts[more] + place
-        found[at] = taken_at_random(left[more], parts[at], random)
-        left[more] -= found[at]
-    return found
+        part = ends[more] - n_parts[more] + nth
+        part_bags[part] = taken_at_random(left[more], part_sizes[part], random)
+        left[more] -= part_bags[part]
+    return part_bags
