@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import count
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import foreknow as fk
@@ -374,3 +375,12 @@ def test_cases_and_several_identifiers_are_not_followed(january):
         fk.publish(table, policy(identifiers=["pid", "code"]), after=january)
     with pytest.raises(fk.InputError, match="may have several cases"):
         fk.publish(table, policy(unit="row"), after=january)
+
+
+def test_an_owners_file_from_which_people_were_taken_is_refused(january):
+    """Whom it lacks would be new, and published twice."""
+    path = january.with_name("january.owner") / "members.parquet"
+    rows = pq.read_table(path)
+    pq.write_table(rows.slice(5), path)
+    with pytest.raises(fk.InputError, match="have not as many people as in the release"):
+        fk.publish(register(0, 420), policy(), after=january)
