@@ -128,9 +128,15 @@ def test_where_people_have_several_rows_an_identifier_is_of_one_of_them():
         fk.Microdata(visits(), **policy(**odd)["schema"]).everyone()
 
 
-def test_cases_of_counted_people_are_not_there_yet():
-    with pytest.raises(fk.InputError, match=r'unit = "row" beside person.*not supported yet'):
-        fk.Schema(sensitive="ill", quasi_identifiers=["age"], person="patient_id", unit="row")
+def test_cases_have_one_value_each():
+    with pytest.raises(fk.InputError, match=r"each row is a case of 'patient_id'"):
+        fk.Schema(
+            sensitive="ill",
+            quasi_identifiers=["age"],
+            person="patient_id",
+            unit="row",
+            semantics="set",
+        )
     with pytest.raises(fk.InputError, match=r"did you mean 'row'"):
         fk.Schema(sensitive="ill", quasi_identifiers=["age"], unit="rows")
 

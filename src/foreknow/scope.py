@@ -24,6 +24,10 @@ OfMethod: TypeAlias = Annotated[
 ]
 
 
+# What only the publisher knows of a release; its files do not tell.
+CLAIMED = ("left_out", "method", "people_suppressed", "shared", "word")
+
+
 @dataclass(frozen=True)
 class Scope(Plain):
     """What stands beside the verdicts; None, or nothing, where it is not known.
@@ -103,13 +107,16 @@ class Scope(Plain):
     shared : tuple of str
         Columns of the raw table of which a few rows each share a value, such as a household's
         number; the empty text is a column that is not to be named.
+    word : tuple of str
+        What only the owner could judge, since the release does not show whose cases rows are, or a
+        column that is asked for: what was required, and held.
     """
 
     _told = (
         "left_out smallest_group groups_of_one without_value unprotected beside suppressed "
         "exact? method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
         "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "
-        "absent? idle? begin_alike? no_numbers? extremes? cases? releases? shared?"
+        "absent? idle? begin_alike? no_numbers? extremes? cases? releases? shared? word?"
     )
 
     # A certificate's scope is read by these types, and no other key.
@@ -147,6 +154,7 @@ class Scope(Plain):
     cases: Flag = False
     releases: Annotated[tuple[Annotated[tuple[str, Amount], LISTED], ...], LISTED] = ()
     shared: Names = ()
+    word: Names = ()
 
     def __post_init__(self) -> None:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, product
 from pathlib import Path
@@ -14,7 +14,7 @@ from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.attacks.learned import SURE, learned_beside, learned_trial
 from foreknow.attacks.trial import Trial
 from foreknow.auditing.exposed import Exposed, exposed_by
-from foreknow.auditing.opening import release_of
+from foreknow.auditing.opening import owners_counts, release_of
 from foreknow.auditing.scope import scope_of, unprotected_codes
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
@@ -275,7 +275,8 @@ def audit(
         raise InputError("the release comes first, then the policy: audit(release, policy)")
     policy = Policy.of(policy)
     release = release_of(release, policy, group)
-    counts = _counted_at_once(release, policy)
+    shown = policy.filed if policy.owned else policy
+    counts = _counted_at_once(release, shown)
     how = getattr(release, "semantics", counts.semantics)
     if policy.schema is not None and policy.schema.semantics != how:
         raise UnsupportedError(
@@ -289,7 +290,14 @@ def audit(
     _refuse_misread(release, counts, policy)
     seen = _seen(release, policy, people)
     known: dict[Any, Any] = {}
-    judged = [requirement.count(release) for requirement in policy.requirements]
+    owner = owners_counts(release, policy, seen)
+    if owner is None and policy.owned:
+        _refuse_unshown(policy)
+        policy = shown
+    judged = [
+        requirement.count(release if owner is None or not policy.asks_owner(requirement) else owner)
+        for requirement in policy.requirements
+    ]
     verdicts = [
         verdict
         for place, counted in enumerate(judged)
@@ -301,10 +309,22 @@ def audit(
         tuple(verdicts),
         utility or utility_of(counts),
         name or str(getattr(release, "name", "release")),
-        scope=scope_of(release, policy),
+        scope=replace(scope_of(release, shown), word=policy.word),
         trials=_trials(seen, policy) if learned else None,
         counted=tuple(judged),
     )
+
+
+def _refuse_unshown(policy: Policy) -> None:
+    """Refuse to judge by columns that a release does not show; of cases, it is judged as such."""
+    schema = policy.needed_schema
+    for requirement in policy.requirements:
+        for name in requirement.owned(schema):
+            if name != schema.person:
+                raise PolicyError(
+                    f"{requirement.name}: {name!r} is not in the release, so only its owner can "
+                    "judge this: publish does it, and an audit of the table with this column"
+                )
 
 
 def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:

@@ -10,7 +10,9 @@ from foreknow.adversaries.protocol import HasCounts
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
+from foreknow.data.sights import Sight
 from foreknow.errors import SchemaError
+from foreknow.policy.people import OwnersCounts
 from foreknow.policy.policy import Policy
 from foreknow.publishing.files import CERTIFICATE
 from foreknow.publishing.joint import together
@@ -64,3 +66,23 @@ def seen_by(given: HasCounts, sensitive: str | None, knowing: Sequence[str] | No
     if len(given.sensitives) == 1 and sensitive not in given.sensitives:
         sensitive = None  # only what to call it
     return given.seen(sensitive, knowing)
+
+
+def owners_counts(release: HasCounts, policy: Policy, seen: HasCounts) -> OwnersCounts | None:
+    """Count what only the owner can, where the table is at hand with all columns for it."""
+    if not policy.owned:
+        return None
+    schema = policy.needed_schema
+    wanted = {*policy.owned_columns, *([schema.person] if schema.counts_people else [])}
+    if isinstance(seen, Sight):
+        people, groups = seen.rows
+        labels = seen.counts.groups
+        known = wanted <= {*people.source.columns}
+        return OwnersCounts.of(policy.combined(people), groups, labels) if known else None
+    if not isinstance(release, Release) or release.raw is None:
+        return None
+    table, schema = release.raw
+    if not wanted <= {*table.columns}:
+        return None
+    people = Microdata(table, schema, beside=[*policy.owned_columns, *release.group_columns])
+    return OwnersCounts.of(policy.combined(people), *people.grouped(release.group_columns))

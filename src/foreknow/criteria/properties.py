@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -30,10 +30,11 @@ from foreknow.criteria.protocol import (
     smallest,
 )
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, hints
 from foreknow.frozen import settle
 from foreknow.needs import Need, Needs, require
-from foreknow.settings import FromOne
+from foreknow.settings import FromOne, Settings
 
 # (colour, number of tables in which a person has that value), for values that are possible
 Row: TypeAlias = Sequence[tuple[Hashable, int]]
@@ -264,6 +265,13 @@ class Recursive(_Symmetric):
         return counts[0] * self.c.denominator < self.c.numerator * rest
 
 
+class OfUnits(Settings):
+    """``{ k = 5, of = "household_id" }``: the table of a size that is not of rows."""
+
+    k: FromOne
+    of: str
+
+
 @hints()
 @dataclass(frozen=True)
 class GroupSize(OfGroups):
@@ -276,6 +284,9 @@ class GroupSize(OfGroups):
     ----------
     k : int
         From 1.
+    of : str, optional
+        A column that numbers households, or other units: so many different ones are in each group,
+        as the owner counts; a release does not show it. A row that names none is one by itself.
 
     Examples
     --------
@@ -286,9 +297,10 @@ class GroupSize(OfGroups):
     """
 
     k: int
+    of: str | None = None
     key: ClassVar[str] = "group_size"
     settings: ClassVar[Any] = Annotated[
-        FromOne, Field(description="people in each group", examples=[5])
+        FromOne | OfUnits, Field(description="people in each group", examples=[5])
     ]
     needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS})
     of_people: ClassVar[bool] = True
@@ -298,7 +310,10 @@ class GroupSize(OfGroups):
     complete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        numbers.whole_number(self.k, type(self).__name__, 1)
+        name = type(self).__name__
+        numbers.whole_number(self.k, name, 1)
+        if self.of is not None and not isinstance(self.of, str):
+            raise InputError(f"{name}: of names one column of households or persons, not {self.of}")
 
     @property
     def least(self) -> int:  # type: ignore[override]
@@ -319,30 +334,40 @@ class GroupSize(OfGroups):
 
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> GroupSize:
-        """Make it of ``group_size = 5`` in a policy file."""
-        return cls(read)
+        """Make it of ``group_size = 5`` in a policy file, or of a table that says of what."""
+        return cls(read) if isinstance(read, int) else cls(read.k, read.of)
+
+    def under(self, schema: Any, sensitive: str | None = None) -> GroupSize:
+        """Of people, where rows are their cases."""
+        return replace(self, of=schema.person) if schema.counts_people and not self.of else self
 
     def attained(self, release: HasCounts) -> Attained:
         """The smallest group of a release."""
         return self._least(groups_of(release))
 
+    def sizes(self, counts: GroupCounts) -> IntArray:
+        """People, or different units, of each group."""
+        return counts.sizes if self.of is None else units_of(counts)
+
     def _least(self, counts: GroupCounts) -> Attained:
-        group = int(np.argmin(counts.sizes))
-        size = int(counts.sizes[group])
+        sizes = self.sizes(counts)
+        group = int(np.argmin(sizes))
+        size = int(sizes[group])
         people = "person" if size == 1 else "people"
+        people = people if self.of is None else f"different {self.of}"
         words = f"{smallest(counts)} has {size} {people}, the least is {self.k}"
         return Attained(size, size >= self.k, words, counts.group_label(group))
 
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> EachGroup:
         """Start a ledger for a search."""
         return EachGroup(
-            lambda counts: counts.sizes < self.k,
-            lambda counts: np.where(counts.sizes < self.k, counts.sizes, 0),
+            lambda counts: self.sizes(counts) < self.k,
+            lambda counts: np.where(self.sizes(counts) < self.k, counts.sizes, 0),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """What stands for it in a policy file, such as ``{"group_size": 5}``."""
-        return {self.key: self.k}
+        return {self.key: self.k if self.of is None else {"k": self.k, "of": self.of}}
 
 
 @hints()
@@ -371,11 +396,21 @@ class KAnonymity(GroupSize):
     """
 
     key: ClassVar[str] = "k_anonymity"
-    of_groups: ClassVar[GroupSize] = GroupSize(1)
+
+    @property
+    def of_groups(self) -> GroupSize | None:
+        """Groups of anybody; of units, the same, which are counted in groups."""
+        return GroupSize(1) if self.of is None else None
 
     def attained(self, release: HasCounts) -> Attained:
         """The smallest group of a release, or the fewest people whose exact columns are equal."""
-        return self._least(classes_of(release))
+        return self._least(classes_of(release) if self.of is None else groups_of(release))
+
+
+def units_of(counts: GroupCounts) -> IntArray:
+    """Different units of each group: the value 0 is of units that have one row each."""
+    each = np.where(counts.codes == 0, counts.counts, 1)
+    return np.bincount(counts.cell_groups, each, counts.n_groups).astype(np.int64)
 
 
 @dataclass(frozen=True)

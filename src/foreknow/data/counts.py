@@ -289,6 +289,7 @@ class GroupCounts:
                     [self.n_groups, *(len(labels) for _, labels in beside)],
                 )
                 origin = self.cell_groups[first]
+            self.memory[("parts", *key[1:])] = part
             n_groups = self.n_groups if origin is None else len(origin)
             codes, times, semantics = of_cell[self.codes], self.counts, self.semantics
             sizes: IntArray | None = None
@@ -309,6 +310,14 @@ class GroupCounts:
             self.memory[key] = divided
         seen: GroupCounts = self.memory[key]
         return seen
+
+    def parts(self, sensitive: str | None = None, known: Sequence[str] = ()) -> IntArray:
+        """Of each cell of combinations the group that `seen` counts it in, shape (cells,)."""
+        if not isinstance(self.values, JointLabels):
+            return self.cell_groups
+        self.seen(sensitive, known)
+        part: IntArray = self.memory["parts", sensitive or self.values.layout.main, tuple(known)]
+        return part
 
     def united(self, of: NDArray[np.bool_], values: Labels) -> GroupCounts:
         """Count some values as one: `values` are the others, then that one.

@@ -40,8 +40,9 @@ from foreknow.data.engines.table import Snapshot, require, settled
 from foreknow.data.engines.units import look_beside, refuse_repeated, shared
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
-from foreknow.data.labels import Bags, JointLabels, Labels, text_of
+from foreknow.data.labels import Bags, GroupLabels, JointLabels, Labels, text_of
 from foreknow.data.layout import Layout
+from foreknow.data.people import CASES, units
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, Keys, combine, starts_of
@@ -131,6 +132,9 @@ class Microdata:
     schema : Schema
     reading : Reading, optional
         How the file is written, where the schema's `reading` does not say so or is to be overruled.
+    beside : sequence of str
+        Further columns that the owner counts by, though they are not published: those that a policy
+        says are known, or of which so many units are in each group.
     **roles
         In place of a schema, what makes one: ``quasi_identifiers=["age"], sensitive="disease"``.
 
@@ -157,6 +161,8 @@ class Microdata:
         source: Any,
         schema: Schema | None = None,
         reading: Reading | None = None,
+        *,
+        beside: Sequence[str] = (),
         **roles: Any,
     ) -> None:
         if schema is None:
@@ -172,10 +178,10 @@ class Microdata:
         if not schema.quasi_identifiers:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
         people = [] if schema.person is None else [schema.person]
-        require(opened, [*(c for c in schema.columns if c != schema.group), *people])
+        require(opened, [*(c for c in schema.columns if c != schema.group), *people, *beside])
         known = [*schema.quasi_identifiers, *schema.other, *schema.identifiers]
-        read = [*known, *schema.sensitives, *people]
-        self._table: Table = settled(opened, read)
+        self._names = list(dict.fromkeys([*known, *schema.sensitives, *people, *beside]))
+        self._table: Table = settled(opened, self._names)
         # What is worked out once, on first use.
         self._table_read: _Read | None = None
         self._attributes: list[Attribute] | None = None
@@ -189,9 +195,7 @@ class Microdata:
 
     def __getstate__(self) -> dict[str, Any]:
         """Go into another process with what was read, and nothing that is open."""
-        people = [] if self.schema.person is None else [self.schema.person]
-        names = [*(c for c in self.schema.columns if c != self.schema.group), *people]
-        return {**vars(self), "_table": Snapshot(self._table, names)}
+        return {**vars(self), "_table": Snapshot(self._table, self._names)}
 
     def _with(
         self, rows: _Read, attributes: list[Attribute] | None, values: Labels | None
@@ -232,7 +236,8 @@ class Microdata:
         fetched = fetch(self._table, list(dict.fromkeys(names)))
         refuse_repeated(self._table, schema)
         if schema.person is not None:
-            refuse_repeats(self._table, schema.person, fetched)
+            if schema.unit == "person":
+                refuse_repeats(self._table, schema.person, fetched)
             if schema.person not in (*schema.quasi_identifiers, *schema.other):
                 fetched = fetched.drop_columns([schema.person])
         return self._read_rows(fetched)
@@ -606,8 +611,7 @@ class Microdata:
             elif name in sensitive:
                 coded[name] = sensitive[name].codes, Labels(sensitive[name].domain)
             else:
-                codes, distinct = codes_of(self.other().column(name))
-                coded[name] = codes, Labels(range(len(distinct)))
+                coded[name] = self._beside(name)
         sizes = [len(labels) for _, labels in coded.values()]
         joint_of_person, first = combine([codes for codes, _ in coded.values()], sizes)
         columns_of_joint = {name: (codes[first], labels) for name, (codes, labels) in coded.items()}
@@ -617,6 +621,70 @@ class Microdata:
         return self._with(
             replace(self._read, sensitive=joint, more=(), held={}), self._attributes, values
         )
+
+    def _beside(self, name: str) -> tuple[NDArray[Any], Labels]:
+        """The code of everybody in a column that is no secret, whether it is published or not."""
+        if name == CASES:
+            people = self.persons()
+            many, number = np.unique(np.bincount(people)[people], return_inverse=True)
+            return number.reshape(-1), Labels(many.tolist())
+        column = next((of for of in self._table.columns if name == units(of)), None)
+        if column is not None:
+            return self._units(column)
+        if name in self.schema.other:
+            codes, distinct = codes_of(self.other().column(name))
+        else:
+            codes, distinct = self.as_it_stands(name)
+        return codes, Labels(range(len(distinct)))
+
+    def as_it_stands(self, name: str) -> tuple[NDArray[Any], pa.Array]:
+        """Any column of the table, published or not: the code of everybody, distinct values."""
+        if self.times is not None:
+            raise InternalError("equal rows were counted, and a column beside them is asked for")
+        require(self._table, [name])
+        if isinstance(self._table, Snapshot) and name not in self._table.held:
+            raise DataError(
+                f"{self.name}: column {name!r} was not read with the others; give the table itself "
+                f"in place of this Microdata, or make that with beside = [{name!r}]"
+            )
+        codes, distinct = codes_of(fetch(self._table, [name]).column(name))
+        return codes[self.kept], distinct
+
+    def grouped(self, columns: Sequence[str]) -> tuple[IntArray, GroupLabels]:
+        """The group of everybody by columns that stand in the table, and what groups are called."""
+        each = [self.as_it_stands(name) for name in columns]
+        groups, first = combine([codes for codes, _ in each], [len(own) for _, own in each])
+        texts = [own.take(pa.array(codes[first])).to_pylist() for codes, own in each]
+        return groups, GroupLabels.of(zip(*texts, strict=True), columns)
+
+    def _units(self, name: str) -> tuple[NDArray[Any], Labels]:
+        """Of each row the unit by a column: 0 where no other row is of that unit, or none is named.
+
+        So a table in which few units have two rows has few different ones.
+        """
+        codes, distinct = self.as_it_stands(name)
+        many = np.bincount(codes, minlength=len(distinct)) > 1
+        many[len(distinct) - distinct.null_count :] = False
+        place = np.where(many, np.cumsum(many), 0)
+        return place[codes], Labels(range(int(many.sum()) + 1))
+
+    def persons(self) -> IntArray:
+        """The person of each case, numbered from 0.
+
+        Raises
+        ------
+        DataError
+            If a row names nobody.
+        """
+        person = cast("str", self.schema.person)
+        codes, distinct = self.as_it_stands(person)
+        if distinct.null_count:
+            row = int(self.kept[np.argmax(codes == len(distinct) - 1)]) + 1
+            raise DataError(
+                f"{self.name}: row {row} names nobody in {person!r}, so whose case it is is not "
+                "known; name a person in each row, or leave person out of the schema"
+            )
+        return np.unique(codes, return_inverse=True)[1].reshape(-1)
 
     def column(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """The code of everybody (of each occurrence) in a column that is published; its values."""

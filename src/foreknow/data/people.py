@@ -14,6 +14,27 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, did_you_mean
 
 
+def units(column: str) -> str:
+    """What the numbers of persons, households or other units are called, of a column with these."""
+    return f"each {column}"
+
+
+# What the number of cases that a person has is called among columns.
+CASES = "cases of a person"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cases:
+    """Who each case is of, and where it is counted; immutable, for the owner only.
+
+    A case is a row, of which a person may have several. Cells are of the counts of combinations
+    that a search counts.
+    """
+
+    people: IntArray  # the person of each case, numbered from 0
+    cells: IntArray  # the cell of each case in the counts of its group
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Members:
     """People by name, and the group of each; immutable.

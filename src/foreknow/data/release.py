@@ -414,8 +414,8 @@ class Release(Plain):
         found = {*table.columns}
         unlinked = [n for n in unlinked if n not in found and f"{n}{SHUFFLED}" in found]
         person, group = schema.person, group or schema.group
-        if not schema.several and person not in table.columns:
-            person = None  # a release need not have it any more
+        if not schema.several and (person not in table.columns or schema.unit == "row"):
+            person = None  # a release need not have it any more, and cases are not people
         names = list(schema.quasi_identifiers) if group is None else [group]
         other = [name for name in schema.other if name in found or name in unlinked]
         roles = {*names, *schema.sensitives, *other}
@@ -430,6 +430,11 @@ class Release(Plain):
         refuse_repeated(table, schema, table.columns)
         made._raw, made.cases = (table, schema), schema.unit == "row"
         return made.recognizing(schema.quasi_identifiers)
+
+    @property
+    def raw(self) -> tuple[Table, Schema] | None:
+        """The table that it is, and the schema by which that was read; None of other releases."""
+        return self._raw
 
     @cached_property
     def shared(self) -> tuple[str, ...]:

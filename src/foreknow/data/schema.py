@@ -42,8 +42,10 @@ class Schema:
         The column that tells people apart; needed under ``set`` and ``multiset`` unless the
         sensitive column holds lists.
     unit : {"person", "row"}
-        What a row is about, where a person has one sensitive value: a person, so that no identifier
-        may repeat; or a case, and what is said is about cases: a person may have several.
+        What a row is about: a person, so that no identifier may repeat; or a case, of which a
+        person may have several. Where `person` says whose case it is, the owner counts people:
+        `k_anonymity` asks for so many, and a limit is about the sum over a person's cases. Without
+        it, what is said is about cases. Cases have one sensitive value each.
     group : str, optional
         In a release: the column with the group of each row. Without it, rows with equal
         quasi-identifiers are a group.
@@ -124,14 +126,17 @@ class Schema:
         if self.unit not in get_args(Unit):
             hint = did_you_mean(str(self.unit), get_args(Unit))
             raise SchemaError(f"unit is {self.unit!r}, and not {' or '.join(get_args(Unit))}{hint}")
-        if self.unit == "row" and self.person is not None:
+        if self.counts_people and self.several:
             raise SchemaError(
-                f'unit = "row" beside person = {self.person!r} is not supported yet: people are '
-                "not counted where rows are cases. Leave person out, and all that is said is about "
-                "cases; or leave unit out, and give one row for each person, or semantics "
-                '"set" or "multiset"'
+                f'unit = "row" says that each row is a case of {self.person!r} with one sensitive '
+                f"value, and semantics is {self.semantics!r}: leave one of them out"
             )
         self._check_hierarchies()
+
+    @property
+    def counts_people(self) -> bool:
+        """Whether rows are cases, and a column says whose they are."""
+        return self.unit == "row" and self.person is not None
 
     @property
     def several(self) -> dict[str, str]:

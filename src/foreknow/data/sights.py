@@ -66,6 +66,11 @@ class Sight:
             )
 
     @property
+    def rows(self) -> tuple[Microdata, IntArray]:
+        """The table of everybody, and the group of each; for the owner, who counts more columns."""
+        return self._microdata, self._groups
+
+    @property
     def cases(self) -> bool:
         """Whether rows are cases, of which a person may have several."""
         return self._microdata.schema.unit == "row"

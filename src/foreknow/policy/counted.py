@@ -30,11 +30,21 @@ from foreknow.adversaries.protocol import (
 from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
 from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout, Seen
+from foreknow.data.people import CASES
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
+from foreknow.data.sparse import IntArray
 from foreknow.data.windows import Window, Windows
 from foreknow.errors import InputError, PolicyError
 from foreknow.needs import require
+from foreknow.policy.ledger import Part
+from foreknow.policy.people import (
+    MOST_CASES,
+    OwnersCounts,
+    People,
+    ledger_of_people,
+    of_most_cases,
+)
 from foreknow.policy.sets import Meant, meant
 from foreknow.verdict import Limit, Verdict
 
@@ -60,6 +70,9 @@ class Counted:
     requirement: Requirement
     sight: Seen  # the column that must stay hidden, and which divide groups
     seen: HasCounts  # the groups in this sight, each value by itself
+    # where a limit is about people: how many cases the person of each combination of values has
+    number_of_cases: IntArray | None = None
+    people: People | None = None  # and whose cases are in which of these groups, if that is known
 
     @classmethod
     def of(cls, requirement: Requirement, release: HasCounts) -> Counted:
@@ -80,7 +93,15 @@ class Counted:
         joint = counts.values if isinstance(counts.values, JointLabels) else None
         sight = requirement.sight(Layout() if joint is None else joint.layout)
         made = cls(requirement, sight, counts)
-        return replace(made, seen=made._in_sight(counts))
+        made = replace(made, seen=made._in_sight(counts))
+        if joint is None or CASES not in joint.columns or not requirement.points:
+            return made
+        codes, numbers = joint.columns[CASES]
+        made = replace(made, number_of_cases=np.array(numbers, dtype=np.int64)[codes])
+        if not isinstance(release, OwnersCounts) or release.cases is None:
+            return made
+        parts = counts.parts(made.sight.secret, made.sight.known)[release.cases.cells]
+        return replace(made, people=People(release.cases.people, parts))
 
     @classmethod
     def of_nobody(cls, requirement: Requirement, values: Labels, semantics: Semantics) -> Counted:
@@ -93,6 +114,17 @@ class Counted:
     def again(self, groups: GroupCounts) -> HasCounts:
         """Other groups of the same table, as it counts them."""
         return self._as_one(self._in_sight(groups))
+
+    def by_most_cases(self, groups: GroupCounts) -> HasCounts:
+        """The same, with the most cases that somebody with a case in each group has."""
+        counts = counts_of(self.again(groups))
+        number = self.number_of_cases
+        assert number is not None
+        parts = groups.parts(self.sight.secret, self.sight.known)
+        most = np.zeros(counts.n_groups, dtype=np.int64)
+        np.maximum.at(most, parts, number[groups.codes])
+        counts.memory[MOST_CASES] = most
+        return counts
 
     def _in_sight(self, groups: GroupCounts) -> GroupCounts:
         if isinstance(groups.values, JointLabels):
@@ -209,6 +241,8 @@ class Counted:
             name = self.labels[-1]
             if not self.meant.about.any():  # of which nobody has a value
                 return [Disclosure(name, 0.0, lambda: Fraction(0))]
+            if self.number_of_cases is not None:
+                return [self._of_people(point)[-1]]
             if isinstance(point.adversary, Summing):  # to whom its values stay apart
                 ((_, members),) = self.meant.sets.items()
                 relative = point.relative
@@ -216,6 +250,10 @@ class Counted:
                     point.adversary.disclosure_of_set(self.seen, members, name, relative=relative)
                 ]
             return [point.adversary.disclosure(self.counts, name)]
+        if self.number_of_cases is not None:
+            found = self._of_people(point)
+            about = np.flatnonzero(np.asarray(self.asked)).tolist()
+            return [found[code] for code in about]
         key = point.adversary, point.relative, id(self.counts)
         if key not in known:  # what is counted is kept, or another could get its id
             known[key] = self.counts, point.disclosures(self.counts)
@@ -224,18 +262,30 @@ class Counted:
             return list(each)
         return [found for found, about in zip(each, asked.tolist(), strict=True) if about]
 
+    def _of_people(self, point: Point) -> list[Disclosure]:
+        """What is found out of somebody at most, for each value; by the most cases, if need be."""
+        if self.people is not None:
+            return self.people.disclosures(point, self.counts)
+        assert self.number_of_cases is not None
+        return of_most_cases(point, self.counts, int(self.number_of_cases.max()))
+
     @property
     def apart(self) -> bool:
         """Whether its values stay apart to some adversary, so that nothing is counted as one."""
         points = self.requirement.points
         return self.requirement.about_sets and any(isinstance(p.adversary, Gaining) for p in points)
 
+    def parts(self, semantics: Semantics, everyone: GroupCounts | None = None) -> list[Part]:
+        """What a search asks of it: each ledger, and what that counts of some groups."""
+        counted = self.again if self.number_of_cases is None else self.by_most_cases
+        return [Part(counted, ledger) for ledger in self.ledgers(semantics, everyone)]
+
     def ledgers(self, semantics: Semantics, everyone: GroupCounts | None = None) -> list[Ledger]:
         """Start its ledgers: one for each point, or the criterion's.
 
         `everyone` is the whole table, for a criterion that compares groups with it.
         """
-        requirement = self.requirement
+        requirement, number = self.requirement, self.number_of_cases
         if requirement.criterion is not None:
             whole = None if everyone is None else counts_of(self.again(everyone)).totals
             return [requirement.criterion.ledger(semantics, whole)]
@@ -243,5 +293,8 @@ class Counted:
         for point in requirement.points:
             require(point.adversary, searched=True, of=requirement.name)
             assert isinstance(point.adversary, Searchable)
+            if number is not None:
+                ledgers.append(ledger_of_people(point, self.asked, semantics, int(number.max())))
+                continue
             ledgers.append(point.adversary.ledger(point.below, self.asked, semantics))
         return ledgers

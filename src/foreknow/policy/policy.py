@@ -15,6 +15,7 @@ from foreknow.data.grids import SHARED
 from foreknow.data.labels import Labels
 from foreknow.data.layout import Layout
 from foreknow.data.microdata import Microdata
+from foreknow.data.people import CASES
 from foreknow.data.schema import Schema
 from foreknow.documents import from_toml
 from foreknow.errors import (
@@ -22,6 +23,7 @@ from foreknow.errors import (
     InputError,
     PolicyError,
     SchemaError,
+    UnsupportedError,
     did_you_mean,
     hints,
 )
@@ -30,7 +32,7 @@ from foreknow.needs import Need
 from foreknow.output import write_new
 from foreknow.policy.counted import Counted
 from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
-from foreknow.policy.ledger import Part, PolicyLedger
+from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Point, Requirement, check_agreement
 from foreknow.policy.tries import Try
@@ -194,11 +196,7 @@ class Policy:
         for requirement in self.requirements:
             how = self.semantics_of(requirement)
             counted = Counted.of_nobody(requirement, values, how)
-            parts += [
-                Part(secret.again, ledger)
-                for secret in counted.secrets
-                for ledger in secret.ledgers(how, everyone)
-            ]
+            parts += [part for own in counted.secrets for part in own.parts(how, everyone)]
         return PolicyLedger(parts, self.monotone())
 
     def __repr__(self) -> str:
@@ -246,6 +244,10 @@ class Policy:
         for requirement in self.requirements:
             seen = requirement.sight(self.layout)
             found += [seen.secret, *seen.known]
+        if self.needed_schema.counts_people and self.points:
+            found.append(CASES)
+        if self.owned:
+            found.append(first)
         return tuple(sorted(dict.fromkeys(found), key=lambda name: name != first))
 
     @property
@@ -256,9 +258,48 @@ class Policy:
     def combined(self, microdata: Microdata) -> Microdata:
         """A table as a search counts it: combinations of all columns that are looked at."""
         columns = replace(self, schema=microdata.schema).looked_at
+        for requirement in self.requirements:
+            if requirement.known and not self.layout.of_people:
+                _refuse_unpublished(requirement, microdata.schema)
         if columns == (microdata.schema.sensitive,) and not any(r.known for r in self.requirements):
             return microdata
         return microdata.combined(columns, self.layout)
+
+    @property
+    def owned(self) -> bool:
+        """Whether it asks what only the owner can count: people of cases, columns not shown."""
+        return any(map(self.asks_owner, self.requirements))
+
+    def asks_owner(self, requirement: Requirement) -> bool:
+        """Whether only the owner can judge one of its requirements."""
+        schema = self.schema
+        if schema is None:
+            return False
+        return bool(requirement.owned(schema) or (schema.counts_people and requirement.points))
+
+    @property
+    def owned_columns(self) -> list[str]:
+        """The columns of a table that are not published, and that the owner counts by."""
+        schema = self.schema
+        if schema is None:
+            return []
+        of_each = [requirement.owned(schema) for requirement in self.requirements]
+        return list(dict.fromkeys(name for own in of_each for name in own))
+
+    @property
+    def word(self) -> tuple[str, ...]:
+        """What only the owner can judge, in words."""
+        return tuple(
+            of.by_owner(self.needed_schema) for of in self.requirements if self.asks_owner(of)
+        )
+
+    @property
+    def filed(self) -> Policy:
+        """What the files of a release can show of it: of cases, and of columns that are there."""
+        schema = self.needed_schema
+        shown = [requirement.filed(schema) for requirement in self.requirements]
+        without = replace(schema, person=None) if schema.counts_people else schema
+        return replace(self, requirements=shown, schema=without)
 
     @property
     def points(self) -> list[Point]:
@@ -311,7 +352,8 @@ class Policy:
 
     def monotone(self) -> bool:
         """Whether merging groups can never make a safe release unsafe."""
-        return all(of.monotone(self.semantics_of(of)) for of in self.requirements)
+        by_person = self.schema is not None and self.schema.counts_people and bool(self.points)
+        return not by_person and all(of.monotone(self.semantics_of(of)) for of in self.requirements)
 
     def published(self, values: Any = None) -> dict[str, Any]:
         """As `to_dict`, without what is about the owner's files: of hierarchies, only their names.
@@ -340,6 +382,17 @@ class Policy:
             table["try"] = [each.to_dict() for each in self.tries]
         table["publish"] = self.options.to_dict()
         return table
+
+
+def _refuse_unpublished(requirement: Requirement, schema: Schema) -> None:
+    """Refuse a column that is known and not published, where rows of people show no values."""
+    for name in requirement.owned(schema):
+        if name != requirement.unit:
+            raise UnsupportedError(
+                f"{requirement.name}: knowing: {name!r} is not published, and only of the "
+                "generalized form with one value per person can it be judged as if it were; "
+                'publish with form = "generalized", or leave it out of knowing'
+            )
 
 
 def _named(requirement: Requirement, schema: Schema | None) -> Requirement:

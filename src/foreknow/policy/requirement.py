@@ -21,6 +21,7 @@ from foreknow.data.counts import Semantics
 from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout, Seen
+from foreknow.data.people import units
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.windows import Range, Width
@@ -402,18 +403,62 @@ class Requirement:
                     f"{self.name}: knowing: {name!r} is a quasi-identifier, which is known of "
                     "everybody anyway; leave it out"
                 )
-            if name not in (*sensitives, *schema.other):
+            published = [*sensitives, *schema.other]
+            hint = "" if name in published else did_you_mean(name, published)
+            if "did you mean" in hint:
                 raise PolicyError(
                     f"{self.name}: knowing: {name!r} is not published: it is neither sensitive "
-                    f"nor among other{did_you_mean(name, [*sensitives, *schema.other])}"
+                    f"nor among other{hint}"
+                )
+            if name in (schema.person, *schema.identifiers):
+                raise PolicyError(
+                    f"{self.name}: knowing: {name!r} names people, and who is in which group is "
+                    "known anyway; leave it out"
                 )
             if name == (self.sensitive or sensitives[0]) and not self.of_people:
                 raise PolicyError(
                     f"{self.name}: {name!r} cannot be both known and what must stay hidden"
                 )
 
+    @property
+    def unit(self) -> str | None:
+        """Of a criterion that counts households, or other units, the column that numbers them."""
+        return getattr(self.criterion, "of", None)
+
+    def owned(self, schema: Schema) -> tuple[str, ...]:
+        """The columns that it looks at and a release does not show: only the owner can."""
+        shown = (*schema.quasi_identifiers, *schema.sensitives, *schema.other)
+        found = [name for name in self.known if name not in shown]
+        return tuple(found if self.unit is None else dict.fromkeys([self.unit, *found]))
+
+    def by_owner(self, schema: Schema) -> str:
+        """What only the owner can judge of it, in words."""
+        if self.unit is not None:
+            said = f"each group has at least {self.criterion.least} different {self.unit}"  # type: ignore[union-attr]
+        else:
+            points = (f"{point.adversary} {point.limit.key} {point.below}" for point in self.points)
+            said = "; ".join(points) or str(self.criterion)
+        if self.points and schema.counts_people:
+            said += f", added up over all cases of each {schema.person}"
+        if hidden := [name for name in self.owned(schema) if name != self.unit]:
+            said += f", with {' and '.join(hidden)} known of everybody"
+        return said if self.name.startswith("require") else f"{self.name}: {said}"
+
+    def filed(self, schema: Schema) -> Requirement:
+        """What a release can show of it; itself, where that is all."""
+        owned = self.owned(schema)
+        if not owned:
+            return self
+        known = None if self.knowing is None else [n for n in self.known if n not in owned]
+        sizes: Any = self.adversary
+        return replace(
+            self, knowing=known, adversary=replace(sizes, of=None) if self.unit else sizes
+        )
+
     def sight(self, layout: Layout) -> Seen:
         """What the adversary sees beside the secret, of columns that are published so."""
+        if self.unit is not None:
+            return Seen(units(self.unit), self.known)
         if self.of_classes and layout.people is not None:
             known = [name for name in layout.people if name in self.known]
             return Seen(self.sensitive or layout.main, tuple(known))
@@ -424,7 +469,7 @@ class Requirement:
     def by_counts(self) -> bool:
         """Whether it asks nothing of groups but how many of each have each value."""
         gaining = any(isinstance(each, Gaining) for each in self.judged)
-        return not self.known and not gaining
+        return not self.known and not gaining and self.unit is None
 
     def monotone(self, semantics: Semantics) -> bool:
         """Whether merging groups can never make a release fail it."""

@@ -317,6 +317,8 @@ def _by_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
         return f"{type(method).__name__} looks at each row"
     if microdata.schema.semantics != "single":
         return "a person may have several values"
+    if policy.owned:
+        return "the owner counts people, or columns that are not published"
     return "priors are compared with people" if policy.attributes else None
 
 

@@ -100,6 +100,7 @@ from foreknow.publishing.tables import (
 from foreknow.publishing.verification import findings_of, written_of
 from foreknow.randomness import generator
 from foreknow.result import page_of
+from foreknow.scope import CLAIMED
 from foreknow.text import in_cases, people_text
 from foreknow.utility.utility import Utility, utility_of
 from foreknow.verdict import Verdict
@@ -383,7 +384,7 @@ def publish(
         whole_number(seed, "the seed", 0)
     policy = Policy.of(policy)
     if not isinstance(microdata, Microdata):
-        microdata = Microdata(microdata, policy.needed_schema)
+        microdata = Microdata(microdata, policy.needed_schema, beside=policy.owned_columns)
     if after is not None and after != [] and after != ():
         how: dict[str, Any] = {"method": method, "options": options, "seed": seed, **changed}
         return _after(Earlier.open(after), microdata, policy, engine=engine, learned=learned, **how)
@@ -455,7 +456,7 @@ def publish(
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     utility = replace(utility, weights=options.weights if ncp else {})
     seen = None
-    if schema.semantics == "single":
+    if schema.semantics == "single" or policy.owned:
         seen = _sight_of(release, microdata, groups, called)  # its readers know exact columns
     tried = learned or bool(policy.tries)
     verdicts = audit(
@@ -498,8 +499,14 @@ def publish(
         )
     if options.written == "generalized":
         _refuse_boxes(anonymizer, policy, release.counts)
+    filed, shown = policy, verdicts
+    if policy.owned:
+        filed = policy.filed
+        found_there = audit(release, filed, utility=utility, name=verdicts.name, learned=False)
+        claims: dict[str, Any] = {key: getattr(scope, key) for key in CLAIMED}
+        shown = replace(found_there, scope=replace(found_there.scope, **claims))
     certificate, private, kept = _certify(
-        entries, policy, options, anonymizer, tables, columns, verdicts, seed
+        entries, filed, options, anonymizer, tables, columns, shown, seed
     )
     if found.lattice is not None and not found.lattice.complete:
         notes = (*certificate.notes, CUT_OFF)

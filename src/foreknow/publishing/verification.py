@@ -57,7 +57,7 @@ from foreknow.publishing.opened import refuse_other_schema, strange_parts
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.signature import check_signature
 from foreknow.result import Result
-from foreknow.scope import Scope
+from foreknow.scope import CLAIMED, Scope
 from foreknow.text import people_text, some
 from foreknow.verdict import Verdict
 from foreknow.verifier.several import Several
@@ -672,15 +672,13 @@ def _known_to_all(asked: AskedTable) -> set[str]:
     return set.intersection(*named) if named else set()
 
 
-_CLAIMED = ("left_out", "method", "people_suppressed", "shared")
-
-
 def _claims(certified: Mapping[str, Any]) -> Scope:
     """What a certificate says and files do not tell."""
-    claims = {key: certified[key] for key in _CLAIMED if key in certified}
+    claims = {key: certified[key] for key in CLAIMED if key in certified}
     if claims["method"] == NOT_JUDGED:
         claims["method"] = None
-    return Scope(**{**claims, "shared": tuple(claims.get("shared", ()))})
+    listed = {key: tuple(claims.get(key, ())) for key in ("shared", "word")}
+    return Scope(**{**claims, **listed})
 
 
 def _lies(known: Certificate, scope: Scope) -> Iterator[str]:
@@ -688,7 +686,7 @@ def _lies(known: Certificate, scope: Scope) -> Iterator[str]:
     found, certified = scope.to_dict(), known.scope
     for key in dict.fromkeys([*certified, *found]):
         now, then = found.get(key), certified.get(key)
-        if key not in _CLAIMED and now != then:
+        if key not in CLAIMED and now != then:
             yield f"scope: {key} is {_shown(now)}; certified is {_shown(then)}"
     yield from _never_proved(known)
 

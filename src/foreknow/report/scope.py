@@ -25,6 +25,11 @@ SEVERAL_CASES = (
     "A row is a case, and not a person: people may have several cases. A group of cases may be of "
     "one person, and how sure somebody can be of a person who has several was not judged."
 )
+CASES_OF_PEOPLE = (
+    "A row is a case, of which a person may have several; the owner counts people, and limits hold "
+    "for the sum over a person's cases. Who is known to have the same value in all of their "
+    "cases, as of a chronic illness, may be found out better: that was not judged."
+)
 OTHER_RELEASES = (
     "Other releases of the same people: whoever combines this one with them, earlier or later ones "
     "of the same register too, may find out more."
@@ -35,7 +40,13 @@ FURTHER_RELEASES = (
 )
 # Where rows are cases, these are about people all the same.
 ALL_OF_ONE = "All of them may be those of one person, whose rows can then be isolated."
-TOLD_OF_PEOPLE = SEVERAL_CASES, OTHER_RELEASES, ALL_OF_ONE, "The table names people"
+TOLD_OF_PEOPLE = (
+    SEVERAL_CASES,
+    CASES_OF_PEOPLE,
+    OTHER_RELEASES,
+    ALL_OF_ONE,
+    "The table names people",
+)
 _MOST = 6
 _ENDS = {"lowest": "low", "highest": "high"}
 
@@ -54,7 +65,7 @@ def sentences(
     """
     said, of_value = [], ("time", "times") if semantics == "multiset" else ("person", "people")
     if scope.cases:
-        said.append(SEVERAL_CASES)
+        said.append(SEVERAL_CASES if not scope.word else CASES_OF_PEOPLE)
     if scope.unprotected:
         values = [f"{named(v)} ({some(n, *of_value)})" for v, n in scope.unprotected.items()]
         said.append(
@@ -147,6 +158,10 @@ def sentences(
         columns = _several([visible(column) for column in scope.suppressed])
         said.append(f"Nothing is published of {columns}: everybody has *.")
     said += _households(scope.shared)
+    said += [
+        f"Counted by the owner, since a release does not show it: {visible(word)}."
+        for word in scope.word
+    ]
     if scope.releases:
         shown_releases = listing(
             [f"{visible(n)} ({_some(of, 'person', 'people')})" for n, of in scope.releases]

@@ -1,0 +1,248 @@
+"""People: limits about persons, of whom each may have several cases in several groups.
+
+Whatever is known, a person has a value in some case with a probability that is at most the sum of
+those of their cases. So a limit holds for a person if that sum keeps it. A search asks for more
+that can be said of a group by itself: where somebody in it has j cases, each stays below a j-th of
+the limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from foreknow.adversaries.chances import Chances
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.protocol import FloatArray, HasCounts, Ledger, Mask, counts_of
+from foreknow.criteria.protocol import EachGroup
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels import JointLabels, Label
+from foreknow.data.microdata import Microdata
+from foreknow.data.people import CASES, Cases
+from foreknow.data.sparse import IntArray, ranges
+from foreknow.data.windows import Windows
+from foreknow.errors import UnsupportedError
+from foreknow.numbers import CLOSE
+
+if TYPE_CHECKING:
+    from foreknow.policy.requirement import Point
+
+# What a search remembers of groups: the most cases that somebody has who has one in each.
+MOST_CASES = "most cases"
+# Cells of cases that are added up at a time.
+_AT_ONCE = 1 << 22
+# Sums that may be the highest, by what floats are wrong at most.
+_NEAR = 4 * CLOSE
+
+
+@dataclass(frozen=True, eq=False)
+class OwnersCounts:
+    """The groups of a release by all columns that are looked at, published or not."""
+
+    counts: GroupCounts  # of combinations of values
+    cases: Cases | None = None
+
+    @classmethod
+    def of(cls, combined: Microdata, groups: IntArray, labels: Any = None) -> OwnersCounts:
+        """Count a table of combinations in groups, and find whose cases are where."""
+        counts = replace(combined.counts(groups), groups=labels)
+        if not (isinstance(counts.values, JointLabels) and CASES in counts.values.columns):
+            return cls(counts)
+        cells = counts.cell_groups * counts.n_values + counts.codes
+        own = groups.astype(np.int64) * counts.n_values + combined.sensitive_codes
+        return cls(counts, Cases(combined.persons(), np.searchsorted(cells, own)))
+
+
+@dataclass(frozen=True)
+class SeveralCases:
+    """The cases of one person, and what is found out of each at worst; for the owner."""
+
+    group: Label  # of their first case
+    groups: tuple[Label, ...]  # of each
+    chances: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"groups": [str(group) for group in self.groups], "chances": list(self.chances)}
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Whose cases are in which groups."""
+
+    of_case: IntArray  # the person of each case
+    groups: IntArray  # the group of each case
+
+    @cached_property
+    def _several(self) -> tuple[IntArray, IntArray]:
+        """Person, and group, of each case of somebody with several; persons ascending."""
+        several = np.flatnonzero(np.bincount(self.of_case)[self.of_case] > 1)
+        order = several[np.argsort(self.of_case[several], kind="stable")]
+        return self.of_case[order], self.groups[order]
+
+    def disclosures(self, point: Point, counted: HasCounts) -> list[Disclosure]:
+        """For each value, how sure an adversary becomes at most that some person has it."""
+        found = _of_single_cases(point, counted)
+        people, _ = self._several
+        if not len(people):
+            return found
+        chances = point.adversary.chances(counted)
+        if not isinstance(chances, Chances):
+            raise UnsupportedError(
+                f"{point.adversary} says nothing of each group, so it has no limit about people "
+                "with several cases; leave person out of the schema, and limits are about cases"
+            )
+        sums = _Sums(*self._several, chances, counts_of(counted))
+        best = sums.best()
+        for code, (top, own) in enumerate(zip(best.tolist(), found, strict=True)):
+            if top > own.probability * (1 - _NEAR):
+                found[code] = sums.disclosure(code, top, own)
+        return found
+
+
+def _of_single_cases(point: Point, counted: HasCounts) -> list[Disclosure]:
+    """What is found out of a case at worst, for each value."""
+    if isinstance(counted, Windows) or point.relative:
+        what = "within" if isinstance(counted, Windows) else "at_most_times"
+        raise UnsupportedError(
+            f"{what} is unsupported where rows are cases and people are counted: the sum over a "
+            "person's cases is no limit of that kind; leave person out of the schema, and limits "
+            "are about cases"
+        )
+    return list(point.adversary.disclosures(counted).values())
+
+
+def of_most_cases(point: Point, counted: HasCounts, most: int) -> list[Disclosure]:
+    """What is found out of somebody at most, if it is not known whose cases are where."""
+
+    def times(own: Disclosure) -> Disclosure:
+        def exact() -> Fraction | None:
+            return None if own.exact is None else min(Fraction(1), most * own.exact)
+
+        many = min(1.0, most * own.probability)
+        return Disclosure(own.value, many, exact, lambda: own.witness, bounded=True)
+
+    found = _of_single_cases(point, counted)
+    return found if most == 1 else list(map(times, found))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """What is found out of each person with several cases, over all of them."""
+
+    people: IntArray  # of each case; ascending
+    groups: IntArray  # of each case
+    chances: Chances
+    counts: GroupCounts
+
+    @cached_property
+    def _kinds(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Cells by kind of group and value, each once: where kinds start, values, cells.
+
+        Of people in a group whom the adversary can tell apart the surest counts.
+        """
+        of, n_values = self.chances, self.counts.n_values
+        keys = of.case * n_values + of.value
+        order = np.lexsort((-of.chance, keys))
+        cells = order[np.unique(keys[order], return_index=True)[1]]
+        n_kinds = self.counts.n_groups if of.case_of is None else int(of.case_of.max()) + 1
+        starts = np.searchsorted(of.case[cells], np.arange(n_kinds + 1))
+        return starts, of.value[cells], cells
+
+    @cached_property
+    def _kind_of_case(self) -> IntArray:
+        of_group = self.chances.case_of
+        return self.groups if of_group is None else of_group[self.groups]
+
+    def best(self) -> FloatArray:
+        """The highest sum of anybody, for each value."""
+        starts, values, cells = self._kinds
+        chance, n_values = self.chances.chance[cells], self.counts.n_values
+        kinds = self._kind_of_case
+        many = np.cumsum(starts[kinds + 1] - starts[kinds])
+        # Cut between persons.
+        firsts = np.flatnonzero(np.diff(self.people, prepend=-1))
+        before = np.concatenate(([0], many))[firsts]
+        cuts = firsts[np.flatnonzero(np.diff(before // _AT_ONCE, prepend=-1))]
+        best = np.zeros(n_values)
+        for first, last in zip(cuts, np.append(cuts[1:], len(self.people)), strict=True):
+            own = kinds[first:last]
+            at, offsets = ranges(starts[own], starts[own + 1])
+            keys = np.repeat(self.people[first:last], np.diff(offsets)) * n_values + values[at]
+            different, which = np.unique(keys, return_inverse=True)
+            sums = np.bincount(which.reshape(-1), chance[at], len(different))
+            np.maximum.at(best, different % n_values, sums)
+        return best
+
+    def _cell_of_case(self, code: int) -> IntArray:
+        """The cell of each case for one value; -1 where nobody in its group can have it."""
+        starts, values, cells = self._kinds
+        at = np.flatnonzero(values == code)
+        found = np.full(len(starts) - 1, -1, dtype=np.int64)
+        found[np.searchsorted(starts, at, "right") - 1] = cells[at]
+        return found[self._kind_of_case]
+
+    def disclosure(self, code: int, top: float, own: Disclosure) -> Disclosure:
+        """The highest sum for one value, or what is found out of a single case if that is more."""
+        cell_of_case = self._cell_of_case(code)
+
+        def exact() -> Fraction | None:
+            known = cell_of_case >= 0
+            chance = np.where(known, self.chances.chance[cell_of_case], 0.0)
+            sums = np.bincount(self.people, chance)
+            near = (sums[self.people] >= top * (1 - _NEAR)) & known
+            of: dict[int, list[int]] = {}
+            for person, cell in zip(self.people[near], cell_of_case[near].tolist(), strict=True):
+                of.setdefault(int(person), []).append(cell)
+            alike = {tuple(sorted(each)) for each in of.values()}
+            cells = np.unique(np.concatenate([np.array(each) for each in alike]))
+            fraction = dict(zip(cells.tolist(), self.chances.fractions(cells), strict=True))
+            highest = own.exact
+            for each in alike:
+                parts = [fraction[cell] for cell in each]
+                if highest is None or None in parts:
+                    return None
+                highest = max(highest, sum(parts, Fraction(0)))
+            return None if highest is None else min(Fraction(1), highest)
+
+        def witness() -> SeveralCases:
+            chance = np.where(cell_of_case >= 0, self.chances.chance[cell_of_case], 0.0)
+            person = int(np.argmax(np.bincount(self.people, chance)))
+            cases = np.flatnonzero(self.people == person)
+            groups = tuple(self.counts.group_label(int(g)) for g in self.groups[cases])
+            return SeveralCases(groups[0], groups, tuple(chance[cases].tolist()))
+
+        probability = min(1.0, max(top, own.probability))
+        return Disclosure(own.value, probability, exact, witness, bounded=True)
+
+
+def ledger_of_people(
+    point: Point, asked: Mask | Windows, semantics: Semantics, most: int
+) -> Ledger:
+    """A ledger of a limit about people: of each group by the most cases of anybody in it.
+
+    Where knowledge reaches into other groups, all groups keep the limit of whoever has most.
+    """
+    adversary: Any = point.adversary
+
+    def ledger(many: int) -> Any:
+        return adversary.ledger(point.below / many, asked, semantics)
+
+    speaks = adversary.speaks
+    if speaks is None or speaks.groups or point.inclusive:
+        started: Ledger = ledger(most)
+        return started
+
+    def fails(counts: GroupCounts) -> Mask:
+        number: IntArray = counts.memory[MOST_CASES]
+        failing = np.zeros(counts.n_groups, dtype=bool)
+        for many in np.unique(number).tolist():
+            own = np.flatnonzero(number == many)
+            failing[own] = ~ledger(many).alone(counts.take(own))
+        return failing
+
+    return EachGroup(fails)

@@ -1,0 +1,213 @@
+"""Cases and people: limits and sizes about persons, of whom each may have several rows."""
+
+import json
+import random
+import tempfile
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from tests.examples import NIGHTLY
+from tests.oracle.case_worlds import limit_of_people, surest_of_person
+
+import foreknow as fk
+
+TABLES = range(20_000 if NIGHTLY else 400)
+ROLES = {"person": "who", "unit": "row", "quasi_identifiers": ["ward"], "sensitive": "ill"}
+
+
+def few_cases(rng):
+    """Some cases of some people in some groups."""
+    people, groups, values = "ABCD", [0, 0, 1, 2], "xyz"
+    some = range(rng.randint(2, 6))
+    return [(rng.choice(people), rng.choice(groups), rng.choice(values)) for _ in some]
+
+
+def table_of(cases):
+    who, ward, ill = zip(*cases, strict=True)
+    return pa.table({"who": who, "ward": [f"w{g}" for g in ward], "ill": ill})
+
+
+def judged(cases, *require):
+    return fk.audit(table_of(cases), {"schema": ROLES, "require": [*require]}, learned=False)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_a_limit_is_about_the_sum_over_a_persons_cases(block):
+    for seed in TABLES[block::4]:
+        rng = random.Random(seed)
+        cases, ruled, known = few_cases(rng), rng.randint(0, 2), rng.randint(0, 2)
+        expected = limit_of_people(cases, "x", ruled, known)
+        assert surest_of_person(cases, "x", ruled, known) <= expected
+        facts = {"facts": {"l": ruled, "k": known}, "values": ["x"]}
+        if any(value == "x" for _, _, value in cases):
+            below, at = expected - Fraction(1, 10**12), expected
+            for limit in (below, at) if below > 0 else (at,):
+                (verdict,) = judged(cases, {**facts, "below": str(limit)}).verdicts
+                assert (verdict.reached, verdict.safe) == (expected, False)
+            if expected < 1:
+                above = min(Fraction(1), expected + Fraction(1, 10**12))
+                assert judged(cases, {**facts, "below": str(above)}).safe
+
+
+def test_one_case_each_is_as_if_rows_were_people():
+    cases = [(f"P{i}", i % 3, "xyz"[i % 2]) for i in range(9)]
+    require = {"facts": {"l": 1}, "below": 0.9}
+    people = {**ROLES, "unit": "person"}
+    other = fk.audit(table_of(cases), {"schema": people, "require": [require]}, learned=False)
+    found = judged(cases, require)
+    assert [v.reached for v in found.verdicts] == [v.reached for v in other.verdicts]
+    assert not found.verdicts[0].found.bounded
+
+
+def test_the_witness_names_the_groups_of_a_persons_cases():
+    cases = [("A", 0, "x"), ("A", 1, "x"), ("B", 0, "y"), ("C", 1, "y"), ("D", 2, "y")]
+    (verdict,) = judged(cases, {"facts": {}, "values": ["x"], "below": 0.9}).verdicts
+    assert (verdict.reached, verdict.found.bounded) == (1, True)
+    assert verdict.found.witness.to_dict() == {
+        "groups": ["(ward='w0')", "(ward='w1')"],
+        "chances": [0.5, 0.5],
+    }
+
+
+@pytest.mark.parametrize("key", ["k_anonymity", "group_size"])
+def test_sizes_count_different_people(key):
+    for seed in TABLES[::4]:
+        cases = few_cases(random.Random(seed))
+        groups = {group for _, group, _ in cases}
+        least = min(len({who for who, g, _ in cases if g == group}) for group in groups)
+        (verdict,) = judged(cases, {key: 2}).verdicts
+        assert (verdict.reached, verdict.safe) == (least, least >= 2)
+
+
+def visits(rng, many=300, people=200):
+    """A table of visits; nobody's age is always the same."""
+    who = [f"P{rng.randrange(people)}" for _ in range(many)]
+    return pa.table(
+        {
+            "who": who,
+            "ward": [rng.choice("ABCDEFGH") for _ in who],
+            "age": [rng.randrange(20, 80) for _ in who],
+            "house": [int(name[1:]) // 3 for name in who],
+            "ill": [rng.choice([f"d{i}" for i in range(12)]) for _ in who],
+        }
+    )
+
+
+POLICY = {
+    "schema": {**ROLES, "quasi_identifiers": ["ward", "age"], "identifiers": ["who"]},
+    "require": [
+        {"facts": {"k": 1}, "below": 0.9},
+        {"k_anonymity": 4},
+        {"group_size": {"k": 3, "of": "house"}},
+    ],
+}
+
+
+def groups_of(made, table):
+    """The cases of each group, by what the owner keeps."""
+    with tempfile.TemporaryDirectory() as at:
+        made.write(Path(at) / "out")
+        members = pa.parquet.read_table(Path(at) / "out.owner" / "members.parquet").to_pylist()
+    groups = {}
+    for row, own in zip(members, table.to_pylist(), strict=True):
+        groups.setdefault((row["ward"], row["age"]), []).append(own)
+    return groups
+
+
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+def test_what_is_published_keeps_the_limit_of_every_person(method):
+    for seed in range(40 if NIGHTLY else 6):
+        table = visits(random.Random(seed), *((300, 200) if method == "mondrian" else (1500, 1200)))
+        policy = json.loads(json.dumps(POLICY))
+        if method == "fulldomain":
+            policy["schema"]["hierarchies"] = {"age": {"intervals": [30, 60]}}
+        made = fk.publish(table, policy, method=method, seed=seed)
+        assert made.audit.safe
+        groups = groups_of(made, table)
+        assert len(groups) > 1
+        sums = Counter()
+        for rows in groups.values():
+            assert len({row["who"] for row in rows}) >= 4
+            assert len({row["house"] for row in rows}) >= 3
+            bag = Counter(row["ill"] for row in rows)
+            for row in rows:
+                for value, have in bag.items():
+                    # Facts(k = 1): one other person's value is known.
+                    sure = Fraction(have, max(len(rows) - 1, have))
+                    sums[row["who"], value] += sure
+        assert max(sums.values()) < Fraction(9, 10)
+        assert min(Fraction(1), max(sums.values())) == made.audit.verdicts[0].reached
+
+
+def test_a_certificate_says_what_only_the_owner_could_count(tmp_path):
+    made = fk.publish(visits(random.Random(1)), POLICY, seed=1)
+    made.write(tmp_path / "out")
+    found = fk.verify(tmp_path / "out")
+    assert len(found.claimed_scope.word) == 3
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert "person" not in certificate["policy"]["schema"]
+    assert certificate["policy"]["require"][1:] == [{"k_anonymity": 4}, {"group_size": 3}]
+    assert [finding["safe"] for finding in certificate["findings"]] == [True] * 3
+    # The owner sees people, whoever has the folder cases.
+    again = fk.audit(tmp_path / "out", {**POLICY, "require": POLICY["require"][:2]})
+    assert again.safe
+    assert again.verdicts[1].reached > 4
+    with pytest.raises(fk.InputError, match="'house' is not in the release"):
+        fk.audit(tmp_path / "out", POLICY)
+
+
+def test_where_nothing_is_safe_the_most_cases_are_counted():
+    cases = [("A", 0, "x")] * 6 + [(f"P{i}", 0, "y") for i in range(6)]
+    policy = {"schema": ROLES, "require": [{"facts": {}, "below": 0.9, "values": ["x"]}]}
+    with pytest.raises(fk.NoSafeRelease) as error:
+        fk.publish(table_of(cases), policy)
+    assert "'x'" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("require", "about"),
+    [
+        ({"facts": {}, "within": 5, "below": 0.9}, "within"),
+        ({"priors": [{"by": [], "table": None}], "at_most_times": 2}, "priors"),
+    ],
+)
+def test_what_has_no_limit_about_people_says_so(require, about):
+    rows = table_of([("A", 0, "x"), ("B", 0, "y")]).append_column("pay", [[1, 2]])
+    policy = {"schema": {**ROLES, "sensitive": "pay"}, "require": [require]}
+    with pytest.raises(fk.InputError, match=about):
+        fk.audit(rows, policy)
+
+
+def test_a_row_that_names_nobody_is_refused_with_its_number():
+    rows = pa.table({"who": ["A", None], "ward": ["w", "w"], "ill": ["x", "y"]})
+    with pytest.raises(fk.InputError, match="row 2 names nobody in 'who'"):
+        fk.publish(
+            rows, {"schema": ROLES, "require": [{"k_anonymity": 1}, {"facts": {}, "below": 1}]}
+        )
+
+
+# ---- a column that is known, and not published ---------------------------------------------------
+
+
+def test_a_column_that_is_known_and_not_published_is_judged_by_the_owner(tmp_path):
+    table = visits(random.Random(3))
+    sex = pa.array(["f" if i % 2 else "m" for i in range(len(table))])
+    policy = {
+        "schema": {"quasi_identifiers": ["ward", "age"], "sensitive": "ill"},
+        "require": [{"facts": {"k": 1}, "below": 0.6, "knowing": ["sex"]}],
+    }
+    table = table.append_column("sex", sex)
+    made = fk.publish(table, policy, seed=1)
+    shown = fk.publish(table, {**policy, "schema": {**policy["schema"], "other": ["sex"]}}, seed=1)
+    assert "sex" not in made.tables["release"].column_names
+    assert made.audit.verdicts[0].reached == shown.audit.verdicts[0].reached
+    assert made.groups == shown.groups
+    made.write(tmp_path / "out")
+    assert "sex known of everybody" in fk.verify(tmp_path / "out").claimed_scope.word[0]
+    with pytest.raises(fk.InputError, match="'sex' is not in the release"):
+        fk.audit(tmp_path / "out", policy)
+    with pytest.raises(fk.InputError, match="generalized"):
+        fk.publish(table, policy, form="bucketized", method="mondrian")
