@@ -110,6 +110,11 @@ class MinLedger:
         """Whether fractions decide what is close to the threshold, rather than refuse it."""
         return self.falling and self.measure.has_fractions
 
+    @property
+    def looks_back(self) -> bool:
+        """Whether minima rise again where groups leave."""
+        return not self.falling
+
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
         """Whether the release stays safe when `added` replaces `removed`."""
         return self._evaluate_one(removed, added).safe_jointly(np.ones(1, dtype=bool))

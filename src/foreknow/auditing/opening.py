@@ -78,11 +78,11 @@ def owners_counts(release: HasCounts, policy: Policy, seen: HasCounts) -> Owners
         people, groups = seen.rows
         labels = seen.counts.groups
         known = wanted <= {*people.source.columns}
-        return OwnersCounts.of(policy.combined(people), groups, labels) if known else None
+        return OwnersCounts.of(policy.combined(people, True), groups, labels) if known else None
     if not isinstance(release, Release) or release.raw is None:
         return None
     table, schema = release.raw
     if not wanted <= {*table.columns}:
         return None
     people = Microdata(table, schema, beside=[*policy.owned_columns, *release.group_columns])
-    return OwnersCounts.of(policy.combined(people), *people.grouped(release.group_columns))
+    return OwnersCounts.of(policy.combined(people, True), *people.grouped(release.group_columns))

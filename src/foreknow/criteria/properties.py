@@ -273,7 +273,7 @@ class OfUnits(Settings):
 
 
 @hints()
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GroupSize(OfGroups):
     """Every group has at least k people; the same for a set of tables and its subsets.
 
@@ -337,6 +337,9 @@ class GroupSize(OfGroups):
         """Make it of ``group_size = 5`` in a policy file, or of a table that says of what."""
         return cls(read) if isinstance(read, int) else cls(read.k, read.of)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.k}{'' if self.of is None else f', of={self.of!r}'})"
+
     def under(self, schema: Any, sensitive: str | None = None) -> GroupSize:
         """Of people, where rows are their cases."""
         return replace(self, of=schema.person) if schema.counts_people and not self.of else self
@@ -371,7 +374,7 @@ class GroupSize(OfGroups):
 
 
 @hints()
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KAnonymity(GroupSize):
     """Everybody looks like at least k people, by the columns that others may know of them.
 

@@ -249,13 +249,19 @@ class EachGroup:
     exact: ClassVar[bool] = True
     failing: int = field(default=0, init=False)
 
+    @property
+    def looks_back(self) -> bool:
+        """Whether a group fails that could be replaced."""
+        return self.failing > 0
+
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
         """Whether no group fails when `added` replaces `removed`."""
-        return self.failing == self._many(removed) and not self._many(added)
+        mended = self._many(removed) if self.looks_back else 0
+        return self.failing == mended and not self._many(added)
 
     def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
         """Note that `added` replaced `removed`."""
-        self.failing += self._many(added) - self._many(removed)
+        self.failing += self._many(added) - (self._many(removed) if self.looks_back else 0)
 
     def evaluate(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
@@ -264,7 +270,7 @@ class EachGroup:
         n_proposals = int(owner.max(initial=-1)) + 1
         entering = np.bincount(owner[self.fails(added)], minlength=n_proposals)
         leaving = np.zeros(n_proposals, dtype=np.int64)
-        if removed is not None:
+        if removed is not None and self.looks_back:
             at = np.arange(removed.n_groups) if removed.origin is None else removed.origin
             leaving += np.bincount(at[self.fails(removed)], minlength=n_proposals)
         return EachGroupEvaluation(self, entering, leaving)

@@ -26,6 +26,9 @@ class Labels(tuple[Label, ...]):
 
     def __new__(cls, labels: Iterable[Label] = ()) -> Labels:  # noqa: D102
         made = super().__new__(cls, labels)
+        if isinstance(labels, range):  # of many combinations, which nobody looks up
+            made.first_missing = None
+            return made
         try:
             made.codes  # noqa: B018
         except TypeError:

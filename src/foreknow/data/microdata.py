@@ -189,6 +189,7 @@ class Microdata:
         self._by_engine: Microdata | None = None
         self._merged: Microdata | None = None
         self._cells: dict[str, Attribute] = {}
+        self._beside_codes: dict[str, tuple[NDArray[Any], pa.Array]] = {}
         for name, semantics in schema.several.items():
             listed = not self._table.untyped
             require_person(self._table, name, schema.person, semantics, listed=listed)
@@ -586,7 +587,9 @@ class Microdata:
         """The sensitive columns, as codes of everybody (of each occurrence) and their values."""
         return (self._read.sensitive, *self._read.more)
 
-    def combined(self, columns: Sequence[str], layout: Layout | None = None) -> Microdata:
+    def combined(
+        self, columns: Sequence[str], layout: Layout | None = None, units: int | None = None
+    ) -> Microdata:
         """The same people, each with their combination of several columns as their one value.
 
         A search then counts combinations, and `GroupCounts.seen` what each requirement looks at.
@@ -597,6 +600,10 @@ class Microdata:
             Sensitive and other columns; the first is what is counted by default.
         layout : Layout, optional
             How they are published.
+        units : int, optional
+            Persons, households and other units are told apart by so many numbers, which are fewer
+            than the units: then no group has fewer different ones than it seems to have. Left out,
+            each has a number of its own.
         """
         coded: dict[str, tuple[NDArray[Any], Labels]] = {}
         sensitive = {column.name: column for column in self.sensitives}
@@ -611,7 +618,7 @@ class Microdata:
             elif name in sensitive:
                 coded[name] = sensitive[name].codes, Labels(sensitive[name].domain)
             else:
-                coded[name] = self._beside(name)
+                coded[name] = self._beside(name, units)
         sizes = [len(labels) for _, labels in coded.values()]
         joint_of_person, first = combine([codes for codes, _ in coded.values()], sizes)
         columns_of_joint = {name: (codes[first], labels) for name, (codes, labels) in coded.items()}
@@ -622,15 +629,15 @@ class Microdata:
             replace(self._read, sensitive=joint, more=(), held={}), self._attributes, values
         )
 
-    def _beside(self, name: str) -> tuple[NDArray[Any], Labels]:
+    def _beside(self, name: str, most: int | None) -> tuple[NDArray[Any], Labels]:
         """The code of everybody in a column that is no secret, whether it is published or not."""
         if name == CASES:
-            people = self.persons()
+            people = self.persons
             many, number = np.unique(np.bincount(people)[people], return_inverse=True)
             return number.reshape(-1), Labels(many.tolist())
         column = next((of for of in self._table.columns if name == units(of)), None)
         if column is not None:
-            return self._units(column)
+            return self._units(column, most)
         if name in self.schema.other:
             codes, distinct = codes_of(self.other().column(name))
         else:
@@ -647,8 +654,11 @@ class Microdata:
                 f"{self.name}: column {name!r} was not read with the others; give the table itself "
                 f"in place of this Microdata, or make that with beside = [{name!r}]"
             )
-        codes, distinct = codes_of(fetch(self._table, [name]).column(name))
-        return codes[self.kept], distinct
+        if name not in self._beside_codes:
+            codes, distinct = codes_of(fetch(self._table, [name]).column(name))
+            kept = self._read.kept
+            self._beside_codes[name] = codes if kept is None else codes[kept], distinct
+        return self._beside_codes[name]
 
     def grouped(self, columns: Sequence[str]) -> tuple[IntArray, GroupLabels]:
         """The group of everybody by columns that stand in the table, and what groups are called."""
@@ -657,19 +667,23 @@ class Microdata:
         texts = [own.take(pa.array(codes[first])).to_pylist() for codes, own in each]
         return groups, GroupLabels.of(zip(*texts, strict=True), columns)
 
-    def _units(self, name: str) -> tuple[NDArray[Any], Labels]:
+    def _units(self, name: str, most: int | None) -> tuple[NDArray[Any], Labels]:
         """Of each row the unit by a column: 0 where no other row is of that unit, or none is named.
 
-        So a table in which few units have two rows has few different ones.
+        So a table in which few units have two rows has few different ones; `most` at most, where
+        several may share a number.
         """
         codes, distinct = self.as_it_stands(name)
         many = np.bincount(codes, minlength=len(distinct)) > 1
         many[len(distinct) - distinct.null_count :] = False
-        place = np.where(many, np.cumsum(many), 0)
-        return place[codes], Labels(range(int(many.sum()) + 1))
+        number = np.cumsum(many) - 1
+        number = number if most is None else number % most
+        place = np.where(many, number + 1, 0)
+        return place[codes], Labels(range(int(place.max(initial=0)) + 1))
 
+    @cached_property
     def persons(self) -> IntArray:
-        """The person of each case, numbered from 0.
+        """The person of each case, as a number from 0.
 
         Raises
         ------
@@ -684,7 +698,7 @@ class Microdata:
                 f"{self.name}: row {row} names nobody in {person!r}, so whose case it is is not "
                 "known; name a person in each row, or leave person out of the schema"
             )
-        return np.unique(codes, return_inverse=True)[1].reshape(-1)
+        return codes.astype(np.int64)
 
     def column(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """The code of everybody (of each occurrence) in a column that is published; its values."""

@@ -51,8 +51,14 @@ def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, 
     if weights is None:
         keys.sort()
     else:
-        order = np.argsort(keys)
-        keys, weights = keys[order], weights[order]
+        bits = int(weights.max(initial=0)).bit_length()
+        if int(keys.max(initial=0)).bit_length() + bits < 63:  # to sort is faster than to argsort
+            keys = (keys.astype(np.int64) << bits) | weights
+            keys.sort()
+            keys, weights = keys >> bits, keys & ((1 << bits) - 1)
+        else:
+            order = np.argsort(keys)
+            keys, weights = keys[order], weights[order]
     if not len(keys):
         return keys, keys
     starts = starts_of(keys)

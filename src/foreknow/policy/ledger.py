@@ -40,6 +40,16 @@ class PolicyLedger:
         """Whether it decides what is close to a limit, rather than refuse it."""
         return all(getattr(part.ledger, "exact", False) for part in self.parts)
 
+    @property
+    def looks_back(self) -> bool:
+        """Whether what a proposal replaces matters, so that one that is refused may be safe later.
+
+        Not where merging never hurts, or every group is judged by itself and none fails.
+        """
+        return not self.monotone and any(
+            getattr(part.ledger, "looks_back", True) for part in self.parts
+        )
+
     def copy(self) -> PolicyLedger:
         """The same as it stands now, apart from what is noted later."""
         return PolicyLedger(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 MOST_CASES = "most cases"
 # Cells of cases that are added up at a time.
 _AT_ONCE = 1 << 22
+# Where persons times values are more than so many times the cells, few persons can have a value.
+_SPARSE = 8
 # Sums that may be the highest, by what floats are wrong at most.
 _NEAR = 4 * CLOSE
 
@@ -54,7 +56,7 @@ class OwnersCounts:
             return cls(counts)
         cells = counts.cell_groups * counts.n_values + counts.codes
         own = groups.astype(np.int64) * counts.n_values + combined.sensitive_codes
-        return cls(counts, Cases(combined.persons(), np.searchsorted(cells, own)))
+        return cls(counts, Cases(combined.persons, np.searchsorted(cells, own)))
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,12 @@ class _Sums:
         for first, last in zip(cuts, np.append(cuts[1:], len(self.people)), strict=True):
             own = kinds[first:last]
             at, offsets = ranges(starts[own], starts[own + 1])
-            keys = np.repeat(self.people[first:last], np.diff(offsets)) * n_values + values[at]
+            person = np.cumsum(np.diff(self.people[first:last], prepend=-1) > 0) - 1
+            keys = np.repeat(person, np.diff(offsets)) * n_values + values[at]
+            if (dense := (int(person[-1]) + 1) * n_values) <= _SPARSE * len(keys):
+                sums = np.bincount(keys, chance[at], dense).reshape(-1, n_values)
+                np.maximum(best, sums.max(axis=0), out=best)
+                continue
             different, which = np.unique(keys, return_inverse=True)
             sums = np.bincount(which.reshape(-1), chance[at], len(different))
             np.maximum.at(best, different % n_values, sums)
@@ -229,6 +236,7 @@ def ledger_of_people(
     """
     adversary: Any = point.adversary
 
+    @cache  # nothing is noted in them: they are asked of each group by itself
     def ledger(many: int) -> Any:
         return adversary.ledger(point.below / many, asked, semantics)
 

@@ -38,6 +38,9 @@ from foreknow.policy.requirement import Point, Requirement, check_agreement
 from foreknow.policy.tries import Try
 from foreknow.result import card_of
 
+# Of units of which so many are required in a group, a search tells so many times as many apart.
+_NUMBERS = 8
+
 
 @hints()
 @dataclass(frozen=True, init=False)
@@ -255,15 +258,21 @@ class Policy:
         """Of the columns that are published as they are, those that a requirement looks at."""
         return tuple(name for name in self.looked_at if name in self.needed_schema.other)
 
-    def combined(self, microdata: Microdata) -> Microdata:
-        """A table as a search counts it: combinations of all columns that are looked at."""
+    def combined(self, microdata: Microdata, exactly: bool = False) -> Microdata:
+        """A table as a search counts it: combinations of all columns that are looked at.
+
+        A search tells units apart by a few numbers each, so that it counts too few of them rather
+        than too many; `exactly`, each has its own.
+        """
         columns = replace(self, schema=microdata.schema).looked_at
         for requirement in self.requirements:
             if requirement.known and not self.layout.of_people:
                 _refuse_unpublished(requirement, microdata.schema)
         if columns == (microdata.schema.sensitive,) and not any(r.known for r in self.requirements):
             return microdata
-        return microdata.combined(columns, self.layout)
+        most = max((of.least for each in self.requirements if (of := each.criterion)), default=0)
+        units = None if exactly else max(_NUMBERS * most, _NUMBERS**2)
+        return microdata.combined(columns, self.layout, units)
 
     @property
     def owned(self) -> bool:

@@ -175,7 +175,7 @@ class Level:
             stop = int(ends[max(fitting, one)])
             part, own = tally.part(start, stop), owner[start:stop] - owner[start]
             # What a proposal replaces is what its children have together.
-            whole = None if alone or ledger.monotone else part.merge(own)
+            whole = None if alone or not ledger.looks_back else part.merge(own)
             yield ledger.evaluate(whole, part, own)
             start = stop
 
@@ -191,9 +191,8 @@ class Level:
         if size > max(2 * len(self.values), 1 << 16):
             rows = np.repeat(child, self.cells)
             inside = rows >= 0
-            found = count_pairs(
-                rows[inside], self.values[inside], n_children, n_values, self.times[inside]
-            )
+            times = self.times[inside] if self.times.max(initial=1) > 1 else None
+            found = count_pairs(rows[inside], self.values[inside], n_children, n_values, times)
             return PartedCounts(self.labels, self.semantics, people, *found)
         base = np.where(child >= 0, child, n_children) * n_values
         table = np.zeros(size + n_values, dtype=np.int64)

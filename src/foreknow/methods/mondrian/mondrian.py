@@ -172,7 +172,7 @@ class Mondrian(Grouper):
             while level.n_groups:
                 level.divide(ledger)
             # Where minima can rise again, a cut that was refused may be safe by now.
-            if policy.monotone() or level.n_final == n_groups:
+            if not ledger.looks_back or level.n_final == n_groups:
                 break
             n_groups = level.n_final
             level = Level(points, microdata, choice, level.final)
