@@ -72,6 +72,32 @@ def test_the_witness_names_the_groups_of_a_persons_cases():
     }
 
 
+def test_people_over_the_limit_are_counted_once():
+    for seed in TABLES[::4]:
+        cases = few_cases(random.Random(seed))
+        bags = {}
+        for _, group, value in cases:
+            bags.setdefault(group, []).append(value)
+        sums = Counter()
+        for who, group, _ in cases:
+            for value in {*bags[group]}:
+                sums[who, value] += Fraction(bags[group].count(value), len(bags[group]))
+        over = {who for (who, _), sum_of in sums.items() if sum_of >= Fraction(2, 3)}
+        (found,) = judged(cases, {"facts": {}, "below": "2/3"}).exposed
+        groups = {group for who, group, _ in cases if who in over}
+        assert (found.over.people, found.over.groups) == (len(over), len(groups))
+        assert found.over.at_most
+
+
+def test_the_risk_report_counts_people():
+    cases = [("A", 0, "x")] * 3 + [("B", 1, "y"), ("C", 1, "y"), ("C", 1, "x")]
+    found = fk.risk_report(
+        table_of(cases), policy={"schema": ROLES, "require": [{"k_anonymity": 1}]}
+    )
+    assert (found.people, found.uniques, found.prosecutor.highest) == (3, 1, 1)
+    assert not found.in_cases
+
+
 @pytest.mark.parametrize("key", ["k_anonymity", "group_size"])
 def test_sizes_count_different_people(key):
     for seed in TABLES[::4]:

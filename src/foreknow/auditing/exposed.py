@@ -126,6 +126,8 @@ def _together(counted: Counted, by_secret: Sequence[Exposed]) -> Exposed:
     first = by_secret[0]
     if len(by_secret) == 1 or any(exposed.over is None for exposed in by_secret):
         return first
+    if counted.people is not None:  # whom each secret is reached of is not kept
+        return Exposed(first.verdict)
     where = _OfSecrets(by_secret, [secret.meant.about for secret in counted.secrets])
     groups = list(where.groups(first.verdict.required))
     certain = [group for group in groups if group.certain]
@@ -155,6 +157,15 @@ def _tally_of(
 def _exposed(secret: Counted, verdicts: Sequence[Verdict]) -> list[Exposed]:
     """The same of one secret."""
     counts, asked = counts_of(secret.counts), secret.asked
+    if secret.people is not None:
+        wanted = np.asarray(asked)
+        of_each = [
+            secret.people.over(own.judged, own.required, secret.counts, wanted) for own in verdicts
+        ]
+        return [
+            Exposed(own, Tally(people, groups, people, at_most=True))
+            for own, (people, groups) in zip(verdicts, of_each, strict=True)
+        ]
     by_adversary: dict[Any, Chances | None] = {}
     exposed = []
     for verdict in verdicts:

@@ -412,7 +412,9 @@ class _Classes:
             return cls(found, False, str(getattr(opened, "name", "release")), None)
         beside = (*opened.unseen(), *opened.sensitives)
         by_values = opened.by_values or bool(opened.recognized)
-        return cls(opened.combinations(), by_values, opened.alike().name, beside, opened.cases)
+        person = None if rules is None else opened.person_of_cases(rules.schema)
+        found, in_cases = opened.combinations(person), opened.cases and person is None
+        return cls(found, by_values, opened.alike().name, beside, in_cases)
 
     @classmethod
     def _by_columns(

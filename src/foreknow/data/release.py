@@ -13,7 +13,13 @@ from typing import Any, NamedTuple, cast
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines import Holdings, Table, open_table
 from foreknow.data.engines.advice import described
-from foreknow.data.engines.columns import Missing, as_missing, refuse_missing
+from foreknow.data.engines.columns import (
+    Missing,
+    as_missing,
+    codes_of,
+    fetch,
+    refuse_missing,
+)
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import (
     Ahead,
@@ -34,6 +40,7 @@ from foreknow.data.layout import Layout, several_of
 from foreknow.data.people import Members, Signatures
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema, check_semantics, semantics_of_each
+from foreknow.data.sparse import combine
 from foreknow.errors import SchemaError, UnsupportedError, did_you_mean, hinted
 from foreknow.plain import Plain
 
@@ -839,10 +846,25 @@ class Release(Plain):
         labels = [tuple(part and rearmed(part) for part in label) for label in found.labels]
         return replace(found, labels=labels)
 
-    def combinations(self) -> Combinations:
-        """How many people share each combination by which they look `alike`; one GROUP BY."""
+    def combinations(self, person: str | None = None) -> Combinations:
+        """How many people share each combination by which they look `alike`; one GROUP BY.
+
+        Of a table of cases, with the column that says whose these are, different people.
+        """
+        if person is not None and self._raw is not None:
+            rows = fetch(self._raw[0], [*self.group_columns, person])
+            encoded = [codes_of(column) for column in rows.columns]
+            _, first = combine([codes for codes, _ in encoded], [len(of) for _, of in encoded])
+            each = [(codes[first], distinct) for codes, distinct in encoded[:-1]]
+            return Combinations.of(self.group_columns, each)
         found = (self.alike() if self.recognized else self)._tables.combinations()
         return found.rearmed() if self._escaped else found
+
+    def person_of_cases(self, schema: Schema | None) -> str | None:
+        """The column of the table that says whose cases its rows are, if it has it."""
+        if self._raw is None or schema is None or not schema.counts_people:
+            return None
+        return schema.person if schema.person in self._raw[0].columns else None
 
     @property
     def by_values(self) -> bool:

@@ -8,6 +8,7 @@ the limit.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
@@ -27,6 +28,7 @@ from foreknow.data.sparse import IntArray, ranges
 from foreknow.data.windows import Windows
 from foreknow.errors import UnsupportedError
 from foreknow.numbers import CLOSE
+from foreknow.verdict import Limit
 
 if TYPE_CHECKING:
     from foreknow.policy.requirement import Point
@@ -92,18 +94,38 @@ class People:
         people, _ = self._several
         if not len(people):
             return found
-        chances = point.adversary.chances(counted)
-        if not isinstance(chances, Chances):
-            raise UnsupportedError(
-                f"{point.adversary} says nothing of each group, so it has no limit about people "
-                "with several cases; leave person out of the schema, and limits are about cases"
-            )
-        sums = _Sums(*self._several, chances, counts_of(counted))
+        sums = _Sums(*self._several, _chances(point.adversary, counted), counts_of(counted))
         best = sums.best()
         for code, (top, own) in enumerate(zip(best.tolist(), found, strict=True)):
             if top > own.probability * (1 - _NEAR):
                 found[code] = sums.disclosure(code, top, own)
         return found
+
+    def over(
+        self, adversary: Any, limit: Limit, counted: HasCounts, about: Mask
+    ) -> tuple[int, int]:
+        """How many people reach a limit at most, and in how many groups their cases are."""
+        order = np.argsort(self.of_case, kind="stable")
+        sums = _Sums(
+            *(self.of_case[order], self.groups[order]),
+            *(_chances(adversary, counted), counts_of(counted)),
+        )
+        reached = np.zeros(int(self.of_case.max()) + 1, dtype=bool)
+        least = float(limit.at(None)) * (1 - _NEAR)
+        for who, value, sum_of in sums.each():
+            reached[who[(sum_of >= least) & about[value]]] = True
+        return int(reached.sum()), len(np.unique(self.groups[reached[self.of_case]]))
+
+
+def _chances(adversary: Any, counted: HasCounts) -> Chances:
+    """How sure somebody can be of each case."""
+    chances = adversary.chances(counted)
+    if not isinstance(chances, Chances):
+        raise UnsupportedError(
+            f"{adversary} says nothing of each group, so it has no limit about people with several "
+            "cases; leave person out of the schema, and limits are about cases"
+        )
+    return chances
 
 
 def _of_single_cases(point: Point, counted: HasCounts) -> list[Disclosure]:
@@ -162,6 +184,13 @@ class _Sums:
 
     def best(self) -> FloatArray:
         """The highest sum of anybody, for each value."""
+        best = np.zeros(self.counts.n_values)
+        for _, value, sums in self.each():
+            np.maximum.at(best, value, sums)
+        return best
+
+    def each(self) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+        """Persons, values that they may have, and sums; some at a time."""
         starts, values, cells = self._kinds
         chance, n_values = self.chances.chance[cells], self.counts.n_values
         kinds = self._kind_of_case
@@ -170,20 +199,21 @@ class _Sums:
         firsts = np.flatnonzero(np.diff(self.people, prepend=-1))
         before = np.concatenate(([0], many))[firsts]
         cuts = firsts[np.flatnonzero(np.diff(before // _AT_ONCE, prepend=-1))]
-        best = np.zeros(n_values)
         for first, last in zip(cuts, np.append(cuts[1:], len(self.people)), strict=True):
             own = kinds[first:last]
             at, offsets = ranges(starts[own], starts[own + 1])
             person = np.cumsum(np.diff(self.people[first:last], prepend=-1) > 0) - 1
             keys = np.repeat(person, np.diff(offsets)) * n_values + values[at]
+            sums: FloatArray
             if (dense := (int(person[-1]) + 1) * n_values) <= _SPARSE * len(keys):
-                sums = np.bincount(keys, chance[at], dense).reshape(-1, n_values)
-                np.maximum(best, sums.max(axis=0), out=best)
-                continue
-            different, which = np.unique(keys, return_inverse=True)
-            sums = np.bincount(which.reshape(-1), chance[at], len(different))
-            np.maximum.at(best, different % n_values, sums)
-        return best
+                sums = np.bincount(keys, chance[at], dense).astype(np.float64)
+                found = np.flatnonzero(sums)
+                sums = sums[found]
+            else:
+                found, which = np.unique(keys, return_inverse=True)
+                sums = np.bincount(which.reshape(-1), chance[at], len(found)).astype(np.float64)
+            who = self.people[first:last][np.flatnonzero(np.diff(person, prepend=-1))]
+            yield who[found // n_values], found % n_values, sums
 
     def _cell_of_case(self, code: int) -> IntArray:
         """The cell of each case for one value; -1 where nobody in its group can have it."""
