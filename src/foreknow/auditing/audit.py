@@ -273,7 +273,7 @@ def audit(
     """
     if isinstance(release, Policy):
         raise InputError("the release comes first, then the policy: audit(release, policy)")
-    policy = Policy.of(policy)
+    policy, owners = Policy.of(policy), getattr(release, "sight", None)
     release = release_of(release, policy, group)
     shown = policy.filed if policy.owned else policy
     counts = _counted_at_once(release, shown)
@@ -290,7 +290,7 @@ def audit(
     _refuse_misread(release, counts, policy)
     seen = _seen(release, policy, people)
     known: dict[Any, Any] = {}
-    owner = owners_counts(release, policy, seen)
+    owner = owners_counts(release, policy, owners if people is None and owners else seen)
     if owner is None and policy.owned:
         _refuse_unshown(policy)
         policy = shown

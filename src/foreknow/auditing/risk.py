@@ -412,7 +412,7 @@ class _Classes:
             return cls(found, False, str(getattr(opened, "name", "release")), None)
         beside = (*opened.unseen(), *opened.sensitives)
         by_values = opened.by_values or bool(opened.recognized)
-        person = None if rules is None else opened.person_of_cases(rules.schema)
+        person = opened.person_of_cases
         found, in_cases = opened.combinations(person), opened.cases and person is None
         return cls(found, by_values, opened.alike().name, beside, in_cases)
 

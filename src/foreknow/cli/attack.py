@@ -67,7 +67,6 @@ def attack(
         The column that names people.
     """
     from foreknow.attacks.algorithm import attack as run
-    from foreknow.data.microdata import Microdata
     from foreknow.methods.registry import method_of
     from foreknow.publishing.members import OwnRelease
     from foreknow.report.pages.attack import AttackPage
@@ -89,7 +88,7 @@ def attack(
     if published is not None and own is None:
         _refuse_other_method(published, used)
     with output.progress("Attacking"):
-        microdata = Microdata(table, policy.needed_schema)
+        microdata = policy.microdata(table)
         names = _names(microdata, person) if name_people else None
         if given["seconds"] > 0:  # what reading took is part of the budget
             given["seconds"] = max(given["seconds"] - time.monotonic() + start, 0.01)

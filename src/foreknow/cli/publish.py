@@ -58,19 +58,17 @@ class Folder:
 
     def publish(self, table: Path, rules: Policy, **given: Any) -> None:
         """Publish a table here, and say what was written."""
-        from foreknow.data.microdata import Microdata
         from foreknow.output import require_new
         from foreknow.publishing import files
         from foreknow.publishing.publish import publish as make
         from foreknow.publishing.signature import Signer
 
-        schema = rules.needed_schema
         owner = files.owners_folder(self.out) if self.owner is None else self.owner
         require_new(self.out, owner)
         if self.key is not None:
             Signer(self.key)  # a key that does not do is refused before there is work
         with progress("Reading the table", self.quiet):
-            microdata = Microdata(table, schema)
+            microdata = rules.microdata(table)
             made = make(microdata, rules, **given)
             made.write(self.out, owner, key=self.key)
         if self.quiet:

@@ -42,7 +42,7 @@ from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
 from foreknow.data.labels import Bags, GroupLabels, JointLabels, Labels, text_of
 from foreknow.data.layout import Layout
-from foreknow.data.people import CASES, units
+from foreknow.data.people import CASES, numbered
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, Keys, combine, starts_of
@@ -174,6 +174,7 @@ class Microdata:
         self.schema = schema
         declared = cast("Reading", schema.reading)
         self.reading = declared if reading is None else Reading.of(reading).over(declared)
+        self.beside = tuple(beside)
         opened = open_table(source, self.reading)
         if not schema.quasi_identifiers:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
@@ -635,11 +636,10 @@ class Microdata:
             people = self.persons
             many, number = np.unique(np.bincount(people)[people], return_inverse=True)
             return number.reshape(-1), Labels(many.tolist())
-        column = next((of for of in self._table.columns if name == units(of)), None)
-        if column is not None:
-            return self._units(column, most)
         if name in self.schema.other:
             codes, distinct = codes_of(self.other().column(name))
+        elif (column := numbered(name)) is not None:
+            return self._units(column, most)
         else:
             codes, distinct = self.as_it_stands(name)
         return codes, Labels(range(len(distinct)))

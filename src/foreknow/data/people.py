@@ -13,10 +13,17 @@ from foreknow.data.labels import Label, Labels
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, did_you_mean
 
+_EACH = "each "
+
 
 def units(column: str) -> str:
     """What the numbers of persons, households or other units are called, of a column with these."""
-    return f"each {column}"
+    return f"{_EACH}{column}"
+
+
+def numbered(name: str) -> str | None:
+    """The column whose numbers are called so; None of any other column."""
+    return name.removeprefix(_EACH) if name.startswith(_EACH) else None
 
 
 # What the number of cases that a person has is called among columns.

@@ -860,11 +860,13 @@ class Release(Plain):
         found = (self.alike() if self.recognized else self)._tables.combinations()
         return found.rearmed() if self._escaped else found
 
-    def person_of_cases(self, schema: Schema | None) -> str | None:
+    @property
+    def person_of_cases(self) -> str | None:
         """The column of the table that says whose cases its rows are, if it has it."""
-        if self._raw is None or schema is None or not schema.counts_people:
+        if self._raw is None or not self._raw[1].counts_people:
             return None
-        return schema.person if schema.person in self._raw[0].columns else None
+        table, schema = self._raw
+        return schema.person if schema.person in table.columns else None
 
     @property
     def by_values(self) -> bool:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.auditing.audit import Audit
-from foreknow.data.microdata import Microdata
 from foreknow.documents import from_toml
 from foreknow.errors import InputError, NoSafeRelease, OutputError, did_you_mean
 from foreknow.explore.security import is_device
@@ -87,7 +86,7 @@ def _publish(order: _Order, job: str) -> Made:
     log.addHandler(_Notes(order.kept.parent / _NOTE))
     policy = Policy.from_dict(order.policy, order.beside)
     try:
-        microdata = Microdata(order.table, policy.needed_schema)
+        microdata = policy.microdata(order.table)
         made = publish(microdata, policy, method=job)
         made.write(order.kept)
     except NoSafeRelease as none:

@@ -258,6 +258,10 @@ class Policy:
         """Of the columns that are published as they are, those that a requirement looks at."""
         return tuple(name for name in self.looked_at if name in self.needed_schema.other)
 
+    def microdata(self, table: Any) -> Microdata:
+        """A table as its schema says, with the columns that only the owner counts by."""
+        return Microdata(table, self.needed_schema, beside=self.owned_columns)
+
     def combined(self, microdata: Microdata, exactly: bool = False) -> Microdata:
         """A table as a search counts it: combinations of all columns that are looked at.
 

@@ -188,7 +188,7 @@ class Earlier:
         if not since.new:
             raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
         chosen = Selected(microdata.source, fresh)
-        return Microdata(chosen, schema, microdata.reading), since
+        return Microdata(chosen, schema, microdata.reading, beside=microdata.beside), since
 
     def _changed(self, microdata: Microdata, called: Sequence[Sequence[str]]) -> int | None:
         """How many people have another value now than their group had, at least."""

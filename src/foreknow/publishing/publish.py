@@ -144,6 +144,8 @@ class Publication:
     advice: tuple[str, ...] = field(repr=False, default=())
     since: Since | None = field(repr=False, default=None)
     together: Audit | None = field(repr=False, default=None)
+    # the release beside the table, for what only the owner can count
+    sight: Sight | None = field(repr=False, default=None)
 
     @property
     def counts(self) -> GroupCounts:
@@ -384,7 +386,7 @@ def publish(
         whole_number(seed, "the seed", 0)
     policy = Policy.of(policy)
     if not isinstance(microdata, Microdata):
-        microdata = Microdata(microdata, policy.needed_schema, beside=policy.owned_columns)
+        microdata = policy.microdata(microdata)
     if after is not None and after != [] and after != ():
         how: dict[str, Any] = {"method": method, "options": options, "seed": seed, **changed}
         return _after(Earlier.open(after), microdata, policy, engine=engine, learned=learned, **how)
@@ -530,12 +532,20 @@ def publish(
         kept,
         labels,
         tuple(advice),
+        sight=seen if policy.owned else None,
     )
 
 
 def _after(earlier: Earlier, microdata: Microdata, policy: Policy, **how: Any) -> Publication:
     """Publish who is in no earlier release, where the policy holds of all together."""
     newcomers, since = earlier.newcomers(microdata)
+    if policy.owned:
+        raise UnsupportedError(
+            "after: people of cases, households and columns that are not published are counted in "
+            "one table, and not over several releases: publish those who are new as a release of "
+            "their own, or leave person out of the schema, of out of sizes, and such columns out "
+            f"of knowing; required is: {'; '.join(policy.word)}"
+        )
     if policy.compared:
         raise UnsupportedError(
             "after: k_map and delta_presence compare groups with a population, which says nothing "

@@ -288,7 +288,7 @@ def compare(
     if seconds is not None and not (_is_real(seconds) and seconds > 0):
         raise InputError(f"seconds must be above 0, or None, not {seconds!r}")
     rules = Policy.of(policy)
-    microdata = table if isinstance(table, Microdata) else Microdata(table, rules.needed_schema)
+    microdata = table if isinstance(table, Microdata) else rules.microdata(table)
     rules = marked(replace(rules, schema=microdata.schema), microdata)  # also reads the table
     microdata.n_people  # noqa: B018 - a table that cannot be read is refused here
     lead = _lead(rules)
@@ -380,7 +380,7 @@ def _judged(made: Publication, shared: _Shared, job: _Job) -> Audit:
     if job.own:
         return made.audit
     policy = replace(shared.policy, options=made.audit.policy.options)
-    return audit(made.release, policy, learned=False)
+    return audit(made, policy, learned=False)
 
 
 def _over(judged: Audit) -> tuple[int | None, bool]:

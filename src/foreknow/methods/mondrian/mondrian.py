@@ -254,8 +254,8 @@ class Mondrian(Grouper):
             least = min(least, reach)
         problem += (
             "; and no series of cuts was found that leads to safe groups, which does not prove "
-            "that there is none: a person may have several sensitive values here, and then "
-            "smaller groups can be safer"
+            "that there is none: where somebody may have several values or cases, smaller groups "
+            "can be safer"
         )
         raise no_safe_release(problem, policy, everyone)
 

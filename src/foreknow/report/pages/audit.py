@@ -397,7 +397,11 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
     if not verdict.safe and just:
         bound += ", which must not be reached"
     elif found.bounded:
-        bound += "; that is an upper bound, since the group is out of reach of an exact answer"
+        cases = getattr(found.witness, "groups", ())
+        why = f"their {len(cases)} cases are added up"
+        if not cases:
+            why = "the group is out of reach of an exact answer"
+        bound += f"; that is an upper bound, since {why}"
     return f"{who} who {used.knows}{beside} can be {sure} that {used.whose} has {value}; {bound}."
 
 
