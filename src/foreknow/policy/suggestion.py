@@ -26,7 +26,7 @@ from foreknow.data.engines.advice import nearly_all_read
 from foreknow.data.engines.columns import codes_of, fetch
 from foreknow.data.engines.profile import Profile, looked_at
 from foreknow.data.engines.table import Table, require
-from foreknow.data.engines.units import is_household, shared
+from foreknow.data.engines.units import is_household, largest, shared
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
@@ -244,7 +244,9 @@ def suggest_policy(
     known_values = [attribute.domain for attribute in microdata.attributes]
     everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
     profile = next(each for each in found if each.name == schema.sensitive)
-    required, notes, question = _requirements(everyone, profile)
+    homes = shared(opened, schema)
+    links = max((largest(opened, name) for name in homes), default=1) - 1
+    required, notes, question = _requirements(everyone, profile, links)
     if question:
         columns = [
             replace(c, question=c.question or question) if c.role == "sensitive" else c
@@ -253,11 +255,14 @@ def suggest_policy(
     empty = any("" in domain for domain in (*known_values, everyone.values))
     options = PublishOptions(format="parquet" if empty else "csv")
     policy = Policy(required, schema, options)
-    if together := shared(opened, schema):
+    if homes:
+        m = required[0].points[0].adversary.to_dict()["facts"]["m"]
+        covers = (
+            f"m = {m} covers" if m >= links else f"only m = {links}, which cannot be kept, covers"
+        )
         notes.append(
-            f"Two to nine rows share most values of {', '.join(together)}: if these are "
-            "households, m = the size of the largest less one stands for “if one of them has it, "
-            "so has this person”"
+            f"Up to {links + 1} rows share a value of {', '.join(homes)}: if these are households, "
+            f"{covers} “if any of my household has it, so have I”, and no m that all have the same"
         )
     return PolicySuggestion(opened.name, rows, tuple(columns), policy, tuple(notes), repeated)
 
@@ -450,9 +455,9 @@ def _schema(
                 question = "is this what must stay hidden? No name of a column says so"
         elif role == "identifier" and _repeats(each):
             question = (
-                "it repeats, so a row is not a person. Give one row for each; or set person and "
-                'semantics, or unit = "row"; or leave it out of identifiers, if it names nobody '
-                "by itself"
+                "it repeats, so a row is not a person. Give one row for each; or set person, and "
+                'with it semantics, or unit = "row"; or leave it out of identifiers, if it names '
+                "nobody by itself"
             )
         elif role == "undecided" and not each.problem and each.distinct > 1:
             secret = _SECRET.keys() & _words(each.name)
@@ -543,7 +548,7 @@ def _widths(low: Any, high: Any, whole: bool) -> list[Any] | None:
 
 
 def _requirements(
-    everyone: GroupCounts, profile: Profile
+    everyone: GroupCounts, profile: Profile, links: int
 ) -> tuple[list[Requirement], list[str], str]:
     """A limit that one group of everybody keeps with room, and k-anonymity; what to say."""
     n, labels = everyone.n_people, everyone.values
@@ -553,7 +558,8 @@ def _requirements(
         raise DataError(f"everybody has the same {profile.name!r}: nothing can be hidden")
     found, question = None, ""
     if profile.kind in ("number", "date") and profile.distinct > _FEW:
-        found = _limited(everyone, {"within": "10%" if profile.kind == "number" else "30 days"})
+        width = "10%" if profile.kind == "number" else "30 days"
+        found = _limited(everyone, {"within": width}, links)
         if found is None or found[1] > _WORTH:
             found = None
             question = (
@@ -563,7 +569,7 @@ def _requirements(
     notes: list[str] = []
     if found is None:
         common = [str(labels[c]) for c in np.flatnonzero(2 * everyone.totals > n).tolist()]
-        found = _limited(everyone, {"excluded": common})
+        found = _limited(everyone, {"excluded": common}, links)
         notes += [
             f"{_DECIDE}: {everyone.totals.max():,} of {n:,} people have {value!r}, so nobody could "
             "keep it below one half: it is left out (except). Without the exception there would "
@@ -589,12 +595,16 @@ def _requirements(
 
 
 def _limited(
-    everyone: GroupCounts, secret: Mapping[str, Any]
+    everyone: GroupCounts, secret: Mapping[str, Any], links: int
 ) -> tuple[Requirement, Fraction, Fraction, str] | None:
-    """A requirement with the most knowledge worth a limit; what is reached, and where."""
+    """A requirement with the most knowledge worth a limit; what is reached, and where.
+
+    It is tried with as many links as households ask for first.
+    """
     found = None
     left = np.count_nonzero(everyone.totals) - len(secret.get("excluded", ()))
-    for l, k, m in _KNOWLEDGE:
+    of_homes = [(l, k, links) for l, k, m in _KNOWLEDGE if links > m]
+    for l, k, m in (*of_homes, *_KNOWLEDGE):
         if l and left < 3:
             continue
         try:
@@ -646,8 +656,9 @@ def _lines(given: PolicySuggestion) -> Iterator[str]:
         given, "quasi-identifier", "quasi_identifiers", "Known to others: published, but coarser."
     )
     if given.repeated:
-        yield "# A row is a case, of which a person may have several; all is said of cases then."
+        yield "# A row is a case, of which a person may have several; people are counted by person."
         yield '# unit = "row"'
+        yield f"# person = {toml_value(given.repeated[0])}"
     hidden = next(each for each in given.columns if each.role == "sensitive")
     yield "# Must stay hidden of every person."
     yield f"sensitive = {toml_value(hidden.name)}  # {_about(hidden)}"

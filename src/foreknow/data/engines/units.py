@@ -188,6 +188,12 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     return tuple(name for name in names if found(name))
 
 
+def largest(table: Table, name: str) -> int:
+    """How many rows the largest household has, of those that are no larger than one may be."""
+    _, times = _counted(table, name, None)
+    return int(times[times <= _MOST].max(initial=1))
+
+
 def _perhaps_shared(table: Table, schema: Schema) -> list[str]:
     """Columns that households may share: by their name, or without a role."""
     odd = {*_MANY_SHARE.split()}
