@@ -363,6 +363,19 @@ def as_missing(given: Any) -> Any:
     raise ValueError('missing must be "error", "drop" or { label = "..." }')
 
 
+class SharedTable(Settings):
+    """What all of a household have: the column that numbers households, and the sensitive ones."""
+
+    by: str
+    values: Names
+
+    @model_validator(mode="after")
+    def _check(self) -> SharedTable:
+        if not self.values:
+            raise ValueError('values is empty; say values = ["income"]')
+        return self
+
+
 class SchemaTable(Settings):
     """The ``[schema]`` table: what columns are, and how they are read."""
 
@@ -374,6 +387,7 @@ class SchemaTable(Settings):
     person: str | None = None
     group: str | None = None
     unit: Unit = "person"
+    shared: SharedTable | None = None
     types: dict[str, Kind] = Field(default={})
     missing: Annotated[Any, BeforeValidator(as_missing)] = "error"
     reading: dict[str, str | list[str]] = Field(default={})

@@ -13,6 +13,7 @@ import numpy as np
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.auditing.named_values import extremes, named_values
 from foreknow.data.counts import GroupCounts
+from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray
 from foreknow.methods.proof import NOT_JUDGED
@@ -183,4 +184,6 @@ def unprotected_codes(counts: GroupCounts, requirements: Iterable[Requirement]) 
         if not requirement.points:
             continue
         free &= ~requirement.meant(counts.values).about
+        if ELSEWHERE in requirement.excluded:  # which is no value
+            free &= np.array([str(value) != ELSEWHERE for value in counts.values])
     return np.flatnonzero(free)

@@ -35,6 +35,7 @@ from foreknow.data.engines.group_counts import (
     refuse_repeats,
     require_person,
 )
+from foreknow.data.engines.households import Shared, ShownOnce
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Snapshot, require, settled
 from foreknow.data.engines.units import look_beside, refuse_repeated, shared
@@ -175,7 +176,10 @@ class Microdata:
         declared = cast("Reading", schema.reading)
         self.reading = declared if reading is None else Reading.of(reading).over(declared)
         self.beside = tuple(beside)
-        opened = open_table(source, self.reading)
+        opened: Table = open_table(source, self.reading)
+        if isinstance(schema.shared, Shared) and schema.shared.column not in opened.columns:
+            require(opened, [schema.shared.by])
+            opened = ShownOnce(opened, schema)
         if not schema.quasi_identifiers:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
         people = [] if schema.person is None else [schema.person]

@@ -9,6 +9,7 @@ from typing import Any, cast, get_args
 
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.columns import Kind, Missing, Relabel, as_missing, refuse_missing
+from foreknow.data.engines.households import Shared
 from foreknow.data.hierarchy import Hierarchy, hierarchy_from
 from foreknow.data.layout import several_of
 from foreknow.data.reading import Reading
@@ -66,6 +67,11 @@ class Schema:
     sensitives : sequence of str
         All sensitive columns; those given as `sensitive` when left out.
 
+    shared : mapping, optional
+        ``{"by": "household_id", "values": ["income"]}``: all rows of a household have one value of
+        these sensitive columns, and everybody knows it. `publish` shows it once for each household,
+        in its first row, and requirements on it count households.
+
     Raises
     ------
     SchemaError
@@ -92,6 +98,7 @@ class Schema:
     folder: Path = field(default=Path(), repr=False)
     sensitives: Sequence[str] = ()
     unit: Unit = "person"
+    shared: Shared | Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for name in ("quasi_identifiers", "identifiers", "other"):
@@ -108,6 +115,10 @@ class Schema:
             raise SchemaError(
                 "quasi_identifiers is empty; name at least one column that others may know"
             )
+        shared = Shared.of(self.shared, self.sensitives)
+        object.__setattr__(self, "shared", shared)
+        if shared is not None and shared.column not in self.other:
+            object.__setattr__(self, "other", (*self.other, shared.column))
         roles: dict[str, str] = {}
         for role, columns in self._by_role():
             for column in columns:
@@ -130,6 +141,11 @@ class Schema:
             raise SchemaError(
                 f'unit = "row" says that each row is a case of {self.person!r} with one sensitive '
                 f"value, and semantics is {self.semantics!r}: leave one of them out"
+            )
+        if shared is not None and (self.several or self.unit == "row"):
+            raise SchemaError(
+                "shared is for rows that are people with one value each: leave out unit and "
+                "semantics, or publish a table with one row for each household"
             )
         self._check_hierarchies()
 
@@ -209,6 +225,7 @@ class Schema:
         if isinstance(self.missing, Relabel):
             said["missing"] = {"label": str(self.missing)}
         said["types"] = dict(self.types)
+        said["shared"] = None if self.shared is None else cast("Shared", self.shared).to_dict()
         said["reading"] = cast("Reading", self.reading).to_dict()
         said["hierarchies"] = {
             column: dict(h) if isinstance(h, Mapping) else h.to_dict()

@@ -18,6 +18,7 @@ from foreknow.adversaries.protocol import (
 )
 from foreknow.criteria.protocol import Criterion, check_criterion
 from foreknow.data.counts import Semantics
+from foreknow.data.engines.households import ELSEWHERE, Shared
 from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout, Seen
@@ -356,6 +357,9 @@ class Requirement:
 
     def under(self, schema: Any) -> Requirement:
         """The same with what its criterion, or its adversaries, need of a schema."""
+        of_homes = getattr(schema.shared, "values", ())
+        if (self.sensitive or schema.sensitive) in of_homes and not self.of_people:
+            return self._of_households(schema)
         if (criterion := self.criterion) is not None:
             bound = criterion.under(schema, self.sensitive)
             return self if bound is criterion else replace(self, adversary=bound)
@@ -365,6 +369,24 @@ class Requirement:
             return self
         points = zip(self.points, own, strict=True)
         return self.at(point._replace(adversary=one) for point, one in points)
+
+    def _of_households(self, schema: Schema) -> Requirement:
+        """The same of a value that is shown once for each household: it is known where."""
+        shared = schema.shared
+        assert isinstance(shared, Shared)
+        if self.criterion is not None or any(isinstance(of, Gaining) for of in self.judged):
+            raise PolicyError(
+                f"{self.name}: {self.judged[0]} compares groups, or people, with all of a table, "
+                f"and of {self.sensitive or schema.sensitive!r} households share values; require "
+                "facts or negations of it"
+            )
+        singly = self.secret.singly and self.values is None
+        known, left = self.knowing, self.excluded
+        return replace(
+            self,
+            knowing=known if known is None else tuple(dict.fromkeys((*known, shared.column))),
+            excluded=tuple(dict.fromkeys((*left, ELSEWHERE))) if singly else left,
+        )
 
     def count(self, release: HasCounts) -> Counted:
         """What it asks of a release, and the release as it counts it."""

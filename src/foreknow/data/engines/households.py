@@ -1,0 +1,123 @@
+"""Households: values that all of a household have, and that are shown once for each.
+
+In the first row of a household the value stands, in the others that it is shown there; a column
+beside says which is which. Whoever knows that column counts households, and no more is needed: it
+divides groups, as every column does that is known of everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from foreknow.data.engines.columns import as_plain_texts, codes_of
+from foreknow.data.engines.group_counts import first_rows
+from foreknow.data.engines.table import Table
+from foreknow.data.sparse import IntArray
+from foreknow.errors import DataError, SchemaError, did_you_mean
+from foreknow.grammar import SharedTable, read
+from foreknow.plain import Plain
+
+if TYPE_CHECKING:
+    from foreknow.data.schema import Schema
+
+# What stands in the other rows of a household, and in the column beside.
+ELSEWHERE, HERE = "shown once", "here"
+
+
+@dataclass(frozen=True)
+class Shared(Plain):
+    """Which sensitive columns all rows of a household share, and the column that numbers these."""
+
+    _told = "by values"
+    by: str
+    values: tuple[str, ...]
+
+    @classmethod
+    def of(cls, given: Any, sensitives: Sequence[str]) -> Shared | None:
+        """Read ``{ by = "household_id", values = ["income"] }``."""
+        if given is None or isinstance(given, Shared):
+            return given
+        table = read(SharedTable, given, "shared", SchemaError)
+        for name in table.values:
+            if name not in sensitives:
+                hint = did_you_mean(name, sensitives)
+                raise SchemaError(f"shared: {name!r} is no sensitive column{hint}")
+        return cls(table.by, table.values)
+
+    @property
+    def column(self) -> str:
+        """The column that says in which row of a household its values are shown."""
+        return f"{self.by}_shown"
+
+
+class ShownOnce:
+    """A table in which the values of a household stand in its first row; read anew each time."""
+
+    def __init__(self, table: Table, schema: Schema) -> None:
+        assert isinstance(schema.shared, Shared)
+        self.name, self.untyped, self.settled = table.name, table.untyped, table.settled
+        self.columns = [*table.columns, schema.shared.column]
+        self._table, self._schema, self._shared = table, schema, schema.shared
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns; of shared ones the values of first rows."""
+        shared = self._shared
+        own = [name for name in columns if name in (*shared.values, shared.column)]
+        wanted = [name for name in columns if name != shared.column]
+        rows = self._table.arrow(list(dict.fromkeys([*wanted, *([shared.by] if own else [])])))
+        if not own:
+            return rows
+        first = self._first(rows)
+        is_first = first == np.arange(len(first))
+        made = {}
+        for name in columns:
+            if name == shared.column:
+                made[name] = pa.array(np.where(is_first, HERE, ELSEWHERE))
+            elif name in shared.values:
+                made[name] = self._once(name, rows.column(name), first, is_first)
+            else:
+                made[name] = rows.column(name)
+        return pa.table(made)
+
+    def _first(self, rows: pa.Table) -> IntArray:
+        """The first row of each row's household; itself, where none is named."""
+        codes, distinct = codes_of(rows.column(self._shared.by))
+        first = first_rows(codes, len(distinct))[codes]
+        if distinct.null_count:
+            first = np.where(codes == len(distinct) - 1, np.arange(len(codes)), first)
+        return first
+
+    def _once(self, name: str, values: pa.ChunkedArray, first: IntArray, here: Any) -> pa.Array:
+        schema: Any = self._schema
+        texts = as_plain_texts(name, values, schema.reading, schema.types.get(name))
+        codes, distinct = codes_of(texts)
+        differs = codes != codes[first]
+        if differs.any():
+            row = int(np.argmax(differs))
+            one, other = (distinct[int(codes[at])].as_py() for at in (first[row], row))
+            raise DataError(
+                f"{self.name}: rows {int(first[row]) + 1} and {row + 1} are of one "
+                f"{self._shared.by}, and have {name} {one!r} and {other!r}; what a household "
+                "shares is one value, so correct these, or take the column out of shared"
+            )
+        plain = texts.cast(pa.string()).combine_chunks()
+        if bool(pa.compute.any(pa.compute.equal(plain, ELSEWHERE)).as_py()):
+            raise DataError(f"{self.name}: {ELSEWHERE!r} is a value of {name!r}; call it otherwise")
+        return pa.compute.if_else(pa.array(here), plain, ELSEWHERE)
+
+    def tally(self, columns: Sequence[str]) -> None:
+        """Count nothing: rows are looked at."""
+
+    def counted(self, columns: Sequence[str]) -> str:
+        """Why no engine counts them."""
+        return f"households share values of {', '.join(self._shared.values)}"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # which it has not yet while it is copied
+            raise AttributeError(name)
+        return getattr(self._table, name)

@@ -1,0 +1,139 @@
+"""Households: what all of one have is shown once, and households are counted."""
+
+import random
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+from tests.examples import NIGHTLY
+from tests.oracle.household_worlds import surest, surest_of_all_rows, worlds
+
+import foreknow as fk
+
+TABLES = range(20_000 if NIGHTLY else 300)
+ROLES = {
+    "quasi_identifiers": ["ward"],
+    "sensitive": ["ill", "income"],
+    "shared": {"by": "home", "values": ["income"]},
+}
+
+
+def few_homes(rng):
+    """Rows of (household, group), and the value of each household."""
+    homes = "ABCD"[: rng.randint(2, 4)]
+    rows = [(home, rng.randint(0, 1)) for home in homes for _ in range(rng.randint(1, 2))]
+    rng.shuffle(rows)
+    return rows, {home: rng.choice(["1", "2", "3"]) for home in homes}
+
+
+def table_of(rows, value):
+    ills = ["flu" for _ in rows]
+    wards = [f"w{group}" for _, group in rows]
+    home = [home for home, _ in rows]
+    income = [value[own] for own in home]
+    return pa.table({"home": home, "ward": wards, "ill": ills, "income": income})
+
+
+def judged(table, *require):
+    policy = {"schema": ROLES, "require": [*require]}
+    people = fk.Microdata(table, fk.Policy.of(policy).schema)
+    return fk.audit(people, policy, learned=False)
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_a_requirement_on_what_a_household_shares_counts_households(block):
+    for seed in TABLES[block::2]:
+        rng = random.Random(seed)
+        rows, value = few_homes(rng)
+        shown, done = [], set()
+        for home, group in rows:
+            if home not in done:
+                shown.append((home, group, value[home]))
+                done.add(home)
+        ruled, known = rng.randint(0, 1), rng.randint(0, 2)
+        values = sorted({*value.values()})
+        expected = surest(worlds(shown), values, ruled, known)
+        assert surest_of_all_rows(rows, shown, values) <= surest(worlds(shown), values, 0, 0)
+        facts = {"facts": {"l": ruled, "k": known}, "sensitive": "income", "knowing": []}
+        (verdict,) = judged(table_of(rows, value), {**facts, "below": str(expected)}).verdicts
+        assert (verdict.reached, verdict.safe) == (expected, False)
+        if expected < 1:
+            above = expected + Fraction(1, 10**12)
+            assert judged(table_of(rows, value), {**facts, "below": str(above)}).safe
+
+
+def town(rng, homes=120):
+    """A table of people, who live two or three together."""
+    rows = [home for home in range(homes) for _ in range(rng.randint(1, 3))]
+    rng.shuffle(rows)
+    pay = {home: rng.choice([20_000, 30_000, 40_000, 50_000, 60_000]) for home in range(homes)}
+    return pa.table(
+        {
+            "home": rows,
+            "ward": [rng.choice("ABCD") for _ in rows],
+            "age": [rng.randint(20, 79) for _ in rows],
+            "ill": [rng.choice("abcdefg") for _ in rows],
+            "income": [pay[home] for home in rows],
+        }
+    )
+
+
+POLICY = {
+    "schema": {**ROLES, "quasi_identifiers": ["ward", "age"]},
+    "require": [
+        {"sensitive": "income", "facts": {"l": 1, "k": 1}, "below": 0.8, "knowing": []},
+        {"sensitive": "ill", "facts": {"k": 1}, "below": 0.8},
+        {"k_anonymity": {"k": 3, "of": "home"}},
+    ],
+}
+
+
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+def test_what_is_published_shows_each_household_once(method, tmp_path):
+    table = town(random.Random(2))
+    made = fk.publish(table, POLICY, method=method, seed=1)
+    assert made.audit.safe
+    release = made.tables["release"].to_pylist()
+    here = [row for row in release if row["home_shown"] == "here"]
+    assert len(here) == len(set(table["home"].to_pylist()))
+    assert all((row["income"] == "shown once") == (row not in here) for row in release)
+    assert not any("shown once (" in note for note in made.audit.notes)
+    made.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").people == len(table)
+    # Whoever reads it is told by the certificate what is known of everybody.
+    assert made.certificate.policy["require"][0]["knowing"] == ["home_shown"]
+
+
+def test_a_household_that_does_not_share_is_refused_with_its_rows():
+    table = pa.table({"home": [1, 2, 1], "ward": ["a"] * 3, "ill": ["x"] * 3, "income": [5, 6, 7]})
+    with pytest.raises(fk.InputError, match=r"rows 1 and 3 are of one home, and have income 5"):
+        fk.publish(table, {**POLICY, "schema": ROLES, "require": POLICY["require"][:1]})
+
+
+@pytest.mark.parametrize("require", [{"t_closeness": {"t": 0.5}}, {"l_diversity": {"l": 2}}])
+def test_criteria_of_shared_values_are_refused(require):
+    wanted = {"schema": ROLES, "require": [{**require, "sensitive": "income"}]}
+    with pytest.raises(fk.InputError, match="households share values"):
+        fk.Policy.of(wanted)
+
+
+def test_a_policy_file_keeps_what_is_shared(tmp_path):
+    policy = fk.Policy.of({**POLICY, "require": POLICY["require"][:2]})
+    policy.save(tmp_path / "p.toml")
+    again = fk.Policy.load(tmp_path / "p.toml")
+    assert again.to_dict() == policy.to_dict()
+    assert again.to_dict()["schema"]["shared"] == {"by": "home", "values": ["income"]}
+
+
+@pytest.mark.parametrize(
+    ("shared", "said"),
+    [
+        ({"by": "home", "values": ["pay"]}, "'pay' is no sensitive column"),
+        ({"by": "home", "values": []}, "values is empty"),
+        ({"values": ["income"]}, "by is missing"),
+        ({"by": "home", "values": ["income"], "unit": 1}, "unknown key"),
+    ],
+)
+def test_what_is_shared_is_read_key_by_key(shared, said):
+    with pytest.raises(fk.InputError, match=said):
+        fk.Schema(**{**ROLES, "shared": shared})
