@@ -237,3 +237,22 @@ def test_a_column_that_is_known_and_not_published_is_judged_by_the_owner(tmp_pat
         fk.audit(tmp_path / "out", policy)
     with pytest.raises(fk.InputError, match="generalized"):
         fk.publish(table, policy, form="bucketized", method="mondrian")
+
+
+def test_counts_of_values_are_no_counts_of_households():
+    counts = fk.GroupCounts.from_bags([["x", "y", "z"]])
+    with pytest.raises(fk.InputError, match="different home"):
+        fk.KAnonymity(2, of="home").measure(counts)
+    release = fk.Release.from_generalized(
+        table_of([("A", 0, "x"), ("A", 0, "y")]), quasi_identifiers=["ward"], sensitive="ill"
+    )
+    with pytest.raises(fk.InputError, match="different who"):
+        fk.audit(release, fk.Policy([fk.Requirement(fk.KAnonymity(2, of="who"))]))
+
+
+@pytest.mark.parametrize("method", [fk.Anatomy(l=2), "mondrian"])
+def test_a_method_that_asks_no_policy_is_told_what_fails(method):
+    table = table_of([("A", 0, "x"), ("A", 0, "y"), ("B", 0, "z"), ("A", 1, "x"), ("A", 1, "y")])
+    policy = {"schema": ROLES, "require": [{"k_anonymity": 3}]}
+    with pytest.raises(fk.NoSafeRelease, match="2 different who|2 different"):
+        fk.publish(table, policy, method=method)

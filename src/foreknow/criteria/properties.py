@@ -31,7 +31,7 @@ from foreknow.criteria.protocol import (
 )
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, hints
+from foreknow.errors import InputError, UnsupportedError, hints
 from foreknow.frozen import settle
 from foreknow.needs import Need, Needs, require
 from foreknow.settings import FromOne, Settings
@@ -265,6 +265,10 @@ class Recursive(_Symmetric):
         return counts[0] * self.c.denominator < self.c.numerator * rest
 
 
+# What counts remember that are of numbers of units, and not of values.
+UNITS = "units"
+
+
 class OfUnits(Settings):
     """``{ k = 5, of = "household_id" }``: the table of a size that is not of rows."""
 
@@ -350,7 +354,14 @@ class GroupSize(OfGroups):
 
     def sizes(self, counts: GroupCounts) -> IntArray:
         """People, or different units, of each group."""
-        return counts.sizes if self.of is None else units_of(counts)
+        if self.of is None:
+            return counts.sizes
+        if UNITS not in counts.memory:
+            raise UnsupportedError(
+                f"{self}: how many different {self.of} groups have, a release and its counts do "
+                "not tell; give publish or audit the table, with a policy"
+            )
+        return units_of(counts)
 
     def _least(self, counts: GroupCounts) -> Attained:
         sizes = self.sizes(counts)

@@ -27,6 +27,7 @@ from foreknow.adversaries.protocol import (
     Summing,
     counts_of,
 )
+from foreknow.criteria.properties import UNITS
 from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
 from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout, Seen
@@ -127,6 +128,10 @@ class Counted:
         return counts
 
     def _in_sight(self, groups: GroupCounts) -> GroupCounts:
+        if self.requirement.unit is not None and isinstance(groups.values, JointLabels):
+            seen = groups.seen(self.sight.secret, self.sight.known)
+            seen.memory[UNITS] = True
+            return seen
         if isinstance(groups.values, JointLabels):
             return groups.seen(self.sight.secret, self.sight.known)
         return groups.seen(self.requirement.sensitive, self.requirement.known)

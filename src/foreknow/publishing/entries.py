@@ -73,7 +73,8 @@ class Entries:
         schema = microdata.schema
         names = dict.fromkeys([*schema.quasi_identifiers, *schema.sensitives, *schema.other])
         _log.info("counting equal rows of %s", microdata.name)
-        if schema.person is not None and not _names_each_row(source, schema.person):
+        person = None if schema.counts_people else schema.person
+        if person is not None and not _names_each_row(source, person):
             found = f"somebody is in two rows by {schema.person!r}, or a row names nobody"
             if not source.rows_numbered:
                 raise DataError(f"{microdata.name}: {found}")

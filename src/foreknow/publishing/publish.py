@@ -494,9 +494,11 @@ def publish(
             [line for criterion in criteria for line in criterion.ways_out(release)],
         )
     if not verdicts.safe and not traits.consults_policy:
+        failed = [f"{own.requirement.name}: {own.words}" for own in verdicts.failures]
+        failed = failed if policy.owned else policy.failures(release)
         raise NoSafeRelease(
             f"{type(anonymizer).__name__} made groups that do not hold what the policy requires: "
-            f"{'; '.join(policy.failures(release))}. It does not ask the whole policy: "
+            f"{'; '.join(failed)}. It does not ask the whole policy: "
             f"{traits.advice}"
         )
     if options.written == "generalized":
