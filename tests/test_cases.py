@@ -254,5 +254,5 @@ def test_counts_of_values_are_no_counts_of_households():
 def test_a_method_that_asks_no_policy_is_told_what_fails(method):
     table = table_of([("A", 0, "x"), ("A", 0, "y"), ("B", 0, "z"), ("A", 1, "x"), ("A", 1, "y")])
     policy = {"schema": ROLES, "require": [{"k_anonymity": 3}]}
-    with pytest.raises(fk.NoSafeRelease, match="2 different who|2 different"):
+    with pytest.raises(fk.NoSafeRelease, match=r"[12] different who"):
         fk.publish(table, policy, method=method)
