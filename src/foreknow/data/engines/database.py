@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foreknow.data.address import ADVICE, Address, read_address, spoken
-from foreknow.data.engines.table import check_columns, place_of, sql_name, sql_text
-from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
+from foreknow.data.engines.table import check_columns, place_of, sql_name, sql_text, unreadable
+from foreknow.errors import DataError
 
 _SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _TABLES = """
@@ -106,21 +106,21 @@ class DatabaseTable:
         )
 
     def _typed(self, found: pa.Table) -> pa.Table:
-        """Numbers of any size as decimals."""
+        """Numbers of any size, which come as texts, as decimals."""
         for place, column in enumerate(found.column_names):
-            if self._kinds[column] == "numeric":
-                found = found.set_column(place, column, self._decimals(column, found[column]))
+            if self._kinds[column] != "numeric":
+                continue
+            texts = found.column(place)
+            digits = pc.max(pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", "")))
+            try:
+                decimals = texts.cast(pa.decimal128(38, digits.as_py() or 0))
+            except pa.ArrowInvalid:
+                raise DataError(
+                    f"{self.name}: column {column!r} holds a number of over 38 digits, NaN or "
+                    "infinity; make a view that casts it to double precision or to text"
+                ) from None
+            found = found.set_column(place, column, decimals)
         return found
-
-    def _decimals(self, column: str, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-        digits = pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", ""))
-        try:
-            return texts.cast(pa.decimal128(38, pc.max(digits).as_py() or 0))
-        except pa.ArrowInvalid:
-            raise DataError(
-                f"{self.name}: column {column!r} holds a number of over 38 digits, NaN or "
-                "infinity; make a view that casts it to double precision or to text"
-            ) from None
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
@@ -130,12 +130,10 @@ class DatabaseTable:
         try:
             yield
         except Error as error:
-            if short_of_memory(error):
-                raise NotEnoughMemory(f"reading {self.name}") from error
             said = re.sub(r"^[A-Z_]+: (\[libpq\] )?", "", str(error)).splitlines()[0]
             for secret in reversed(self._secrets):
                 said = said.replace(secret, "...")
-            raise DataError(f"{self.name} cannot be read: {said}") from None
+            raise unreadable(self.name, error, said) from None
 
 
 def _close(*opened: Any) -> None:

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foreknow.bounds import check_text
-from foreknow.data.engines.table import check_columns, is_text
+from foreknow.data.engines.table import check_columns, is_text, unreadable
 from foreknow.engine import Stamp, memory_limit, refuse_huge
-from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
+from foreknow.errors import DataError
 
 if TYPE_CHECKING:
     from foreknow.data.engines.duckdb_table import DuckTable
@@ -125,10 +125,7 @@ class ParquetTable:
         try:
             return step()
         except (pa.ArrowException, OSError, KeyError) as error:
-            if short_of_memory(error):
-                raise NotEnoughMemory(f"reading {self.name}") from error
-            first = (str(error).splitlines() or [type(error).__name__])[0]
-            raise DataError(f"{self.name} cannot be read as Parquet: {first}") from None
+            raise unreadable(self.name, error, kind=" as Parquet") from None
 
 
 def _opened(file: Path, **how: Any) -> pq.ParquetFile:

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from foreknow.errors import DataError
+from foreknow.errors import DataError, ForeknowError, NotEnoughMemory, short_of_memory
+from foreknow.text import one_line
 
 
 class Table(Protocol):
@@ -60,6 +61,14 @@ def check_columns(columns: Sequence[str], name: str) -> list[str]:
             advice = "remove the first line, which is for Excel"
         raise DataError(f"{name}: column {at} has no name; {advice}")
     return list(columns)
+
+
+def unreadable(name: str, error: BaseException, said: str = "", kind: str = "") -> ForeknowError:
+    """The error of one line that says that a table cannot be read, and why."""
+    if short_of_memory(error):
+        return NotEnoughMemory(f"reading {name}")
+    first = (str(error).splitlines() or [type(error).__name__])[0]
+    return DataError(f"{name} cannot be read{kind}: {one_line(said or first)}")
 
 
 def choose(file: str, kind: str, known: Sequence[str], wanted: str | None) -> str:
