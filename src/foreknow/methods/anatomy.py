@@ -17,7 +17,7 @@ from foreknow.data.engines.columns import Codes
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import hints
-from foreknow.methods.eligibility import ADVICE, WithL, settled_l
+from foreknow.methods.eligibility import ADVICE, WithL, by_value, settled_l
 from foreknow.methods.proof import by_values_alone
 from foreknow.methods.protocol import (
     ONE_COLUMN,
@@ -180,11 +180,8 @@ class Anatomy(WithL):
     def _groups(self, codes: Codes, counts: IntArray, seed: int | None) -> IntArray:
         assert self.l is not None
         random = generator(seed, "Anatomy")
-        # Everybody by value, in random order within each.
-        people = np.argsort(codes, kind="stable")
+        people = by_value(codes, counts, random)
         ends = np.cumsum(counts)
-        for start, end in zip((ends - counts).tolist(), ends.tolist(), strict=True):
-            random.shuffle(people[start:end])
         rounds = rounds_of(counts, self.l)
         n_groups = len(rounds) // self.l
         left = np.flatnonzero(rounds < 0)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
@@ -150,3 +151,19 @@ def _largest(microdata: Microdata, sizes: IntArray) -> str:
         f"{microdata.values[worst]!r} is had by {count:,} of {people:,} people "
         f"({percentage(Fraction(count, people), 1)}), which {allows}"
     )
+
+
+def by_value(codes: NDArray[Any], sizes: IntArray, random: np.random.Generator) -> IntArray:
+    """Everybody's position, value by value; people of one value come in random order."""
+    people = np.argsort(codes, kind="stable")
+    shuffle_each(people, sizes, random)
+    return people
+
+
+def shuffle_each(items: NDArray[Any], sizes: IntArray, random: np.random.Generator) -> None:
+    """Put runs of some sizes into random order, each by itself, in place."""
+    ends = np.cumsum(sizes)
+    for start, end in zip(
+        (ends - sizes)[sizes > 1].tolist(), ends[sizes > 1].tolist(), strict=True
+    ):
+        random.shuffle(items[start:end])

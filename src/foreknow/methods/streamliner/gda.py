@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.microdata import Attribute
-from foreknow.data.sparse import IntArray, combine, starts_of
+from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import NoSafeRelease
-from foreknow.methods.streamliner.rda import Colours, Plan, least_signed
+from foreknow.methods.eligibility import shuffle_each
+from foreknow.methods.streamliner.rda import Plan
 
 # The rank of a colour that is used up, and the distance of a group that is full.
 _FARTHEST = np.iinfo(np.int64).max
@@ -41,26 +42,15 @@ def by_rank(
     attributes: Sequence[Attribute],
     weights: Mapping[str, int],
     random: np.random.Generator,
-) -> tuple[Runs, Colours]:
+) -> tuple[Runs, IntArray]:
     """Sort people by colour and weighted rank, a sum of places; equal ones in random order."""
     span = 1 + sum(len(a.domain) * weights.get(a.name, 1) for a in attributes)
-    rank = np.zeros(len(codes), dtype=least_signed(span))
-    for attribute in attributes:
-        rank += (attribute.codes.astype(rank.dtype) + 1) * weights.get(attribute.name, 1)
-    place, first = combine([rank], [span])
-    ranks = rank[first]
-    keys = codes.astype(np.min_scalar_type(max(n_colours, 2) * len(ranks)))
-    keys *= keys.dtype.type(len(ranks))
-    keys += place.astype(keys.dtype)
-    del rank, place
-    people = np.argsort(keys, kind="stable").astype(least_signed(len(keys)))
-    keys = keys[people]
-    begins = starts_of(keys)
-    colours, places = np.divmod(keys[begins].astype(np.int64), len(ranks))
-    Colours(people, np.append(begins, len(keys))).shuffle(random)
-    starts = np.append(begins, len(keys))[np.searchsorted(colours, np.arange(n_colours + 1))]
-    sizes = np.diff(begins, append=len(keys))
-    return Runs(colours, ranks[places].astype(np.int64), sizes), Colours(people, starts)
+    rank = sum((a.codes.astype(np.int64) + 1) * weights.get(a.name, 1) for a in attributes)
+    place, first = combine([codes, rank], [n_colours, span])
+    people = np.argsort(place, kind="stable")
+    sizes = np.bincount(place)
+    shuffle_each(people, sizes, random)
+    return Runs(codes[first].astype(np.int64), rank[first], sizes), people
 
 
 def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:
@@ -114,9 +104,8 @@ def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
             first[colour] = rank_of[run + 1] if more else _FARTHEST
             n_present -= not more
     places = np.frombuffer(runs_used, dtype=np.int64).reshape(-1, l)
-    of_run = runs.colours.astype(np.min_scalar_type(max(n_colours - 1, 0)))
-    ranks = runs.ranks.astype(least_signed(int(runs.ranks.max())))
-    return Runs(of_run[places], ranks[places], np.array(sizes, dtype=np.int64)), unused
+    sizes_made = np.array(sizes, dtype=np.int64)
+    return Runs(runs.colours[places], runs.ranks[places], sizes_made), unused
 
 
 def nearest(ranks: IntArray, leader: int, many: int) -> list[int]:

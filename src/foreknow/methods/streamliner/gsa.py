@@ -60,7 +60,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.microdata import Attribute
 from foreknow.data.sparse import IntArray, starts_of
-from foreknow.methods.streamliner.rda import Plan, groups_of_plan, least_signed, plan_rda
+from foreknow.methods.streamliner.rda import Plan, groups_of_plan, plan_rda
 
 _log = logging.getLogger(__name__)
 
@@ -230,9 +230,9 @@ def _grouped(
 
 # ---- groups of a block with cells ---------------------------------------------------------------
 
-# People of whom halves are made at a time: few enough for a processor's cache. And of whom groups
-# are made one person after the other, which was quicker below about so many.
-_MANY, _FEW = 1 << 15, 1 << 10
+# Groups are made in halves while a part has more people than this; below, one person after the
+# other is quicker.
+_FEW = 1 << 10
 
 
 def transversals(
@@ -243,7 +243,7 @@ def transversals(
     With m groups, a value that c people have occurs at most c / m times, rounded up, in each.
     """
     n_cells, people = cells.shape
-    order = random.permutation(cells.size).astype(least_signed(cells.size))
+    order = random.permutation(cells.size)
     cell = (order // people).astype(np.min_scalar_type(n_cells))
     group = np.empty(cells.size, dtype=np.int64)
     group[order] = _seated(cell, values.reshape(-1)[order], people // each)
@@ -257,11 +257,6 @@ def _seated(cell: NDArray[Any], values: NDArray[Any], n_groups: int) -> NDArray[
     while n_groups % (2 * n_parts) == 0 and len(part) > _FEW * n_parts:
         part = 2 * part + _half(part, cell, values)
         n_parts *= 2
-        if len(part) > _MANY and n_parts < n_groups:
-            for side, some in enumerate([np.flatnonzero(part == 0), np.flatnonzero(part)]):
-                inner = _seated(cell[some], values[some], n_groups // 2)
-                part[some] = inner + side * (n_groups // 2)
-            return part
     if n_parts == n_groups:
         return part
     in_part = n_groups // n_parts
@@ -294,7 +289,7 @@ def _half(part: NDArray[Any], cell: NDArray[Any], values: NDArray[Any]) -> NDArr
 
 def _pairs(order: NDArray[Any]) -> NDArray[Any]:
     """Pair everybody with the next one in an order."""
-    partner = np.empty(len(order), dtype=least_signed(len(order)))
+    partner = np.empty(len(order), dtype=np.int64)
     partner[order[::2]] = order[1::2]
     partner[order[1::2]] = order[::2]
     return partner

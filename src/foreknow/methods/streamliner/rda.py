@@ -7,7 +7,6 @@ against an adversary who knows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
 from operator import itemgetter
@@ -16,14 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.sparse import IntArray, starts_of
+from foreknow.data.sparse import IntArray
 from foreknow.errors import InternalError
-
-# Colours of up to so many people are shuffled all at once: a loop over places instead of colours,
-# which is quicker as long as there are fewer places than small colours.
-_SMALL = 32
-# People at a time: large enough for NumPy, small enough for a processor's cache.
-_BLOCK = 1 << 16
+from foreknow.methods.eligibility import by_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +35,9 @@ class Plan:
 
 def groups_of_plan(
     plan: Plan, codes: NDArray[Any], sizes: IntArray, random: np.random.Generator
-) -> NDArray[Any]:
+) -> IntArray:
     """Everybody's group, from everybody's colour and the sizes of the colours."""
-    colours = Colours.of(codes, sizes)
-    colours.shuffle(random)
-    return assigned(plan, colours)
+    return assigned(plan, by_value(codes, sizes, random))
 
 
 def plan_rda(sizes: IntArray, l: int) -> Plan:
@@ -168,62 +160,11 @@ def _joined(slots: NDArray[Any], rest: list[int]) -> IntArray:
     return np.array(late, dtype=np.int64).reshape(-1, 2)
 
 
-@dataclass(eq=False)
-class Colours:
-    """Everybody's position, colour by colour: colour c is ``people[starts[c]:starts[c + 1]]``."""
-
-    people: NDArray[Any]
-    starts: IntArray
-
-    @classmethod
-    def of(cls, codes: NDArray[Any], sizes: IntArray) -> Colours:
-        """Sort people by colour."""
-        starts = np.concatenate(([0], np.cumsum(sizes)))
-        people = np.empty(len(codes), dtype=least_signed(len(codes)))
-        for begin, order, places in _sorted_blocks(codes, starts.copy()):
-            people[places] = order + begin
-        return cls(people, starts)
-
-    def shuffle(self, random: np.random.Generator) -> None:
-        """Put everybody of each colour into random order."""
-        sizes = np.diff(self.starts)
-        for colour in np.flatnonzero(sizes > _SMALL).tolist():
-            random.shuffle(self.people[self.starts[colour] : self.starts[colour + 1]])
-        # Small ones all at once: first places, then second places, ...
-        for place in range(min(int(sizes.max(initial=0)), _SMALL) - 1):
-            colours = np.flatnonzero((sizes > place + 1) & (sizes <= _SMALL))
-            here = self.starts[colours] + place
-            other = self.starts[colours] + random.integers(place, sizes[colours])
-            self.people[here], self.people[other] = self.people[other], self.people[here]
-
-
-def assigned(plan: Plan, colours: Colours) -> NDArray[Any]:
-    """Everybody's group, if the next person of each colour takes the next place of that colour."""
-    groups = np.empty(len(colours.people), dtype=least_signed(plan.n_groups))
-    taken = colours.starts.copy()
-    for begin, order, places in _sorted_blocks(plan.slots.reshape(-1), taken):
-        groups[colours.people[places]] = (order + begin) // plan.slots.shape[1]
-    for colour, group in plan.late.tolist():
-        groups[colours.people[taken[colour]]] = group
-        taken[colour] += 1
+def assigned(plan: Plan, people: IntArray) -> IntArray:
+    """Everybody's group, if people, who come by colour, take the places of their colour in turn."""
+    colours = np.concatenate([plan.slots.reshape(-1), plan.late[:, 0]])
+    group_of = np.repeat(np.arange(plan.n_groups), plan.slots.shape[1])
+    group_of = np.concatenate([group_of, plan.late[:, 1]])
+    groups = np.empty(len(people), dtype=np.int64)
+    groups[people] = group_of[np.argsort(colours, kind="stable")]
     return groups
-
-
-def _sorted_blocks(
-    codes: NDArray[Any], cursor: IntArray
-) -> Iterator[tuple[int, IntArray, IntArray]]:
-    """Sort codes in blocks: where each begins, its order, and the places by the (moving) cursor."""
-    for begin in range(0, len(codes), _BLOCK):
-        block = codes[begin : begin + _BLOCK]
-        order = np.argsort(block, kind="stable")
-        ordered = block[order]
-        firsts = starts_of(ordered)
-        counts = np.diff(firsts, append=len(block))
-        places = np.repeat(cursor[ordered[firsts]] - firsts, counts) + np.arange(len(block))
-        cursor[ordered[firsts]] += counts
-        yield begin, order, places
-
-
-def least_signed(many: int) -> type[np.signedinteger[Any]]:
-    """A type for numbers below so many."""
-    return np.int32 if many < 2**31 else np.int64

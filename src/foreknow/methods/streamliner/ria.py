@@ -14,20 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.sparse import IntArray, ranges, starts_of
-from foreknow.methods.streamliner.rda import Colours
+from foreknow.methods.eligibility import by_value, shuffle_each
 
 
 def groups_of_ria(
     codes: NDArray[Any], sizes: IntArray, l: int, random: np.random.Generator
 ) -> IntArray:
     """Everybody's group, from everybody's colour and the sizes of the colours."""
-    colours = Colours.of(codes, sizes)
-    colours.shuffle(random)
-    present = np.flatnonzero(sizes)
-    sizes, starts = sizes[present], colours.starts[present]  # by colour
-    parent = np.arange(len(codes), dtype=colours.people.dtype)
+    people = by_value(codes, sizes, random)
+    sizes = sizes[sizes > 0]
+    starts = np.cumsum(sizes) - sizes
+    parent = np.arange(len(codes))
     for colour, size in enumerate(sizes.tolist()):
-        own = colours.people[starts[colour] : starts[colour] + size]
+        own = people[starts[colour] : starts[colour] + size]
         drawn = partner_colours(sizes, colour, l - 1, random).reshape(-1)
         # Nobody of one colour gets the same partner: so all draws of a colour are made together.
         order = np.argsort(drawn, kind="stable")
@@ -36,7 +35,7 @@ def groups_of_ria(
         times = np.diff(begins, append=len(drawn))
         places = np.repeat(starts[asked], times) + choices(sizes[asked], times, random)
         partners = np.empty(len(drawn), dtype=own.dtype)
-        partners[order] = colours.people[places]
+        partners[order] = people[places]
         merge(parent, np.repeat(own, l - 1), partners)
     roots = _roots(parent, np.arange(len(parent)))
     groups: IntArray = (np.cumsum(roots == np.arange(len(roots))) - 1)[roots]
@@ -88,7 +87,10 @@ def partner_colours(
 
 
 def _next(unused: IntArray, left: int, need: int, random: np.random.Generator) -> IntArray:
-    """Draw for as many as draw in the same way; `unused` people of each colour, `left` draw."""
+    """Draw for the next one, or for as many as may draw any colours; `left` people draw.
+
+    Where not all others of a colour may be left out, those that nobody can spare come first.
+    """
     pool = np.flatnonzero(unused)
     lacks = left - np.minimum(unused[pool], left)
     spare = int((left - lacks).sum()) - need * left
@@ -99,16 +101,9 @@ def _next(unused: IntArray, left: int, need: int, random: np.random.Generator) -
         rows: IntArray = pool[_subsets(len(pool), n_rows, need, random)]
         return rows[_possible(rows, unused)]
     full, others = pool[lacks == 0], pool[lacks > 0]
-    # None of the others becomes full before.
-    n_rows = int(lacks[lacks > 0].min()) if len(others) else left
-    if len(full) >= need:
-        of_full: IntArray = full[_subsets(len(full), n_rows, need, random)]
-        return of_full
-    rows = others[_subsets(len(others), n_rows, need - len(full), random)]
-    rows = rows[_possible(rows, unused)]
-    # `spare` stays; so it is enough again as soon as so many colours are used up.
-    rows = rows[: _until_used_up(rows, unused, len(pool) - spare)]
-    return np.concatenate([np.tile(full, (len(rows), 1)), rows], axis=1)
+    of_full = full[_subsets(len(full), 1, min(need, len(full)), random)]
+    of_others = others[_subsets(len(others), 1, need - of_full.shape[1], random)]
+    return np.concatenate([of_full, of_others], axis=1)
 
 
 def _possible(rows: NDArray[Any], unused: IntArray) -> NDArray[np.bool_]:
@@ -122,16 +117,6 @@ def _possible(rows: NDArray[Any], unused: IntArray) -> NDArray[np.bool_]:
         for colour in asked if keep[place] else ():
             left[colour] -= 1
     return keep
-
-
-def _until_used_up(rows: IntArray, unused: IntArray, many: int) -> int:
-    """After how many rows so many colours are used up; all rows if that does not happen."""
-    flat = rows.reshape(-1)
-    gone = np.bincount(flat, minlength=len(unused)) == unused
-    last = np.full(len(unused), -1)
-    last[flat] = np.arange(len(flat)) // rows.shape[1]
-    ends = np.sort(last[gone & (last >= 0)])
-    return int(ends[many - 1]) + 1 if len(ends) >= many else len(rows)
 
 
 def _subsets(n: int, rows: int, need: int, random: np.random.Generator) -> NDArray[Any]:
@@ -169,8 +154,7 @@ def _shuffled(sizes: IntArray, times: IntArray, random: np.random.Generator) -> 
     if not len(sizes):
         return sizes
     ends = np.cumsum(sizes)
-    set_of = np.repeat(np.arange(len(sizes)), sizes)
-    mixed = random.permutation(len(set_of))
-    order = mixed[np.argsort(set_of[mixed], kind="stable")]
-    kept = order[ranges(ends - sizes, ends - sizes + times)[0]]
-    return kept - (ends - sizes)[set_of[kept]]
+    members = np.arange(int(sizes.sum())) - np.repeat(ends - sizes, sizes)
+    shuffle_each(members, sizes, random)
+    drawn: IntArray = members[ranges(ends - sizes, ends - sizes + times)[0]]
+    return drawn
