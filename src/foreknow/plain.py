@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from fractions import Fraction
 from operator import attrgetter
@@ -13,10 +13,11 @@ class Plain:
     """Has plain values for JSON: all its fields, or what `_told` names, as ``key=attribute.of.it``.
 
     ``*`` stands for all public fields; a key that ends with ``?`` is left out where it is empty,
-    False or 0, but not where it is the fraction 0.
+    False or 0, but not where it is the fraction 0. Fractions are texts, or what `_fraction` makes.
     """
 
     _told: ClassVar[str] = "*"
+    _fraction: ClassVar[Callable[[Fraction], Any]] = str
 
     def _content(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -33,11 +34,11 @@ class Plain:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; fractions as text."""
-        return {key: plain(given) for key, given in self._content().items()}
+        """Plain values for JSON."""
+        return {key: plain(given, type(self)._fraction) for key, given in self._content().items()}
 
 
-def plain(given: Any) -> Any:
+def plain(given: Any, fraction: Callable[[Fraction], Any] = str) -> Any:
     """A value as JSON has it: fractions as text, sequences as lists, results by their `to_dict`.
 
     >>> plain({"share": Fraction(1, 2), "by": ("age", None)})
@@ -46,7 +47,7 @@ def plain(given: Any) -> Any:
     if hasattr(given, "to_dict"):
         return given.to_dict()
     if isinstance(given, Fraction):
-        return str(given)
+        return fraction(given)
     if isinstance(given, Mapping):
-        return {key: plain(each) for key, each in given.items()}
-    return [plain(each) for each in given] if isinstance(given, (tuple, list)) else given
+        return {key: plain(each, fraction) for key, each in given.items()}
+    return [plain(each, fraction) for each in given] if isinstance(given, (tuple, list)) else given

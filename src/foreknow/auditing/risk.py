@@ -38,39 +38,36 @@ from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, InputError, SchemaError, hinted, memory_for
 from foreknow.numbers import Number, as_fraction, as_threshold, shown, whole_number
+from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
 
 # More sets of columns than these nobody would look at, nor wait for.
 _MOST_SETS = 10_000
-_LISTED = 10  # people of the highest SUDA scores, in JSON and on pages
+
+
+class _WithFloats(Plain):
+    """Has plain values for JSON, fractions as floats."""
+
+    _fraction = float
 
 
 @dataclass(frozen=True)
-class Risk:
+class Risk(_WithFloats):
     """How likely an adversary finds the right person, over the people of the table.
 
     Fractions are exact, and floats are estimates, or averages of very many fractions.
     """
 
     highest: Fraction | float
-    lowest: Fraction | float
     average: Fraction | float
-    at_highest: int  # people with the highest risk
     above: int  # people whose risk is above the threshold
     share_above: Fraction  # the same as a share of all people of the table
     estimate: bool = False  # whether it rests on a model of the population
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; fractions as floats."""
-        return {
-            key: float(given) if isinstance(given, Fraction) else given
-            for key, given in vars(self).items()
-        }
-
 
 @dataclass(frozen=True)
-class Marketer:
+class Marketer(_WithFloats):
     """How many people are found again by someone who links the whole table."""
 
     share: Fraction | float  # of the people of the table, on average
@@ -86,8 +83,12 @@ class Marketer:
 
 
 @dataclass(frozen=True)
-class PopulationRisk:
+class PopulationRisk(_WithFloats):
     """Who is unique among all people that the table could be about."""
+
+    _told = (
+        "people sampling_fraction=fraction exact uniques in_table estimates chosen=_model"
+    )
 
     people: int  # of the population
     fraction: Fraction  # of them, how many are in the table
@@ -102,21 +103,13 @@ class PopulationRisk:
         """Whether it was counted, not estimated."""
         return self.uniques is not None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "people": self.people,
-            "sampling_fraction": float(self.fraction),
-            "exact": self.exact,
-            "uniques": self.uniques,
-            "in_table": self.in_table,
-            "estimates": [each.to_dict() for each in self.estimates],
-            "chosen": None if self.chosen is None else self.chosen.model,
-        }
+    @property
+    def _model(self) -> str | None:
+        return None if self.chosen is None else self.chosen.model
 
 
 @dataclass(frozen=True)
-class ColumnSet:
+class ColumnSet(_WithFloats):
     """How well some columns tell people apart."""
 
     columns: tuple[str, ...]
@@ -127,7 +120,7 @@ class ColumnSet:
 
 
 @dataclass(frozen=True)
-class Contribution:
+class Contribution(_WithFloats):
     """What one or two columns add to the unique people of the table."""
 
     columns: tuple[str, ...]
@@ -137,7 +130,7 @@ class Contribution:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RiskReport(Result):
+class RiskReport(_WithFloats, Result):
     """How easily people are found again by the columns that others may know.
 
     Attributes
@@ -172,6 +165,10 @@ class RiskReport(Result):
     """
 
     format = "foreknow risk"
+    _told = (
+        "table=name columns by_values people classes class_sizes=_class_sizes threshold uniques "
+        "unique_share prosecutor journalist marketer population sets contributions suda beside"
+    )
 
     name: str
     columns: tuple[str, ...]
@@ -201,43 +198,10 @@ class RiskReport(Result):
         """The same as a share of all people of the table."""
         return Fraction(self.uniques, self.people)
 
-    def _content(self) -> dict[str, Any]:
-        return {
-            "table": self.name,
-            "columns": list(self.columns),
-            "by_values": self.by_values,
-            "people": self.people,
-            "classes": self.classes,
-            "class_sizes": {
-                str(size): many
-                for size, many in zip(
-                    self.sizes.tolist(), self.classes_of_size.tolist(), strict=True
-                )
-            },
-            "threshold": float(self.threshold),
-            "uniques": self.uniques,
-            "unique_share": float(self.unique_share),
-            "prosecutor": self.prosecutor.to_dict(),
-            "journalist": None if self.journalist is None else self.journalist.to_dict(),
-            "marketer": {**vars(self.marketer), "share": float(self.marketer.share)},
-            "population": None if self.population is None else self.population.to_dict(),
-            "sets": [
-                {
-                    "columns": list(each.columns),
-                    "classes": each.classes,
-                    "distinction": float(each.distinction),
-                    "separation": float(each.separation),
-                    "uniques": each.uniques,
-                }
-                for each in self.sets
-            ],
-            "contributions": [
-                {**vars(each), "columns": list(each.columns), "share": float(each.share)}
-                for each in self.contributions
-            ],
-            "suda": None if self.suda is None else self.suda.to_dict(_LISTED),
-            "beside": None if self.beside is None else list(self.beside),
-        }
+    @property
+    def _class_sizes(self) -> dict[str, int]:
+        sizes = map(str, self.sizes.tolist())
+        return dict(zip(sizes, self.classes_of_size.tolist(), strict=True))
 
     def __repr__(self) -> str:
         known = f"{len(self.columns)} column{'' if len(self.columns) == 1 else 's'}"
@@ -495,9 +459,7 @@ def _against(
     hits = math.fsum((weights * each).tolist())
     risk = Risk(
         highest=float(each[0]),
-        lowest=float(each[-1]),
         average=hits / n_people,
-        at_highest=int(weights[0]),
         above=above,
         share_above=Fraction(above, n_people),
         estimate=True,
@@ -531,7 +493,7 @@ def _refuse_fewer(found: Combinations, others: IntArray) -> None:
 
 def _risk(people: IntArray, others: IntArray, limit: Fraction) -> Risk:
     """The exact risk of people in classes, of which each has so many others to be taken for."""
-    n_people, least, most = int(people.sum()), int(others.min()), int(others.max())
+    n_people = int(people.sum())
     # Above the limit is 1 / F > p / q, which is F < q / p.
     above = int(people[others < -(-limit.denominator // limit.numerator)].sum())
     average: Fraction | float = Fraction(len(people), n_people)
@@ -541,10 +503,8 @@ def _risk(people: IntArray, others: IntArray, limit: Fraction) -> Risk:
         hits = math.fsum((people / others).tolist())
         average = max(hits / n_people, len(people) / int(others.sum()))
     return Risk(
-        highest=Fraction(1, least),
-        lowest=Fraction(1, most),
+        highest=Fraction(1, int(others.min())),
         average=average,
-        at_highest=int(people[others == least].sum()),
         above=above,
         share_above=Fraction(above, n_people),
     )

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.sparse import IntArray
+from foreknow.plain import Plain
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
-# Where a table of DIS scores is cut.
-INTERVALS = tuple(Fraction(tenth, 10) for tenth in range(1, 8))
+_LISTED = 10  # people of the highest scores, in JSON
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,14 @@ class SpecialUnique:
 
 
 @dataclass(frozen=True, eq=False)
-class SpecialUniques:
+class SpecialUniques(Plain):
     """Everybody whom up to `size` values single out, and what columns add to it."""
+
+    _told = (
+        "size people=n_people people_by_size=people minimal_uniques=minimal contributions dis "
+        "worst=_worst"
+    )
+    _fraction = float
 
     size: int  # the most columns of a minimal unique that was sought
     minimal: tuple[int, ...]  # how many minimal uniques have 1, 2, ... columns
@@ -77,35 +83,15 @@ class SpecialUniques:
                     found.append(set(places))
                     yield tuple(columns[place] for place in places)
 
-    def intervals(self) -> list[tuple[str, int]]:
-        """How many people have which DIS score; empty where there are none."""
-        if self.dis_scores is None:
-            return []
-        ends = [0.0, *map(float, INTERVALS), 1.0]
-        above = [int((self.dis_scores > end).sum()) for end in ends]
-        names = [f"above {low:g} up to {high:g}" for low, high in pairwise(ends)]
-        return list(zip(names, (a - b for a, b in pairwise(above)), strict=True))
-
-    def to_dict(self, listed: int) -> dict[str, Any]:
-        """Plain values for JSON, with the people of the highest scores."""
-        return {
-            "size": self.size,
-            "people": self.n_people,
-            "people_by_size": list(self.people),
-            "minimal_uniques": list(self.minimal),
-            "contributions": {name: float(share) for name, share in self.contributions.items()},
-            "dis": self.dis,
-            "dis_intervals": dict(self.intervals()),
-            "worst": [
-                {
-                    "values": dict(zip(self._table.columns, map(_plain, each.values), strict=True)),
-                    "score": each.score,
-                    "dis": each.dis,
-                    "minimal": [list(names) for names in each.minimal],
-                }
-                for each in self.listed(listed)
-            ],
-        }
+    @property
+    def _worst(self) -> list[dict[str, Any]]:
+        return [
+            {
+                **vars(person),
+                "values": dict(zip(self._table.columns, map(_plain, person.values), strict=True)),
+            }
+            for person in self.listed(_LISTED)
+        ]
 
 
 def special_uniques(

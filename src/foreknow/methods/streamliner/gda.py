@@ -45,7 +45,9 @@ def by_rank(
 ) -> tuple[Runs, IntArray]:
     """Sort people by colour and weighted rank, a sum of places; equal ones in random order."""
     span = 1 + sum(len(a.domain) * weights.get(a.name, 1) for a in attributes)
-    rank = sum((a.codes.astype(np.int64) + 1) * weights.get(a.name, 1) for a in attributes)
+    rank = np.zeros(len(codes), dtype=np.int64)
+    for attribute in attributes:
+        rank += (attribute.codes.astype(np.int64) + 1) * weights.get(attribute.name, 1)
     place, first = combine([codes, rank], [n_colours, span])
     people = np.argsort(place, kind="stable")
     sizes = np.bincount(place)

@@ -311,9 +311,7 @@ def _suda(report: RiskReport) -> tuple[list[str], Table]:
     rows: list[Row] = [
         (visible(name), bar_cell(percentage(share, 1), share)) for name, share in shares
     ]
-    cut = [f"{name}: {number(many)}" for name, many in suda.intervals() if many]
-    note = f"People by their DIS score: {'; '.join(cut)}." if cut else ""
-    return said, Table(("column", "share of scores"), rows, note=note)
+    return said, Table(("column", "share of scores"), rows)
 
 
 def _listed(report: RiskReport) -> Table:
