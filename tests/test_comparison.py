@@ -79,7 +79,7 @@ def test_every_figure_is_that_of_publishing_it_by_itself(found):
         assert (each.groups, each.people) == (made.utility.groups, 120)
         assert (each.loss, each.form) == (made.utility.average_ncp, made.certificate.form)
         assert (each.query_error, each.average_query_error) == (error.median, error.average)
-        assert each.holds == judged.safe
+        assert each.holds_as_given == judged.safe
         assert each.over == max(one.over.people for one in judged.exposed)
         assert each.exact == str(judged.verdicts[0].disclosure.exact)
         assert each.method_known == made.audit.scope.method
@@ -150,7 +150,7 @@ def test_amounts_are_tried_with_each_limit_and_what_contradicts_itself_is_a_row(
     made = fk.publish(people(), asked, seed=0)
     assert weak.groups == made.utility.groups
     assert weak.exact == str(fk.Facts(1, 3, 0).disclosure(made).exact)
-    assert (own.holds, own.over) == (True, 0)
+    assert (own.holds_as_given, own.over) == (True, 0)
     assert found.to_frame()["k"].tolist() == [0, 3]
 
 

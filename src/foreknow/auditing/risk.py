@@ -86,9 +86,7 @@ class Marketer(_WithFloats):
 class PopulationRisk(_WithFloats):
     """Who is unique among all people that the table could be about."""
 
-    _told = (
-        "people sampling_fraction=fraction exact uniques in_table estimates chosen=_model"
-    )
+    _told = "people sampling_fraction=fraction exact uniques in_table estimates chosen=_model"
 
     people: int  # of the population
     fraction: Fraction  # of them, how many are in the table

@@ -19,15 +19,16 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from pydantic import Field
 
-from foreknow import numbers
 from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask, Speaks
 from foreknow.criteria.protocol import (
     Attained,
     EachGroup,
     OfGroups,
+    as_setting,
     classes_of,
+    counts_for,
+    distinguished,
     failing_groups,
-    groups_of,
     smallest,
 )
 from foreknow.data.counts import GroupCounts, Semantics
@@ -63,13 +64,6 @@ class _OfValues(OfGroups):
         """Start a ledger for a search."""
         require(self, semantics=semantics)
         return EachGroup(self._fails, self._leaving)
-
-
-def counted(criterion: Any, release: HasCounts) -> GroupCounts:
-    """The counts of a release that such a criterion can be about."""
-    counts = groups_of(release)
-    require(criterion, semantics=counts.semantics)
-    return counts
 
 
 class LDiversitySettings(Settings):
@@ -156,9 +150,9 @@ class LDiversity(_OfValues):
 
     def attained(self, release: HasCounts) -> Attained:
         """The least diverse group of a release."""
-        counts = counted(self, release)
+        counts = counts_for(self, release)
         amount, group = getattr(self, f"_{self.kind}")(counts)
-        said, limit = beside(amount, self.l if self.c is None else self.c)
+        said, limit = distinguished(amount, self.l if self.c is None else self.c)
         values = "value" if amount == 1 else "different values"
         even = "a single value" if amount == 1 else f"{said} values that are equally frequent"
         words = {
@@ -173,9 +167,11 @@ class LDiversity(_OfValues):
 
     def to_dict(self) -> dict[str, Any]:
         """``{"l_diversity": {...}}``, as in a policy file."""
-        l = self.l if isinstance(self.l, int) else plain(as_fraction(self.l))
+        l = self.l if isinstance(self.l, int) else as_setting(as_fraction(self.l))
         table: dict[str, Any] = {"l": l, "kind": self.kind}
-        return {self.key: table if self.c is None else {**table, "c": plain(as_fraction(self.c))}}
+        return {
+            self.key: table if self.c is None else {**table, "c": as_setting(as_fraction(self.c))}
+        }
 
     def _fails(self, counts: GroupCounts) -> Mask:
         if self.kind == "distinct":
@@ -278,10 +274,10 @@ class AlphaK(_OfValues):
 
     def attained(self, release: HasCounts) -> Attained:
         """The largest share of a value in a group of a release."""
-        counts = counted(self, release)
+        counts = counts_for(self, release)
         most, sizes, alike = counts.top_sums(1), counts.sizes, classes_of(release)
         share, group = highest(most, sizes)
-        said, limit = beside(share, self.alpha)
+        said, limit = distinguished(share, self.alpha)
         words = (
             f"the largest share of a value in a group is {said}, the most is {limit}; "
             f"{smallest(alike)} has {people_text(least := int(alike.sizes.min()))}, the least is "
@@ -297,7 +293,7 @@ class AlphaK(_OfValues):
 
     def to_dict(self) -> dict[str, Any]:
         """``{"alpha_k": {...}}``, as in a policy file."""
-        return {self.key: {"alpha": plain(as_fraction(self.alpha)), "k": self.k}}
+        return {self.key: {"alpha": as_setting(as_fraction(self.alpha)), "k": self.k}}
 
     def _fails(self, counts: GroupCounts) -> Mask:
         alpha, k = as_fraction(self.alpha), self.k
@@ -335,11 +331,6 @@ def _entropies(counts: GroupCounts) -> FloatArray:
     return entropies
 
 
-def plain(number: Fraction) -> int | str:
-    """A fraction as a policy file has it."""
-    return int(number) if number.denominator == 1 else str(number)
-
-
 def _ordinal(place: Any) -> str:
     """Write a place from 2 on.
 
@@ -348,28 +339,6 @@ def _ordinal(place: Any) -> str:
     """
     last = "" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "")
     return f"{place}{last or 'th'}"
-
-
-def beside(amount: numbers.Number | float, limit: numbers.Number) -> tuple[str, str]:
-    """A number and its limit for people, in digits that look alike only where they are equal.
-
-    >>> beside(0.2, "1/5"), beside(Fraction("0.2000001"), 0.2), beside(math.inf, 2)
-    (('0.2', '0.2'), ('0.2000001', '0.2'), ('inf', '2'))
-    """
-    most = as_fraction(limit)
-    if amount == math.inf:
-        return "inf", _digits(most, 4)
-    exactly = as_fraction(amount)
-    for digits in range(4, 300):
-        said = _digits(exactly, digits), _digits(most, digits)
-        if said[0] != said[1] or exactly == most:
-            break
-    return said
-
-
-def _digits(number: Fraction, digits: int) -> str:
-    many = number >= 10**15
-    return f"{float(number):.{digits}g}" if many else numbers.significant(number, digits)
 
 
 # ---- entropy, exactly ---------------------------------------------------------------------------

@@ -18,8 +18,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask, Speaks
-from foreknow.criteria.diversity import beside, counted, plain
-from foreknow.criteria.protocol import Attained, EachGroup, OfGroups
+from foreknow.criteria.protocol import (
+    Attained,
+    EachGroup,
+    OfGroups,
+    as_setting,
+    counts_for,
+    distinguished,
+)
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.hierarchy import Tree
 from foreknow.data.labels import Label
@@ -44,7 +50,7 @@ class _OfTable(OfGroups):
     compares_table: ClassVar[bool] = True
     speaks: ClassVar[Any] = Speaks(1)
 
-    def floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+    def distances(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         """How far each group is, nearly."""
         raise NotImplementedError
 
@@ -64,15 +70,15 @@ class _OfTable(OfGroups):
 
     def attained(self, release: HasCounts) -> Attained:
         """How far the farthest group of a release is from all of it."""
-        counts = counted(self, release)
-        whole, far = counts.totals, self.floats(counts, counts.totals)
-        most = far.max()
-        near = [int(np.argmax(far))]
+        counts = counts_for(self, release)
+        whole, distances = counts.totals, self.distances(counts, counts.totals)
+        most = distances.max()
+        farthest = [int(np.argmax(distances))]
         if np.isfinite(most):
-            near = np.flatnonzero(far >= most - CLOSE * max(1.0, most)).tolist()
-        amounts = [self._exact(counts, group, whole) for group in near]
+            farthest = np.flatnonzero(distances >= most - CLOSE * max(1.0, most)).tolist()
+        amounts = [self._exact(counts, group, whole) for group in farthest]
         amount = max(amounts)
-        group = counts.group_label(near[amounts.index(amount)])
+        group = counts.group_label(farthest[amounts.index(amount)])
         holds = not self._fails(counts, whole).any()
         return Attained(amount, holds, self._words(amount), group)
 
@@ -90,9 +96,9 @@ class _OfTable(OfGroups):
         return np.zeros(counts.n_groups, dtype=np.int64)
 
     def _fails(self, counts: GroupCounts, whole: IntArray) -> Mask:
-        far, edge = self.floats(counts, whole), self._edge()
-        fails: Mask = far > edge
-        close = np.abs(far - edge) <= CLOSE * max(1.0, edge)
+        distances, edge = self.distances(counts, whole), self._edge()
+        fails: Mask = distances > edge
+        close = np.abs(distances - edge) <= CLOSE * max(1.0, edge)
         for group in np.flatnonzero(close).tolist():
             fails[group] = not self._keeps(self._exact(counts, group, whole))
         return fails
@@ -199,11 +205,11 @@ class TCloseness(_OfTable):
             tree = self.tree if isinstance(self.tree, Tree) else Tree(self.tree)
             settle(self, tree=tuple(sorted(set(tree.rows))))
 
-    def far(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
         """Each exchange moves one person's share, and beliefs that differ so much a little more."""
         moved = swaps / counts.sizes + (float(times) - 1) / 4
-        far: Mask = self.floats(counts, whole) + moved > float(as_fraction(self.t)) - CLOSE
-        return far
+        fails: Mask = self.distances(counts, whole) + moved > self._edge() - CLOSE
+        return fails
 
     def under(self, schema: Schema, sensitive: str | None = None) -> TCloseness:
         """The same with the tree of a schema's sensitive column, where it has none of its own."""
@@ -220,7 +226,7 @@ class TCloseness(_OfTable):
 
     def to_dict(self) -> dict[str, Any]:
         """``{"t_closeness": {...}}``, as in a policy file."""
-        table: dict[str, Any] = {"t": plain(as_fraction(self.t)), "distance": self.distance}
+        table: dict[str, Any] = {"t": as_setting(as_fraction(self.t)), "distance": self.distance}
         if self.order is not None:
             table["order"] = list(self.order)
         if self.tree is not None:
@@ -235,26 +241,26 @@ class TCloseness(_OfTable):
 
     def _leaving(self, counts: GroupCounts, whole: IntArray) -> IntArray:
         # Shares move by no more than the share of people who leave, and each over 1 at most.
-        beyond = np.maximum(self.floats(counts, whole) - self._edge() - CLOSE, 0)
+        beyond = np.maximum(self.distances(counts, whole) - self._edge() - CLOSE, 0)
         return np.floor(counts.sizes * beyond).astype(np.int64)
 
     def _words(self, amount: Fraction | float) -> str:
-        far, limit = beside(amount, self.t)
-        return f"the farthest group is {far} away from the table, {limit} is allowed"
+        distance, limit = distinguished(amount, self.t)
+        return f"the farthest group is {distance} away from the table, {limit} is allowed"
 
-    # What rests on this distance: `monotone`, on its convexity; `_leaving` and `far`, on that a
-    # person who leaves, or an exchange, moves it by at most their share.
-    def floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+    # What rests on this distance: `monotone`, on its convexity; `_leaving` and `may_fail`, on that
+    # a person who leaves, or an exchange, moves it by at most their share.
+    def distances(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         """How far each group is, nearly."""
         if self.distance == "equal":
             of_group, of_table = _shares(counts, whole)
             above = np.maximum(of_group - of_table, 0)
             return np.add.reduceat(above, counts.offsets[:-1])
         if self.distance == "hierarchical":
-            return self._far_in_tree(counts, whole)
+            return self._distances_in_tree(counts, whole)
         places, steps = self._places(counts, whole)
         expected = np.bincount(places, whole, len(places)) / whole.sum()
-        far = np.zeros(counts.n_groups)
+        distances = np.zeros(counts.n_groups)
         rows = max(1, _AT_ONCE // len(places))
         for first in range(0, counts.n_groups, rows):
             last = min(first + rows, counts.n_groups)
@@ -263,8 +269,9 @@ class TCloseness(_OfTable):
             groups = counts.cell_groups[cells]
             table[groups - first, places[counts.codes[cells]]] = counts.counts[cells]
             table /= counts.sizes[first:last, None]
-            far[first:last] = np.abs(np.cumsum(table - expected, axis=1)).sum(axis=1) / steps
-        return far
+            moved = np.abs(np.cumsum(table - expected, axis=1))
+            distances[first:last] = moved.sum(axis=1) / steps
+        return distances
 
     def _exact(self, counts: GroupCounts, group: int, whole: IntArray) -> Fraction:
         people, everybody = int(counts.sizes[group]), int(whole.sum())
@@ -285,14 +292,14 @@ class TCloseness(_OfTable):
             work += sum(map(abs, accumulate(extra) if self.distance == "ordered" else extra))
         return Fraction(work, people * everybody * steps)
 
-    def _far_in_tree(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+    def _distances_in_tree(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         """Half the differences of shares at all nodes but the root, as a share of the levels."""
         levels = self._levels(counts)
         leaves = np.empty(counts.n_values, dtype=np.int64)
         leaves[np.lexsort(levels)] = np.arange(counts.n_values)
         order = np.argsort(counts.cell_groups * counts.n_values + leaves[counts.codes])
         groups, codes, own = counts.cell_groups[order], counts.codes[order], counts.counts[order]
-        far = np.full(counts.n_groups, float(len(levels)))  # of the table's shares, once a level
+        distances = np.full(counts.n_groups, float(len(levels)))  # the table's shares, each level
         for nodes in levels:
             expected = np.bincount(nodes, whole) / whole.sum()
             at = nodes[codes]
@@ -301,8 +308,8 @@ class TCloseness(_OfTable):
             starts = np.flatnonzero(first)
             share = np.add.reduceat(own, starts) / counts.sizes[groups[starts]]
             of = expected[at[starts]]
-            far += np.bincount(groups[starts], np.abs(share - of) - of, counts.n_groups)
-        return far / (2 * len(levels))
+            distances += np.bincount(groups[starts], np.abs(share - of) - of, counts.n_groups)
+        return distances / (2 * len(levels))
 
     def _levels(self, counts: GroupCounts) -> list[NDArray[np.int64]]:
         """The node of each value at each level below the root, values themselves first."""
@@ -391,15 +398,15 @@ class BetaLikeness(_OfTable):
 
     def to_dict(self) -> dict[str, Any]:
         """``{"beta_likeness": {...}}``, as in a policy file."""
-        return {self.key: {"beta": plain(as_fraction(self.beta)), "enhanced": self.enhanced}}
+        return {self.key: {"beta": as_setting(as_fraction(self.beta)), "enhanced": self.enhanced}}
 
-    def far(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
         """By the most that the share of each value may be."""
         of, _, high = _between(counts, whole, times, swaps)
         gain = np.full(len(of), float(as_fraction(self.beta)))
         most = of * (1 + (np.minimum(gain, -np.log(of)) if self.enhanced else gain))
-        far: Mask = (high > most * (1 - CLOSE)).any(axis=1)
-        return far
+        fails: Mask = (high > most * (1 - CLOSE)).any(axis=1)
+        return fails
 
     def _keeps(self, amount: Fraction | float) -> bool:
         return amount <= as_fraction(self.beta)
@@ -409,13 +416,13 @@ class BetaLikeness(_OfTable):
 
     def _words(self, amount: Fraction | float) -> str:
         also = ", and no more than -log of its share there" if self.enhanced else ""
-        more, limit = beside(amount, self.beta)
+        more, limit = distinguished(amount, self.beta)
         return (
             f"a value is up to {more} times its share of the table more frequent in a group; "
             f"{limit} is allowed{also}"
         )
 
-    def floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+    def distances(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         """How far each group is, nearly."""
         of_group, of_table = _shares(counts, whole)
         return np.maximum(_most_of(of_group / of_table - 1, counts), 0)
@@ -481,15 +488,15 @@ class DeltaDisclosure(_OfTable):
 
     def to_dict(self) -> dict[str, Any]:
         """``{"delta_disclosure": {...}}``, as in a policy file."""
-        return {self.key: {"delta": plain(as_fraction(self.delta))}}
+        return {self.key: {"delta": as_setting(as_fraction(self.delta))}}
 
-    def far(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
         """By the least and the most that the share of each value may be."""
         of, low, high = _between(counts, whole, times, swaps)
         factor = self._edge() * (1 - CLOSE)
         beyond: Any = (high >= of * factor) | (low * factor <= of)
-        far: Mask = beyond.any(axis=1)
-        return far
+        fails: Mask = beyond.any(axis=1)
+        return fails
 
     def _keeps(self, amount: Fraction | float) -> bool:
         delta = as_fraction(self.delta)
@@ -503,18 +510,18 @@ class DeltaDisclosure(_OfTable):
         with localcontext() as context:
             context.prec = 60
             most = (Decimal(delta.numerator) / delta.denominator).exp()
-        factor, limit = beside(amount, most)
+        factor, limit = distinguished(amount, most)
         return (
             f"the share of a value in a group and in the table differ by a factor of up to "
-            f"{factor}; it must be below {limit}, e to the {plain(delta)}"
+            f"{factor}; it must be below {limit}, e to the {as_setting(delta)}"
         )
 
-    def floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+    def distances(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         """How far each group is, nearly."""
         of_group, of_table = _shares(counts, whole)
-        far = _most_of(np.maximum(of_group / of_table, of_table / of_group), counts)
-        far[np.diff(counts.offsets) < np.count_nonzero(whole)] = np.inf
-        return far
+        distances = _most_of(np.maximum(of_group / of_table, of_table / of_group), counts)
+        distances[np.diff(counts.offsets) < np.count_nonzero(whole)] = np.inf
+        return distances
 
     def _exact(self, counts: GroupCounts, group: int, whole: IntArray) -> Fraction | float:
         cells = _cells(counts, group, whole)

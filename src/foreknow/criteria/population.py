@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import HasCounts, Mask
-from foreknow.criteria.diversity import plain
 from foreknow.criteria.properties import GroupSize
 from foreknow.criteria.protocol import (
     Attained,
     OfGroups,
+    as_setting,
     classes_of,
     failing_groups,
 )
@@ -577,4 +577,4 @@ class DeltaPresence(_OfPopulation):
 
     def _own(self) -> dict[str, Any]:
         low, high = as_fraction(self.lowest), as_fraction(self.highest)
-        return {"lowest": plain(low), "highest": plain(high)}
+        return {"lowest": as_setting(low), "highest": as_setting(high)}

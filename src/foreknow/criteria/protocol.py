@@ -23,7 +23,8 @@ from foreknow.adversaries.protocol import (
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import GroupLabels, Label
 from foreknow.errors import DataError, InputError, PolicyError
-from foreknow.needs import Needs, check_members
+from foreknow.needs import Needs, check_members, require
+from foreknow.numbers import Number, as_fraction, significant
 from foreknow.plain import Plain
 
 
@@ -68,7 +69,7 @@ class Criterion(Protocol):
     of_people: ClassVar[bool]
     """Whether it asks how many people there are, whatever their values."""
     compares_table: ClassVar[bool]
-    """Whether it compares the values of groups with those of the table, and so is asked `far`."""
+    """Whether it compares values of groups with those of the table; then `may_fail` is asked."""
 
     @property
     def of_groups(self) -> Criterion | None:
@@ -117,7 +118,7 @@ class Criterion(Protocol):
     def stricter(self, share: Fraction, decoys: int | None) -> Criterion:
         """What implies it still where odds may fall to a share of themselves, by so many decoys."""
 
-    def far(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
         """Which groups may fail it against a whole table, rather one too many.
 
         If so many people have another value, and what is believed of anybody is then any of the
@@ -191,8 +192,8 @@ class OfGroups:
         """The same: odds change nothing of it."""
         return self
 
-    def far(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
-        """Which groups may fail it against a whole table; see `Criterion.far`."""
+    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+        """Which groups may fail it against a whole table; see `Criterion.may_fail`."""
         raise NotImplementedError
 
     def ways_out(self, release: HasCounts) -> Sequence[str]:
@@ -216,6 +217,13 @@ def groups_of(release: HasCounts) -> GroupCounts:
     return counts
 
 
+def counts_for(criterion: Any, release: HasCounts) -> GroupCounts:
+    """The counts of a release, which must be such that a criterion can be about it."""
+    counts = groups_of(release)
+    require(criterion, semantics=counts.semantics)
+    return counts
+
+
 def classes_of(release: HasCounts) -> GroupCounts:
     """Those who look alike: groups, or people of equal exact columns where these are published."""
     own = getattr(release, "release", release)  # of what was published
@@ -235,6 +243,36 @@ def failing_groups(fails: Callable[..., bool], *columns: NDArray[Any]) -> Mask:
     rows, which = np.unique(np.stack(columns, 1), axis=0, return_inverse=True)
     bad: Mask = np.array([fails(*row) for row in rows.tolist()], dtype=bool)
     return bad[which.reshape(-1)]
+
+
+# ---- what their messages and settings share --------------------------------------------------
+
+
+def as_setting(number: Fraction) -> int | str:
+    """A fraction as a policy file has it."""
+    return int(number) if number.denominator == 1 else str(number)
+
+
+def distinguished(amount: Number | float, limit: Number) -> tuple[str, str]:
+    """A number and its limit for people, in digits that look alike only where they are equal.
+
+    >>> distinguished(0.2, "1/5"), distinguished(Fraction("0.2000001"), 0.2)
+    (('0.2', '0.2'), ('0.2000001', '0.2'))
+    """
+    most = as_fraction(limit)
+    if amount == inf:
+        return "inf", _digits(most, 4)
+    exactly = as_fraction(amount)
+    for digits in range(4, 300):
+        said = _digits(exactly, digits), _digits(most, digits)
+        if said[0] != said[1] or exactly == most:
+            break
+    return said
+
+
+def _digits(number: Fraction, digits: int) -> str:
+    many = number >= 10**15
+    return f"{float(number):.{digits}g}" if many else significant(number, digits)
 
 
 # ---- the ledger of criteria ---------------------------------------------------------------------

@@ -58,7 +58,7 @@ class Candidate(Plain):
     why : str
         Of what is not safe, a sentence.
     form : "generalized" or "bucketized", or None
-    holds : bool or None
+    holds_as_given : bool or None
         Whether the release is also safe by the policy as it was given.
     loss : float or None
         The NCP, averaged over quasi-identifiers; None where they are exact.
@@ -89,7 +89,7 @@ class Candidate(Plain):
     status: Status = "stopped"
     why: str = ""
     form: str | None = None
-    holds: bool | None = None
+    holds_as_given: bool | None = None
     loss: float | None = None
     query_error: float | None = None
     average_query_error: float | None = None
@@ -360,7 +360,7 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
     return job.candidate(
         status="safe" if made.audit.safe else "unsafe",
         form=made.certificate.form,
-        holds=judged.safe,
+        holds_as_given=judged.safe,
         loss=made.utility.average_ncp,
         query_error=error.median,
         average_query_error=error.average,

@@ -177,7 +177,7 @@ class Boxes:
             shares = [cover.shares(asked[:, chosen]) for cover, asked in pairs]
             return _looked_up([*shares, queries.values[:, chosen]], codes)
 
-        return _summed(factors, counts.counts, len(queries), max(map(len, self.covers)))
+        return _weighted_sums(factors, counts.counts, len(queries), max(map(len, self.covers)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +197,7 @@ class Buckets:
             wanted = queries.values[:, chosen].astype(float)
             return [*asked, lambda block: self._shares(self.of_cell[block], wanted)]
 
-        return _summed(factors, self.people, len(queries))
+        return _weighted_sums(factors, self.people, len(queries))
 
     def _shares(self, groups: IntArray, wanted: FloatArray) -> FloatArray:
         """Occurrences of wanted values per person of some groups, which are in order."""
@@ -229,7 +229,7 @@ def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
     def factors(chosen: slice) -> list[Factor]:
         return _looked_up([wanted[:, chosen] for wanted in asked], codes)
 
-    return _summed(factors, np.bincount(cell), len(queries))
+    return _weighted_sums(factors, np.bincount(cell), len(queries))
 
 
 def _looked_up(tables: Sequence[NDArray[Any]], codes: Sequence[NDArray[Any]]) -> list[Factor]:
@@ -241,11 +241,14 @@ def _looked_up(tables: Sequence[NDArray[Any]], codes: Sequence[NDArray[Any]]) ->
     return [factor(table, code) for table, code in zip(tables, codes, strict=True)]
 
 
-def _summed(
-    factors: Callable[[slice], list[Factor]], weights: IntArray, n_queries: int, n_rows: int = 1
+def _weighted_sums(
+    factors: Callable[[slice], list[Factor]], weights: IntArray, n_queries: int, widest: int = 1
 ) -> FloatArray:
-    """Sum the weights of cells, each times its factors for some queries, a block at a time."""
-    step = min(_QUERIES, max(1, _MOST_NUMBERS // max(1, n_rows)))
+    """For each query, the sum of all cells: the weight of each times its factors.
+
+    Factors are looked up in tables, with a column for each query; the `widest` has so many rows.
+    """
+    step = min(_QUERIES, max(1, _MOST_NUMBERS // max(1, widest)))
     answers = []
     for first in range(0, n_queries, step):
         *others, last = factors(slice(first, first + step))

@@ -24,12 +24,12 @@ def gauge_t_closeness(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     most, distance = number_of(table["t"]), table.get("distance", "equal")
     if distance == "ordered" and "tree" not in table:
         order = _order(held.names, table.get("order"))
-        work, steps = _along(held, order), max(1, len(order) - 1)
+        work, steps = _work_along_line(held, order), max(1, len(order) - 1)
     elif distance == "hierarchical" and "order" not in table:
         above, steps = _branches(held.names, table.get("tree"))
-        work = _through(held, above, steps)
+        work = _work_in_tree(held, above, steps)
     elif distance == "equal" and "order" not in table and "tree" not in table:
-        work, steps = _apart(held), 1
+        work, steps = _work_of_moving(held), 1
     else:
         raise CertificateError(f"t_closeness cannot be {dict(table)}")
     worst, at = highest(work, held.people)
@@ -93,13 +93,13 @@ def _shares(held: Held) -> tuple[Ints, Ints]:
 # ---- how far groups are: work, times the people of the group and of all ------------------------
 
 
-def _apart(held: Held) -> Ints:
+def _work_of_moving(held: Held) -> Ints:
     """What a group has more of than all people."""
     own, of_all = _shares(held)
     return np.asarray(held.total(np.maximum(own - of_all, 0)))
 
 
-def _along(held: Held, order: Sequence[str]) -> Ints:
+def _work_along_line(held: Held, order: Sequence[str]) -> Ints:
     """Work along a line; the part of all below passes a group's once between two of its values."""
     place, n, total = (
         {name: at for at, name in enumerate(order)},
@@ -126,7 +126,7 @@ def _along(held: Held, order: Sequence[str]) -> Ints:
     return np.asarray(line.total(work) + nobody)
 
 
-def _through(held: Held, above: Mapping[str, Sequence[str]], height: int) -> Ints:
+def _work_in_tree(held: Held, above: Mapping[str, Sequence[str]], height: int) -> Ints:
     """Work through a tree: at each node what some of its children have more and others less."""
     group, codes, names = held.of_group, held.codes, held.names
     total, people = int(held.everybody.sum()), held.people

@@ -318,20 +318,18 @@ class Attack(Result):
         UnsupportedError
             If only a bound is known: see `highest`.
         """
-        people = np.flatnonzero(self._microdata.kept == row - 1)
-        if not len(people):
+        published = np.flatnonzero(self._microdata.kept == row - 1)
+        if not len(published):
             raise InputError(f"nobody who is published stands in row {row}")
-        codes = self._codes
-        if value not in codes:
+        if value not in self._codes:
             raise InputError(f"nobody in the table has the sensitive value {value!r}")
         if self.how == "bound":
-            known = f"exceeds {self.highest}"
-            if self.kept:
-                known = "reaches a limit of the policy"
+            known = "reaches a limit of the policy" if self.kept else f"exceeds {self.highest}"
             raise UnsupportedError(f"it is only known that no posterior {known}")
-        cell, code = int(self._posteriors.worlds.cell_of[people[0]]), codes[value]
-        exact = self._posteriors.posterior(cell, code)
-        return float(self._posteriors.mean[cell, code]) if exact is None else exact
+        beliefs = self._posteriors
+        cell, code = int(beliefs.worlds.cell_of[published[0]]), self._codes[value]
+        exact = beliefs.posterior(cell, code)
+        return float(beliefs.mean[cell, code]) if exact is None else exact
 
     def worst_people(self, most: int = 10, names: str | None = None) -> list[dict[str, Any]]:
         """The people whom the adversary becomes surest of, worst first.

@@ -269,7 +269,7 @@ def _near(rule: Criterion, whole: IntArray, decoys: int | None) -> Callable[[int
     if not rule.compares_table:
         return None
     times = 1 / _kept(decoys)
-    return lambda swaps: EachGroup(lambda counts: rule.far(counts, whole, times, swaps))
+    return lambda swaps: EachGroup(lambda counts: rule.may_fail(counts, whole, times, swaps))
 
 
 def speaks_of(requirement: Requirement) -> list[Speaks]:

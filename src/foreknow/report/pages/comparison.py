@@ -40,7 +40,7 @@ class ComparisonPage(Page[Comparison]):
     def blocks(self) -> Iterator[Block]:
         """The frontier, every run, and why some made no release."""
         found = self.result
-        yield from [Sentence(said, "lead") for said in self._said()]
+        yield from [Sentence(said, "lead") for said in self._best()]
         if any(each.risk is not None for each in found.safe):
             figure = frontier_figure(found)
             yield Figure("frontier", "Risk against utility", figure, _CAPTION, level=3)
@@ -105,13 +105,13 @@ class ComparisonPage(Page[Comparison]):
             said += f", each for at most {found.seconds:g} seconds"
         return f"{said}; seed {found.seed}"
 
-    def _said(self) -> Iterator[str]:
+    def _best(self) -> Iterator[str]:
         found = self.result
         done = sum(each.status != "stopped" for each in found.candidates)
         if not found.complete:
             yield f"It was stopped after {done} of {some(len(found.candidates), 'run', 'runs')}."
         best = min(
-            (each for each in found.safe if each.holds and each.query_error is not None),
+            (each for each in found.safe if each.holds_as_given and each.query_error is not None),
             key=lambda each: (each.query_error, each.risk or 0),
             default=None,
         )
