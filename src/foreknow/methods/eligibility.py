@@ -162,8 +162,6 @@ def by_value(codes: NDArray[Any], sizes: IntArray, random: np.random.Generator) 
 
 def shuffle_each(items: NDArray[Any], sizes: IntArray, random: np.random.Generator) -> None:
     """Put runs of some sizes into random order, each by itself, in place."""
-    ends = np.cumsum(sizes)
-    for start, end in zip(
-        (ends - sizes)[sizes > 1].tolist(), ends[sizes > 1].tolist(), strict=True
-    ):
-        random.shuffle(items[start:end])
+    for end, size in zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True):
+        if size > 1:
+            random.shuffle(items[end - size : end])
