@@ -40,13 +40,13 @@ BUDGETS = {
     "explore": 16_500,
     "methods": 83_000,
     "policy": 20_000,
-    "publishing": 31_500,
+    "publishing": 33_000,
     "report": 37_000,
     "root": 23_500,
     "sample": 500,
     "tests": 556_500,
     "utility": 12_500,
-    "verifier": 25_500,
+    "verifier": 26_000,
 }
 # Files of a key's own, and those that every registry has: the registry itself and the front door.
 HOMES = {"registry.py", "__init__.py"}

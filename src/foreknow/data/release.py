@@ -783,7 +783,7 @@ class Release(Plain):
             shuffled=self._shuffled,
             counted=self._counted,
         )
-        bare.cases = self.cases
+        bare.cases, bare.cohort = self.cases, self.cohort
         return bare
 
     def naming(self, members: Members, holdings: Holdings | None = None) -> Release:

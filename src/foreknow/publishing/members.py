@@ -206,10 +206,15 @@ class OwnRelease:
         return cls(published, path, rows)
 
     @cached_property
+    def release(self) -> Release:
+        """The release of those whom the owner's file names: it shows nobody of them before."""
+        return self.published.newcomers
+
+    @cached_property
     def groups(self) -> IntArray:
         """The group of each row of the source, by its position in the counts; -1 if left out."""
         known = self.published.certificate
-        return groups_of(self.rows, known, self.published.release.counts, escaped=known.escaped)
+        return groups_of(self.rows, known, self.release.counts, escaped=known.escaped)
 
     def refuse_other(self, microdata: Microdata) -> None:
         """Raise `DataError` for another table than the one that was published."""
@@ -217,12 +222,12 @@ class OwnRelease:
         if microdata.n_rows != len(self.groups) or certified is False:
             raise DataError(
                 f"{microdata.name}, read as the policy says, is not the table that "
-                f"{self.published.release.name} was made of"
+                f"{self.release.name} was made of"
             )
 
     def named(self, person: str | None = None, microdata: Microdata | None = None) -> Release:
         """The release with the names of its people; see `named_release`."""
-        release, inside = self.published.release, self.groups >= 0
+        release, inside = self.release, self.groups >= 0
         counts, column, name = release.counts, self._column(person), str(self.path)
         people = People.named(name, column, self.rows.column(column).filter(inside))
         if counts.semantics == "single":
@@ -332,7 +337,7 @@ class OwnRelease:
                 'not known who has which value; publish with engine = "memory" for that'
             )
         self.refuse_other(microdata)
-        counts, held = self.published.release.counts, microdata.holdings
+        counts, held = self.release.counts, microdata.holdings
         who = np.full(len(self.groups), -1, dtype=np.int64)
         who[self.groups >= 0] = people.of_row
         own = who[microdata.kept[held.people]]
@@ -341,7 +346,7 @@ class OwnRelease:
         if values is not None:
             return Holdings(own, values)
         raise DataError(
-            f"{microdata.name} does not have the values that {self.published.release.name} has in "
+            f"{microdata.name} does not have the values that {self.release.name} has in "
             "its groups; give the table that it was made of"
         )
 

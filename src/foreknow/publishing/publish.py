@@ -333,6 +333,7 @@ def publish(
     engine: str = "auto",
     learned: bool = True,
     after: str | Path | Sequence[str | Path] | None = None,
+    whole: bool = False,
     **changed: Any,
 ) -> Publication:
     """Make a release that the policy allows, judge it as written, and certify what was found.
@@ -358,6 +359,9 @@ def publish(
         Releases of the same people that were published before: their folders, with the owner's
         folders beside them. Who is in one of them, by identifier, is not published again; the
         policy is judged on all of them together, as one release.
+    whole : bool
+        Whether the release also holds the groups of the releases `after` which it comes, as they
+        were written, so that a reader needs one file. A column says whom which release shows first.
     **changed
         What is to be otherwise in the options, such as ``form="bucketized"``.
     seed : int, optional
@@ -389,7 +393,10 @@ def publish(
         microdata = policy.microdata(microdata)
     if after is not None and after != [] and after != ():
         how: dict[str, Any] = {"method": method, "options": options, "seed": seed, **changed}
-        return _after(Earlier.open(after), microdata, policy, engine=engine, learned=learned, **how)
+        how |= {"engine": engine, "learned": learned}
+        return _after(Earlier.open(after), microdata, policy, whole, **how)
+    if whole:
+        raise InputError("whole is for a release after others: name these, too (after, --after)")
     options = options or policy.options
     if not isinstance(options, PublishOptions):
         raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
@@ -538,7 +545,9 @@ def publish(
     )
 
 
-def _after(earlier: Earlier, microdata: Microdata, policy: Policy, **how: Any) -> Publication:
+def _after(
+    earlier: Earlier, microdata: Microdata, policy: Policy, whole: bool, **how: Any
+) -> Publication:
     """Publish who is in no earlier release, where the policy holds of all together."""
     newcomers, since = earlier.newcomers(microdata)
     if policy.owned:
@@ -567,7 +576,60 @@ def _after(earlier: Earlier, microdata: Microdata, policy: Policy, **how: Any) -
     said = replace(
         made.certificate, after=earlier.said, notes=(*made.certificate.notes, earlier.note)
     )
-    return replace(made, certificate=said, since=since, together=together)
+    made = replace(made, certificate=said, since=since, together=together)
+    return _whole(made, earlier) if whole else made
+
+
+def _whole(made: Publication, earlier: Earlier) -> Publication:
+    """The same with the groups of earlier releases, as they were written."""
+    said, policy, schema = made.certificate, made.audit.policy, made.audit.policy.needed_schema
+    tables, cohort, more = earlier.with_groups(made.tables, said)
+    by_id = said.form == "bucketized"
+    certificate = replace(
+        said, cohort=cohort, groups=said.groups if by_id else (cohort, *said.groups)
+    )
+    opened = {part: open_table(table) for part, table in tables.items()}
+    for table in opened.values():
+        table.name = "the release"
+    columns, exact = certificate.groups, certificate.exact
+    release = as_release(opened, said.form, columns, schema, said.unlinked, exact, cohort)
+    utility = replace(utility_of(release.counts), grids=earlier.grids_with(said))
+    verdicts = audit(release, policy, utility=utility, name="the release", learned=False)
+    own = made.audit.scope
+    scope = replace(verdicts.scope, left_out=own.left_out, shared=own.shared)
+    scope = replace(scope, **earlier.scope_with(said))
+    verdicts = replace(verdicts, scope=scope)
+    values = {name: release.seen(name, []).counts.values for name in release.sensitives}
+    written = replace(written_of(certificate, tables, {}), escaped=False)
+    required, findings = _verified(written, policy, values, verdicts)
+    if made._kept is not None:
+        required["require"] = made._kept.withheld(required["require"])
+    certificate = replace(
+        certificate,
+        notes=(*said.notes[:-1], f"{said.notes[-1]}; the groups of earlier ones are in it, too"),
+        policy=required,
+        people=release.counts.n_people,
+        n_groups=release.counts.n_groups,
+        findings=_certified(findings, made._kept),
+        minimal=said.minimal and all(own.published.certificate.minimal for own in earlier.owned),
+        grids=dict(utility.grids),
+        scope=scope.for_readers(schema).to_dict(),
+    )
+    placed = made.placed
+    if by_id:
+        called = {name: pa.array(ids.to_numpy() + more) for name, ids in placed.published.items()}
+    else:
+        number = pa.repeat(str(len(earlier.owned) + 1), int(placed.groups.max()) + 1)
+        called = {cohort: number, **placed.published}
+    return replace(
+        made,
+        release=release,
+        audit=verdicts,
+        certificate=certificate,
+        tables=tables,
+        placed=replace(placed, published=called),
+        labels={},
+    )
 
 
 # Shares of people that are tried, of tables of so many people.
@@ -813,17 +875,8 @@ def _certify(
         exact=schema.quasi_identifiers if options.written == "bucketized" else (),
         shuffled=options.unlinked if "release" in tables else (),
     )
-    values = policy.combined(microdata).values
-    said = policy.published(values)
-    required = said["require"]
-    try:
-        written = replace(written, populations=policy.populations)
-        findings = findings_of(written, required)
-    except CertificateError as error:
-        raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
-    if not _agree(verdicts, findings):
-        judged = [finding.to_dict() for finding in findings]
-        raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
+    written = replace(written, populations=policy.populations)
+    said, findings = _verified(written, policy, policy.combined(microdata).values, verdicts)
     key = secrets.token_hex(32)
     notes, minimal = traits_of(anonymizer).notes, traits_of(anonymizer).minimal
     loosely = not all(required.searched_exactly for required in policy.requirements)
@@ -862,6 +915,21 @@ def _certify(
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private, kept
+
+
+def _verified(
+    written: Written, policy: Policy, values: Any, verdicts: Audit
+) -> tuple[dict[str, Any], list[Verdict]]:
+    """The policy as it is certified of some values, and what the verifier finds by it."""
+    said = policy.published(values)
+    try:
+        findings = findings_of(written, said["require"])
+    except CertificateError as error:
+        raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
+    if not _agree(verdicts, findings):
+        judged = [finding.to_dict() for finding in findings]
+        raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
+    return said, findings
 
 
 def _agree(verdicts: Audit, findings: Sequence[Verdict]) -> bool:
