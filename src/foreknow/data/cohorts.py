@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+import numpy as np
+
 from foreknow.data.counts import Semantics
-from foreknow.data.engines.stacked import stacked
+from foreknow.data.engines.stacked import id_of, stacked
 from foreknow.data.engines.table import free_name
 from foreknow.data.release import Parts, Release
 from foreknow.errors import InternalError, UnsupportedError
@@ -78,6 +80,31 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     release = own.joined(others, first.sensitives) if others else own
     release.cases, release.cohort = any(one.cases for one in releases), cohort
     return release
+
+
+def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str]) -> list[Any]:
+    """By release, where its groups are among those of all that are united."""
+    labels: Any = joint.counts.groups
+    place = {tuple(map(_text, _parts(label))): at for at, label in enumerate(labels)}
+    found = []
+    for number, (release, name) in enumerate(zip(releases, names, strict=True), start=1):
+        own: Any = release.counts.groups
+        kept = [at for at, column in enumerate(release.group_columns) if column != release.cohort]
+        texts = [[_text(_parts(label)[at]) for at in kept] for label in own]
+        called = [
+            (name, *text) if release.by_values else (id_of(number, name, text[0]),)
+            for text in texts
+        ]
+        found.append(np.array([place[label] for label in called], dtype=np.int64))
+    return found
+
+
+def _parts(label: Any) -> tuple[Any, ...]:
+    return label if isinstance(label, tuple) else (label,)
+
+
+def _text(label: Any) -> str | None:
+    return None if label is None else str(label)
 
 
 def _united(

@@ -14,18 +14,20 @@ from typing import Any
 import numpy as np
 
 from foreknow.auditing.audit import Audit, audit
-from foreknow.data.cohorts import COHORT, united
+from foreknow.data.cohorts import COHORT, places_in, united
 from foreknow.data.engines import as_texts, bare
 from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.stacked import below
 from foreknow.data.engines.table import Selected, free_name
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import COUNT, Release
+from foreknow.data.sights import Register, Sight
 from foreknow.errors import InputError, NoSafeRelease, SchemaError, UnsupportedError
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
 from foreknow.publishing.certificate import Certificate, digest_of
+from foreknow.publishing.entries import Placed
 from foreknow.publishing.files import CERTIFICATE
 from foreknow.publishing.joint import Part, known_again, refuse_twice
 from foreknow.publishing.members import OwnRelease, names_apart, refuse_alike
@@ -230,6 +232,31 @@ class Earlier:
         chosen = Selected(microdata.source, fresh)
         return Microdata(chosen, schema, microdata.reading, beside=microdata.beside), since
 
+    def _seen(
+        self,
+        joint: Release,
+        release: Release,
+        names: Sequence[str],
+        everybody: Microdata,
+        placed: Placed,
+    ) -> Sight:
+        """All as somebody sees them who knows of everybody in the table what it says now."""
+        place = places_in(joint, [*(own.release for own in self.owned), release], names)
+        column = fetch(everybody.source, [self.column]).column(self.column).to_pylist()
+        texts = [str(column[row]) for row in everybody.kept.tolist()]
+        parts, groups = [], []
+        for own, members, of_group in zip(self.owned, self.groups, place, strict=False):
+            at = {name: row for row, name in enumerate(own.called(texts))}
+            where = np.array([at.get(name, -1) for name in members], dtype=np.int64)
+            parts.append((everybody, where))
+            groups.append(of_group[np.fromiter(members.values(), np.int64, len(members))])
+        entries = placed.entries.microdata
+        parts.append((entries, np.arange(len(placed.groups))))
+        groups.append(place[-1][placed.among(release.counts)])
+        people = Register(parts, joint.cohort)
+        sensitive = joint.sensitive
+        return Sight(joint.counts, people, np.concatenate(groups), sensitive, joint.name, joint)
+
     def _changed(self, microdata: Microdata, called: Sequence[Sequence[str]]) -> int | None:
         """How many people have another value now than their group had, at least."""
         if microdata.schema.several or len(microdata.schema.sensitives) > 1:
@@ -274,8 +301,15 @@ class Earlier:
             "people_suppressed": sum(each.scope.get("people_suppressed", 0) for each in every),
         }
 
-    def judged(self, release: Release, policy: Policy, name: str) -> Audit:
-        """All releases as one, by the policy.
+    def judged(
+        self,
+        release: Release,
+        policy: Policy,
+        name: str,
+        everybody: Microdata,
+        placed: Placed | None,
+    ) -> Audit:
+        """All releases as one, by the policy; of people who are `placed`, what columns teach, too.
 
         Raises
         ------
@@ -295,7 +329,11 @@ class Earlier:
         joint = united([*(own.release for own in self.owned), release], names)
         people = [len(own) for own in self.groups]
         joint.releases = tuple(zip(names, [*people, release.counts.n_people], strict=True))
-        found = audit(joint, policy, name=" and ".join(names))
+        seen = None
+        if placed is not None and policy.needed_schema.semantics == "single":
+            seen = self._seen(joint, release, names, everybody, placed)
+        called_so, learned = " and ".join(names), placed is not None
+        found = audit(joint, policy, name=called_so, people=seen, learned=learned)
         if not found.safe:
             raise NoSafeRelease(
                 f"{' and '.join(names)} together do not hold what each holds by itself: "

@@ -461,12 +461,15 @@ def publish(
         called_so = list(zip(*(c.labels for c in coarse), strict=True))
         for population in policy.compared:
             population.keep_exact(GroupLabels.of(called_so, columns))
+    placed = Placed(entries, groups, called)
     _log.info("judging the release")
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     utility = replace(utility, weights=options.weights if ncp else {})
     seen = None
     if schema.semantics == "single" or policy.owned:
-        seen = _sight_of(release, microdata, groups, called)  # its readers know exact columns
+        # Its readers know exact columns.
+        of_group, secret = placed.among(release.counts), schema.sensitive
+        seen = Sight(release.counts, microdata, of_group, secret, release.name, release)
     tried = learned or bool(policy.tries)
     verdicts = audit(
         release, policy, utility=utility, name="the release", people=seen, learned=tried
@@ -525,7 +528,6 @@ def publish(
     if rare := [a.name for a in written.attributes if a.cells and a.cells.grid is None]:
         notes = (*certificate.notes, note_of_others(rare, policy.least_listed))
         certificate = replace(certificate, notes=notes)
-    placed = Placed(entries, groups, called)
     advice: tuple[str, ...] = ()
     if n_groups == 1 < microdata.n_people:
         said = _advice(anonymizer, written, policy, verdicts, seed)
@@ -568,7 +570,10 @@ def _after(
         raise NoSafeRelease(f"{since} {error.said}", [TOO_FEW, *error.way_out]) from None
     except SchemaError as error:  # such as values that few of them have
         raise SchemaError(f"{since} Of those who are new: {error}. {TOO_FEW}") from None
-    together = earlier.judged(made.release, made.audit.policy, NEW)
+    tried = how["learned"] or bool(policy.tries)
+    placed = made.placed if tried else None
+    together = earlier.judged(made.release, made.audit.policy, NEW, microdata, placed)
+    _stop(policy, together.trials or (), earlier.names)
     own = made.audit.scope
     said_of_rows = ("left_out", "lacking", "people_suppressed", "shared")
     left = {key: getattr(own, key) for key in said_of_rows}
@@ -598,7 +603,8 @@ def _whole(made: Publication, earlier: Earlier) -> Publication:
     own = made.audit.scope
     scope = replace(verdicts.scope, left_out=own.left_out, shared=own.shared)
     scope = replace(scope, **earlier.scope_with(said))
-    verdicts = replace(verdicts, scope=scope)
+    trials = None if made.together is None else made.together.trials
+    verdicts = replace(verdicts, scope=scope, trials=trials)
     values = {name: release.seen(name, []).counts.values for name in release.sensitives}
     written = replace(written_of(certificate, tables, {}), escaped=False)
     required, findings = _verified(written, policy, values, verdicts)
@@ -813,35 +819,27 @@ def _refuse_empty_lines(tables: Mapping[str, pa.Table]) -> None:
             )
 
 
-def _sight_of(
-    release: Release, microdata: Microdata, groups: IntArray, called: Mapping[str, Any]
-) -> Sight:
-    """A release as somebody sees it who knows the exact quasi-identifiers of everybody."""
-    columns = [labels.to_pylist() for labels in called.values()]
-    labels: Any = release.counts.groups
-    place = {
-        tuple(label) if isinstance(label, tuple) else (label,): i for i, label in enumerate(labels)
-    }
-    of_group = np.array([place[label] for label in zip(*columns, strict=True)], dtype=np.int64)
-    sensitive = microdata.schema.sensitive
-    return Sight(release.counts, microdata, of_group[groups], sensitive, release.name, release)
-
-
 # What a certificate notes of a trial: its figures would let anybody test guesses of columns.
 TRIED = "an attacker who learns from the release by {} was tried, and stopped nothing"
 
 
-def _stop(policy: Policy, trials: Sequence[Trial]) -> None:
+def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -> None:
     """Stop where an attacker whom the policy tries becomes too sure."""
     limits = [each.limit for each in policy.tries]
     for trial in trials if policy.tries else ():
         limit = next(own for own in limits if own is None or float(own) == trial.limit)
         if limit is not None and trial.surest > limit:
+            rightly = (
+                ""
+                if trial.sure_and_right is None
+                else f", {trial.sure_and_right:,} of them rightly"
+            )
             raise NoSafeRelease(
-                f"stopped by a trial: an attacker who learns from the release by "
+                f"stopped by a trial: an attacker who learns from the release"
+                f"{' and from ' if before else ''}{' and '.join(before)} by "
                 f"{', '.join(trial.by)} becomes {trial.surest:.1%} sure of somebody's value, and "
                 f"the policy stops at {float(limit):.4g} ({trial.attacker}; surer of "
-                f"{trial.sure:,} people, {trial.sure_and_right:,} of them rightly). Require more, "
+                f"{trial.sure:,} people{rightly}). Require more, "
                 "or generalize or leave out what it is learned by"
             )
 

@@ -123,8 +123,7 @@ def stacked(
     called = []
     for place, (table, name) in enumerate(zip(tables, names, strict=True), start=1):
         if ids is not None:
-            # Numbered, since a name and an id may begin as another name does.
-            own = [f"{place} {name} {label}" for label in table.column(ids).to_pylist()]
+            own = [id_of(place, name, label) for label in table.column(ids).to_pylist()]
             at = table.column_names.index(ids)
             table = table.set_column(at, ids, pa.array(own, pa.string()))
         if column is not None:
@@ -145,6 +144,14 @@ def _as_texts(table: pa.Table, names: set[str]) -> pa.Table:
             texts = [None if v is None else str(v) for v in table.column(place).to_pylist()]
             table = table.set_column(place, name, pa.array(texts, pa.string()))
     return table
+
+
+def id_of(place: int, name: str, label: Any) -> str:
+    """What a group of a release is called among those of several.
+
+    Numbered, since a name and an id may begin as another name does.
+    """
+    return f"{place} {name} {label}"
 
 
 def codes_of_names(each: Sequence[Sequence[str]]) -> tuple[list[IntArray], int]:
