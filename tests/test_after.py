@@ -59,7 +59,8 @@ def test_newcomers_are_published_and_all_are_judged_as_one(january, tmp_path):
     assert [verdict.reached for verdict in both.verdicts] == [
         verdict.reached for verdict in made.together.verdicts
     ]
-    assert any("january (300 people) and march (120 people)" in note for note in both.notes)
+    said = r"january \(300 people, written on \d{4}-\d\d-\d\d\) and march \(120 people, "
+    assert any(re.search(said, note) for note in both.notes)
 
 
 def test_those_who_have_another_value_now_are_counted_and_stay_as_they_were(january):
@@ -384,3 +385,21 @@ def test_an_owners_file_from_which_people_were_taken_is_refused(january):
     pq.write_table(rows.slice(5), path)
     with pytest.raises(fk.InputError, match="have not as many people as in the release"):
         fk.publish(register(0, 420), policy(), after=january)
+
+
+def test_sizes_and_days_of_cohorts_are_said_and_days_are_not_published(january, tmp_path):
+    private = january.with_name("january.owner") / "owner.json"
+    kept = json.loads(private.read_text())
+    private.write_text(json.dumps({**kept, "written": "2025-01-12"}))
+    made = fk.publish(register(0, 420), policy(), after=january, whole=True, seed=1)
+    made.write(tmp_path / "march")
+    both = fk.audit([january, tmp_path / "march"], policy())
+    today = re.search(r"\d{4}-\d\d-\d\d", (tmp_path / "march.owner" / "owner.json").read_text())
+    said = "january (300 people, written on 2025-01-12)"
+    assert any(said in note for note in made.together.notes)
+    assert any(f"march (120 people, written on {today[0]})" in note for note in both.notes)
+    for path in (tmp_path / "march").iterdir():
+        assert not re.search(rf"2025-01-12|{today[0]}|january", path.read_text())
+    private.write_text(json.dumps({**kept, "written": "in spring"}))
+    both = fk.audit([january, tmp_path / "march"], policy())
+    assert any("january (300 people) and" in note for note in both.notes)

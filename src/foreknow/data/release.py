@@ -87,6 +87,8 @@ class Release(Plain):
     releases : tuple of (str, int)
         Where several releases of the same people are judged as one: what each is called, and how
         many people it shows.
+    written : mapping of str to str
+        Of these, the day on which each was written, where its owner's folder says it.
     unsettled : Unsettled or None
         Why they cannot be judged as one; see `foreknow.together`.
     linked : bool
@@ -137,6 +139,7 @@ class Release(Plain):
         self._raw: tuple[Table, Schema] | None = None
         self.cases = False
         self.releases: tuple[tuple[str, int], ...] = ()
+        self.written: Mapping[str, str] = {}
         self.unsettled: Any = None
         self.cohort = ""  # the column that says which of several releases shows somebody
         self.knows: tuple[str, ...] = ()

@@ -176,6 +176,8 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
         _refuse_uncounted(parts)
         made = _as_cells(parts, cells) if cells.settled.all() else _crossing(parts, cells)
     made.releases = tuple(zip(names, inside, strict=True))
+    owned = {part.name: part.own.written for part in parts if part.own is not None}
+    made.written = {name: day for name, day in owned.items() if day}
     return made
 
 

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -300,6 +301,15 @@ class OwnRelease:
         nothing: dict[int, str | None] = dict.fromkeys(rows)
         changed = {name: nothing for name in self.rows.column_names[1:] if name not in known}
         write_changed(self.rows, self.path, {**changed, column: kept})
+
+    @cached_property
+    def written(self) -> str:
+        """The day on which it was written, by the owner's record; empty where that is not known."""
+        place = self.path.parent / OWNER
+        try:
+            return date.fromisoformat(from_json(place.read_text("utf-8"))["written"]).isoformat()
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
 
     def _key(self) -> bytes:
         place = self.path.parent / OWNER

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import date
 from fractions import Fraction
 from functools import wraps
 from html import escape
@@ -212,7 +213,7 @@ class Publication:
             ``certificate.json`` and ``report.html``.
         owner : path, optional
             Must not exist; ``FOLDER.owner`` when left out. It is to be kept, and only you can look
-            into it: ``owner.json`` (the key of the source's digest, and the seed) and
+            into it: ``owner.json`` (the key of the source's digest, the seed, and the day) and
             ``members.parquet`` (who is in which group). After a full-domain search also
             ``lattice.html`` (what else was safe, and what was not, tells more than the release).
             Where priors were learned from the table also ``priors.json`` (they can state someone's
@@ -255,7 +256,9 @@ class Publication:
             if self.audit.lattice is not None:
                 page = page_of(self.audit.lattice, form=self._options.written).html()
                 write_whole(own / LATTICE, page, private=True)
-            write_whole(own / OWNER, as_json(dict(self._private)), private=True)
+            # The day is the owner's record: what is published does not say it.
+            private = {**self._private, "written": date.today().isoformat()}
+            write_whole(own / OWNER, as_json(private), private=True)
             _log.info("writing who is in which group")
             self.placed.write(own / MEMBERS, digests)
             if kept is not None:

@@ -164,9 +164,18 @@ def sentences(
     ]
     if scope.releases:
         shown_releases = listing(
-            [f"{visible(n)} ({_some(of, 'person', 'people')})" for n, of in scope.releases]
+            [
+                f"{visible(n)} ({_some(of, 'person', 'people')}"
+                f"{', written on ' if n in scope.written else ''}{scope.written.get(n, '')})"
+                for n, of in scope.releases
+            ]
         )
-        return [*said, f"Judged together, as one release: {shown_releases}. {FURTHER_RELEASES}"]
+        return [
+            *said,
+            f"Judged together, as one release: {shown_releases}. {FURTHER_RELEASES}",
+            "Whoever knows when somebody came may know more of their value: of that, only trials "
+            "say something.",
+        ]
     return said if claimed else [*said, OTHER_RELEASES]
 
 
