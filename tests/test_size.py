@@ -36,7 +36,7 @@ BUDGETS = {
     "auditing": 22_000,
     "cli": 16_500,
     "criteria": 16_500,
-    "data": 86_000,
+    "data": 86_500,
     "explore": 16_500,
     "methods": 83_000,
     "policy": 20_000,
