@@ -89,6 +89,8 @@ class Release(Plain):
         many people it shows.
     written : mapping of str to str
         Of these, the day on which each was written, where its owner's folder says it.
+    names_alike : tuple of (str, str)
+        Names in two of them that differ by hyphens and other marks alone.
     unsettled : Unsettled or None
         Why they cannot be judged as one; see `foreknow.together`.
     linked : bool
@@ -140,6 +142,7 @@ class Release(Plain):
         self.cases = False
         self.releases: tuple[tuple[str, int], ...] = ()
         self.written: Mapping[str, str] = {}
+        self.names_alike: tuple[tuple[str, str], ...] = ()
         self.unsettled: Any = None
         self.cohort = ""  # the column that says which of several releases shows somebody
         self.knows: tuple[str, ...] = ()

@@ -6,7 +6,8 @@ are those of all cohorts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from foreknow.data.engines.stacked import below
 from foreknow.data.engines.table import Selected, free_name
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import COUNT, Release
+from foreknow.data.schema import Schema
 from foreknow.data.sights import Register, Sight
 from foreknow.errors import InputError, NoSafeRelease, SchemaError, UnsupportedError
 from foreknow.methods.proof import NOT_JUDGED
@@ -28,9 +30,14 @@ from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
 from foreknow.publishing.certificate import Certificate, digest_of
 from foreknow.publishing.entries import Placed
-from foreknow.publishing.files import CERTIFICATE
+from foreknow.publishing.files import CERTIFICATE, MEMBERS, owners_folder
 from foreknow.publishing.joint import Part, known_again, refuse_twice
-from foreknow.publishing.members import OwnRelease, names_apart, refuse_alike
+from foreknow.publishing.members import (
+    OwnRelease,
+    alike_but_for_marks,
+    names_apart,
+    refuse_alike,
+)
 from foreknow.text import people_text, some
 
 NEW = "the new release"
@@ -77,9 +84,15 @@ class Since(Plain):
     changed : int or None
         How many of those who stay have another sensitive value now, at least: the owner's folder
         has no values of people. None where people may have several values.
+    beside : tuple of (str, int)
+        Releases of the same columns that lie beside the earlier ones and were not named, and how
+        many of those who are new they show.
+    alike : tuple of (str, str)
+        Names of an earlier release and of people who are new that differ by hyphens and other marks
+        alone.
     """
 
-    _told = "releases column new stay changed left"
+    _told = "releases column new stay changed left beside alike"
 
     releases: tuple[str, ...]
     column: str
@@ -87,6 +100,8 @@ class Since(Plain):
     stay: int
     left: int
     changed: int | None
+    beside: tuple[tuple[str, int], ...] = ()
+    alike: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         are = "person is" if self.new == 1 else "people are"
@@ -103,7 +118,13 @@ class Since(Plain):
         else:
             said += " Nobody is in both: if you expected some, look at how they are named."
         left = some(self.left, "person", "people")
-        return said + (f" {left} left." if self.left else "")
+        said += f" {left} left." if self.left else ""
+        for name, people in self.beside:
+            said += (
+                f" Look at {name}, which was not named: it shows {people:,} of those who are new. "
+                "If it is out, they are published twice: name it, too (after, --after)."
+            )
+        return said
 
 
 @dataclass(frozen=True, repr=False)
@@ -226,11 +247,39 @@ class Earlier:
             refuse_alike(sorted(new), groups, repr(self.column))
         stay, before = len({*names}) - len(new), sum(map(len, self.groups))
         changed = self._changed(microdata, called)
-        since = Since(self.names, self.column, len(new), stay, before - stay, changed)
+        alike = alike_but_for_marks([[name for own in self.groups for name in own], new])
+        since = Since(
+            self.names,
+            self.column,
+            len(new),
+            stay,
+            before - stay,
+            changed,
+            tuple(self._not_named(schema, new)),
+            alike,
+        )
         if not since.new:
             raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
         chosen = Selected(microdata.source, fresh)
         return Microdata(chosen, schema, microdata.reading, beside=microdata.beside), since
+
+    def _not_named(self, schema: Schema, new: Collection[str]) -> Iterator[tuple[str, int]]:
+        """Releases of the same columns beside the earlier ones, and whom of the new they show."""
+        named = {digest_of(own.published.folder / CERTIFICATE) for own in self.owned}
+        folders = {own.published.folder.resolve().parent for own in self.owned}
+        for path in (place for folder in sorted(folders) for place in sorted(folder.iterdir())):
+            with suppress(InputError, OSError):  # what cannot be read is not ours
+                if not (owners_folder(path) / MEMBERS).exists():
+                    continue
+                known = Certificate.load(path / CERTIFICATE)
+                if {*known.sensitives}.isdisjoint(schema.sensitives):
+                    continue
+                own = OwnRelease.open(path)
+                if digest_of(path / CERTIFICATE) in named or own.column_of_people() != self.column:
+                    continue
+                names = {*map(str, own.people.names)}
+                if many := sum(name in names for name in own.called([*new])):
+                    yield path.name, many
 
     def _seen(
         self,

@@ -32,7 +32,13 @@ from foreknow.errors import InputError, NotSettled, UnsupportedError, hinted
 from foreknow.plain import Plain
 from foreknow.publishing.certificate import digest_of
 from foreknow.publishing.files import CERTIFICATE
-from foreknow.publishing.members import OwnRelease, names_apart, printed, refuse_alike
+from foreknow.publishing.members import (
+    OwnRelease,
+    alike_but_for_marks,
+    names_apart,
+    printed,
+    refuse_alike,
+)
 from foreknow.text import people_text, some
 
 _EXAMPLES = 3
@@ -175,6 +181,7 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
         cells = Cells.of(memberships)
         _refuse_uncounted(parts)
         made = _as_cells(parts, cells) if cells.settled.all() else _crossing(parts, cells)
+    made.names_alike = alike_but_for_marks([[*map(str, own.names)] for own in people])
     made.releases = tuple(zip(names, inside, strict=True))
     owned = {part.name: part.own.written for part in parts if part.own is not None}
     made.written = {name: day for name, day in owned.items() if day}

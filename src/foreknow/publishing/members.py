@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -150,10 +151,14 @@ def bare_name(name: str) -> str:
 
     >>> bare_name(" 0042.0"), bare_name("A-7"), bare_name("+7"), bare_name("2020-01-01 00:00:00")
     ('42', 'a-7', '7', '2020-01-01')
+    >>> bare_name("1.2e+16")
+    '12000000000000000'
     """
     if name.isascii() and name.isalnum() and name.islower() and name[0] != "0":
         return name
     text = "".join(unicodedata.normalize("NFKC", name).casefold().split()).strip("\ufeff+")
+    if re.fullmatch(r"\d(\.\d+)?e\+\d\d", text, re.ASCII):  # as programs write a large number
+        text = f"{Decimal(text):f}"
     return re.sub(r"\A0+(?=\d)|\.0+\Z|(?<=\d)t?00:00:00(\.0+)?\Z", "", text)
 
 
@@ -170,6 +175,27 @@ def refuse_alike(names: Iterable[str], known: Iterable[str], column: str) -> Non
                 f"{name!r} and {like!r} look like one person in {column}: write identifiers in "
                 "one way, or people are published, or counted, twice"
             )
+
+
+def alike_but_for_marks(each: Sequence[Iterable[str]]) -> tuple[tuple[str, str], ...]:
+    """Names of different releases that are one without hyphens and other marks, in pairs.
+
+    >>> alike_but_for_marks([["A-7", "B-1"], ["A7", "B-1"]])
+    (('A-7', 'A7'),)
+    """
+    first: dict[str, str] = {}
+    found = []
+    for names in each:
+        own = {_letters(name): name for name in names}
+        pairs = ((first[bare], name) for bare, name in own.items() if bare and bare in first)
+        found += [(one, other) for one, other in pairs if one != other]
+        first |= own
+    return tuple(found)
+
+
+def _letters(name: str) -> str:
+    bare = bare_name(name)
+    return bare if bare.isalnum() else "".join(filter(str.isalnum, bare))
 
 
 @dataclass(frozen=True, repr=False)

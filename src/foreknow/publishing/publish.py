@@ -580,11 +580,16 @@ def _after(
     own = made.audit.scope
     said_of_rows = ("left_out", "lacking", "people_suppressed", "shared")
     left = {key: getattr(own, key) for key in said_of_rows}
-    together = replace(together, scope=replace(together.scope, **left))
+    scope = replace(together.scope, names_alike=since.alike, **left)
+    together = replace(together, scope=scope)
+    for name, people in since.beside:
+        _log.warning("%s, which was not named, shows %d of those who are new", name, people)
     said = replace(
         made.certificate, after=earlier.said, notes=(*made.certificate.notes, earlier.note)
     )
-    made = replace(made, certificate=said, since=since, together=together)
+    earlier_people = tuple(len(own) for own in earlier.groups)
+    judged = replace(made.audit, scope=replace(own, earlier=earlier_people))
+    made = replace(made, audit=judged, certificate=said, since=since, together=together)
     return _whole(made, earlier) if whole else made
 
 
@@ -604,7 +609,8 @@ def _whole(made: Publication, earlier: Earlier) -> Publication:
     utility = replace(utility_of(release.counts), grids=earlier.grids_with(said))
     verdicts = audit(release, policy, utility=utility, name="the release", learned=False)
     own = made.audit.scope
-    scope = replace(verdicts.scope, left_out=own.left_out, shared=own.shared)
+    kept = {key: getattr(own, key) for key in ("left_out", "shared", "earlier")}
+    scope = replace(verdicts.scope, **kept)
     scope = replace(scope, **earlier.scope_with(said))
     trials = None if made.together is None else made.together.trials
     verdicts = replace(verdicts, scope=scope, trials=trials)
@@ -622,7 +628,7 @@ def _whole(made: Publication, earlier: Earlier) -> Publication:
         findings=_certified(findings, made._kept),
         minimal=said.minimal and all(own.published.certificate.minimal for own in earlier.owned),
         grids=dict(utility.grids),
-        scope=scope.for_readers(schema).to_dict(),
+        scope=replace(scope, earlier=()).for_readers(schema).to_dict(),
     )
     placed = made.placed
     if by_id:
