@@ -136,19 +136,7 @@ def test_a_copy_that_is_no_copy_is_found(january, tmp_path):
     assert rows[one]["cohort"] == rows[other]["cohort"] == "1"
     rows[one]["ill"], rows[other]["ill"] = "Cold", "Flu"
     changed = pa.Table.from_pylist(rows, schema=made.tables["release"].schema)
-    release = fk.Release.from_generalized(
-        changed, quasi_identifiers=["cohort", "age", "sex"], sensitive="ill"
-    )
-    audited = fk.audit(release, policy())
-    findings = tuple(
-        {**then, "exact": str(now.reached), "value": now.value, "group": ", ".join(now.group)}
-        for then, now in zip(made.certificate.findings, audited.verdicts, strict=True)
-    )
-    forged = replace(
-        made,
-        tables={"release": changed},
-        certificate=replace(made.certificate, findings=findings),
-    )
+    forged = certified_again(made, changed)
     forged.write(tmp_path / "march")
     fk.verify(tmp_path / "march")
     with pytest.raises(CertificateError, match="does not have the groups of january"):
@@ -214,3 +202,92 @@ def test_values_that_were_escaped_are_the_same_values_in_all_releases(tmp_path):
     made.write(tmp_path / "march")
     both = fk.together([tmp_path / "january", tmp_path / "march"])
     assert {*both.counts.values} == {"=HIV", "Flu", "Cold"}
+
+
+def certified_again(made, table, **said):
+    """A publication of another table, whose publisher certifies what is found of it."""
+    release = fk.Release.from_generalized(
+        table, quasi_identifiers=made.certificate.groups, sensitive="ill"
+    )
+    found = fk.audit(release, policy()).verdicts
+    findings = tuple(
+        {**then, "exact": str(now.reached), "value": now.value, "group": ", ".join(now.group)}
+        for then, now in zip(made.certificate.findings, found, strict=True)
+    )
+    certificate = replace(made.certificate, findings=findings, **said)
+    return replace(made, tables={"release": table}, certificate=certificate)
+
+
+def test_people_of_no_release_are_found(january, tmp_path):
+    """A group of somebody else, hidden under a number that the certificate does not account for."""
+    made = fk.publish(register(0, 420), policy(), after=january, whole=True, seed=1)
+    rows = made.tables["release"].to_pylist()
+    first = next(row for row in rows if row["cohort"] == "2")
+    for row in rows:
+        if (row["cohort"], row["age"], row["sex"]) == ("2", first["age"], first["sex"]):
+            row["cohort"] = "3"
+    table = pa.Table.from_pylist(rows, schema=made.tables["release"].schema)
+    certified_again(made, table).write(tmp_path / "march")
+    with pytest.raises(CertificateError, match="in no release that the certificate names"):
+        fk.verify(tmp_path / "march", after=january)
+    with pytest.raises(CertificateError, match="as many new people as its certificate says"):
+        fk.together([january, tmp_path / "march"])
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("secret", [{"any_of": "virus"}, {"at_level": 1}])
+def test_a_set_has_the_values_of_all_releases(secret, whole, tmp_path):
+    """New people lack some of what its name stands for, and the verifier counts it all the same."""
+    ills = ["B20", "B24", "Flu", "Cold", "Asthma", "Cough"]
+    kinds = [[ill, "virus" if ill[0] == "B" else f"other {i % 2}"] for i, ill in enumerate(ills)]
+    tree = fk.Tree(kinds)
+    rules = policy(fk.Requirement(fk.Facts(1), below="0.9", **secret), hierarchies={"ill": tree})
+    fk.publish(register(0, 300, ills=ills), rules, seed=1).write(tmp_path / "january")
+    table = register(300, 420, ills=[ill for ill in ills if ill != "B24"])
+    made = fk.publish(table, rules, after=tmp_path / "january", whole=whole, seed=1)
+    made.write(tmp_path / "march")
+    fk.verify(tmp_path / "march")
+    found = fk.verify(tmp_path / "march", after=tmp_path / "january").together
+    assert [each.reached for each in found] == [each.reached for each in made.together.verdicts]
+
+
+def test_links_over_cohorts_are_judged_in_one_file(tmp_path):
+    """Each holds 3/4 by itself, and both together do not."""
+    strict, loose = (
+        policy(fk.Requirement(fk.Facts(1, 0, 1), below=below, values=["v"]))
+        for below in ("3/4", "9/10")
+    )
+    tables = []
+    for bag in ({"v": 2, "o": 7, "x": 1}, {"v": 10, **dict.fromkeys("abcdefghij", 1)}):
+        ills = [ill for ill, times in bag.items() for _ in range(times)]
+        names = [f"{len(tables)} {i}" for i in range(len(ills))]
+        known = {"age": [30] * len(ills), "sex": ["f"] * len(ills)}
+        tables.append(pa.table({"pid": names, **known, "ill": ills}))
+    fk.publish(tables[0], strict, seed=1).write(tmp_path / "january")
+    again = {"after": tmp_path / "january", "whole": True, "seed": 1}
+    with pytest.raises(fk.NoSafeRelease, match="together do not hold"):
+        fk.publish(tables[1], strict, **again)
+    fk.publish(tables[1], loose, **again).write(tmp_path / "march")
+    with pytest.raises(CertificateError, match="reaches 4/5, the limit is 3/4"):
+        fk.verify(tmp_path / "march", strict)
+
+
+def test_two_tries_of_the_same_new_people_cross(january, tmp_path):
+    for name, people, whole in (("one", 420, True), ("two", 450, False)):
+        made = fk.publish(register(0, people), policy(), after=january, whole=whole, seed=1)
+        made.write(tmp_path / name)
+    each = [january, tmp_path / "one", tmp_path / "two"]
+    with pytest.raises(fk.NotSettled):
+        fk.audit(each, policy())
+    with pytest.raises(fk.InputError, match="a person is to be published once"):
+        fk.publish(register(0, 600), policy(), after=each)
+
+
+def test_a_column_that_is_called_cohort_stays_what_it_is(tmp_path):
+    rules = policy(fk.Requirement(fk.Facts(1), below=0.95, knowing=[]), other=["cohort"])
+    table = register(0, 420).append_column("cohort", pa.array(["x", "y"] * 210))
+    fk.publish(table.slice(0, 300), rules, seed=1).write(tmp_path / "january")
+    made = fk.publish(table, rules, after=tmp_path / "january", whole=True, seed=1)
+    made.write(tmp_path / "march")
+    assert made.certificate.cohort == "cohort_"
+    assert fk.verify(tmp_path / "march", after=tmp_path / "january").people_of_all == 420

@@ -20,6 +20,7 @@ from foreknow.data.engines import as_texts, bare
 from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.stacked import below
 from foreknow.data.engines.table import Selected, free_name
+from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import COUNT, Release
 from foreknow.data.schema import Schema
@@ -357,8 +358,10 @@ class Earlier:
         name: str,
         everybody: Microdata,
         placed: Placed | None,
-    ) -> Audit:
+    ) -> tuple[Audit, dict[str, Labels]]:
         """All releases as one, by the policy; of people who are `placed`, what columns teach, too.
+
+        Also the values that each sensitive column has in them.
 
         Raises
         ------
@@ -391,4 +394,4 @@ class Earlier:
                 f"{'; '.join(policy.failures(joint))}",
                 [TOO_FEW],
             )
-        return found
+        return found, {name: joint.seen(name, []).counts.values for name in joint.sensitives}

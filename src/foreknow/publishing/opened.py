@@ -57,6 +57,10 @@ class Published:
         release.cases = known.in_cases
         for table in tables.values():
             table.name = self.release.name
+        if release.counts.n_people != known.newcomers:
+            raise CertificateError(
+                f"{str(self.folder)!r} does not have as many new people as its certificate says"
+            )
         return release
 
     def __repr__(self) -> str:

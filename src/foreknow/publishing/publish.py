@@ -31,7 +31,7 @@ from foreknow.data.engines import (
     write_in_parts,
 )
 from foreknow.data.generalization import KnownLabels
-from foreknow.data.labels import GroupLabels, Label
+from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import SHUFFLED, Release
 from foreknow.data.sights import Sight
@@ -98,7 +98,7 @@ from foreknow.publishing.tables import (
     group_ids,
     refuse_borrowed_priors,
 )
-from foreknow.publishing.verification import findings_of, written_of
+from foreknow.publishing.verification import findings_of, scope_as_written, written_of
 from foreknow.randomness import generator
 from foreknow.result import page_of
 from foreknow.scope import CLAIMED
@@ -575,7 +575,7 @@ def _after(
         raise SchemaError(f"{since} Of those who are new: {error}. {TOO_FEW}") from None
     tried = how["learned"] or bool(policy.tries)
     placed = made.placed if tried else None
-    together = earlier.judged(made.release, made.audit.policy, NEW, microdata, placed)
+    together, values = earlier.judged(made.release, made.audit.policy, NEW, microdata, placed)
     _stop(policy, together.trials or (), earlier.names)
     own = made.audit.scope
     said_of_rows = ("left_out", "lacking", "people_suppressed", "shared")
@@ -590,10 +590,26 @@ def _after(
     earlier_people = tuple(len(own) for own in earlier.groups)
     judged = replace(made.audit, scope=replace(own, earlier=earlier_people))
     made = replace(made, audit=judged, certificate=said, since=since, together=together)
-    return _whole(made, earlier) if whole else made
+    if whole:
+        return _whole(made, earlier, values)
+    # Of sets that a hierarchy or a level names, it must be certified what is in any release.
+    return replace(made, certificate=_certified_by(made, values))
 
 
-def _whole(made: Publication, earlier: Earlier) -> Publication:
+def _certified_by(made: Publication, values: Mapping[str, Labels]) -> Certificate:
+    """The certificate of a publication, judged afresh by the sets of some values."""
+    said = made.certificate
+    tables = made.tables.paths if isinstance(made.tables, Stored) else made.tables
+    written = replace(written_of(said, tables, {}), escaped=False)
+    required, found = _verified(written, made.audit.policy, values, made.audit)
+    scope = scope_as_written(said, written, required["require"]).to_dict()
+    scope |= {key: said.scope[key] for key in CLAIMED if key in said.scope}
+    if made._kept is not None:
+        required["require"] = made._kept.withheld(required["require"])
+    return replace(said, policy=required, findings=_certified(found, made._kept), scope=scope)
+
+
+def _whole(made: Publication, earlier: Earlier, values: Mapping[str, Labels]) -> Publication:
     """The same with the groups of earlier releases, as they were written."""
     said, policy, schema = made.certificate, made.audit.policy, made.audit.policy.needed_schema
     tables, cohort, more = earlier.with_groups(made.tables, said)
@@ -614,18 +630,12 @@ def _whole(made: Publication, earlier: Earlier) -> Publication:
     scope = replace(scope, **earlier.scope_with(said))
     trials = None if made.together is None else made.together.trials
     verdicts = replace(verdicts, scope=scope, trials=trials)
-    values = {name: release.seen(name, []).counts.values for name in release.sensitives}
-    written = replace(written_of(certificate, tables, {}), escaped=False)
-    required, findings = _verified(written, policy, values, verdicts)
-    if made._kept is not None:
-        required["require"] = made._kept.withheld(required["require"])
+    made = replace(made, release=release, audit=verdicts, tables=tables, certificate=certificate)
     certificate = replace(
-        certificate,
+        _certified_by(made, values),
         notes=(*said.notes[:-1], f"{said.notes[-1]}; the groups of earlier ones are in it, too"),
-        policy=required,
         people=release.counts.n_people,
         n_groups=release.counts.n_groups,
-        findings=_certified(findings, made._kept),
         minimal=said.minimal and all(own.published.certificate.minimal for own in earlier.owned),
         grids=dict(utility.grids),
         scope=replace(scope, earlier=()).for_readers(schema).to_dict(),
@@ -636,15 +646,8 @@ def _whole(made: Publication, earlier: Earlier) -> Publication:
     else:
         number = pa.repeat(str(len(earlier.owned) + 1), int(placed.groups.max()) + 1)
         called = {cohort: number, **placed.published}
-    return replace(
-        made,
-        release=release,
-        audit=verdicts,
-        certificate=certificate,
-        tables=tables,
-        placed=replace(placed, published=called),
-        labels={},
-    )
+    placed = replace(placed, published=called)
+    return replace(made, certificate=certificate, placed=placed, labels={})
 
 
 # Shares of people that are tried, of tables of so many people.

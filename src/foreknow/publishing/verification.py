@@ -354,11 +354,13 @@ def judge_after(
             problems += _other_copies(name, before, written, own)
         several = Several.of(written, own)
         together = findings_of(several, found.requirements)
+        shown = tuple((name, each.newcomers) for name, each in certificates.items())
+        many = known.newcomers + sum(people for _, people in shown)
+        if count_people(several)[0] != many:
+            problems.append("some people are in no release that the certificate names")
     problems += [
         f"together: {_excess(finding, several.groups)}" for finding in together if not finding.safe
     ]
-    shown = tuple((name, each.newcomers) for name, each in certificates.items())
-    many = known.newcomers + sum(people for _, people in shown)
     found = replace(found, after=shown, people_of_all=many, together=tuple(together))
     return found, problems
 
@@ -440,7 +442,7 @@ def _judged(
             for finding in findings_of(written, [table])
         ]
         people, n_groups = count_people(written)
-        scope = _scope_of(known, written, required)
+        scope = scope_as_written(known, written, required)
         stamp.check()
     except InputError as error:
         return None, [*problems, str(error)]
@@ -633,7 +635,9 @@ def _is_document(path: Path) -> bool:
     return name in _ALSO or (stem not in _NAMES and not _DOCUMENTS.isdisjoint(suffixes[-1:]))
 
 
-def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]) -> Scope:
+def scope_as_written(
+    known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]
+) -> Scope:
     """What no requirement looks at, as the files tell."""
     tables, gauges = asked_of(required), _gauges()
     known_of = {name for asked in tables for own in _attributes(asked) for name in own}
