@@ -33,10 +33,10 @@ LAYOUT = {
 BUDGETS = {
     "adversaries": 56_000,
     "attacks": 23_000,
-    "auditing": 22_000,
+    "auditing": 22_500,
     "cli": 16_500,
     "criteria": 16_500,
-    "data": 86_500,
+    "data": 88_500,
     "explore": 16_500,
     "methods": 83_000,
     "policy": 20_000,
@@ -44,7 +44,7 @@ BUDGETS = {
     "report": 37_000,
     "root": 23_500,
     "sample": 500,
-    "tests": 560_000,
+    "tests": 564_000,
     "utility": 12_500,
     "verifier": 26_000,
 }
