@@ -564,8 +564,9 @@ def _after(
         )
     if policy.compared:
         raise UnsupportedError(
-            "after: k_map and delta_presence compare groups with a population, which says nothing "
-            "of cohorts; require k_anonymity"
+            "after: k_map and delta_presence compare groups with a population, and of that it is "
+            "not known who was in earlier releases, and so is in none of the new groups; require "
+            "k_anonymity, which implies k_map"
         )
     try:
         made = publish(newcomers, policy, **how)
