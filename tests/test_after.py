@@ -50,6 +50,8 @@ def test_newcomers_are_published_and_all_are_judged_as_one(january, tmp_path):
     assert made.together.safe
     assert made.together.counts.n_people == 420
     made.write(tmp_path / "march")
+    report = (tmp_path / "march" / "report.html").read_text()
+    assert "Published after one earlier release of 300 people" in report
     said = json.loads((tmp_path / "march" / CERTIFICATE).read_text())["after"]
     assert [each["people"] for each in said] == [300]
     assert fk.verify(tmp_path / "march").people == 120
@@ -59,7 +61,8 @@ def test_newcomers_are_published_and_all_are_judged_as_one(january, tmp_path):
     assert [verdict.reached for verdict in both.verdicts] == [
         verdict.reached for verdict in made.together.verdicts
     ]
-    assert any("january (300 people) and march (120 people)" in note for note in both.notes)
+    said = r"january \(300 people, written on \d{4}-\d\d-\d\d\) and march \(120 people, "
+    assert any(re.search(said, note) for note in both.notes)
 
 
 def test_those_who_have_another_value_now_are_counted_and_stay_as_they_were(january):
@@ -384,3 +387,61 @@ def test_an_owners_file_from_which_people_were_taken_is_refused(january):
     pq.write_table(rows.slice(5), path)
     with pytest.raises(fk.InputError, match="have not as many people as in the release"):
         fk.publish(register(0, 420), policy(), after=january)
+
+
+def test_sizes_and_days_of_cohorts_are_said_and_days_are_not_published(january, tmp_path):
+    private = january.with_name("january.owner") / "owner.json"
+    kept = json.loads(private.read_text())
+    private.write_text(json.dumps({**kept, "written": "2025-01-12"}))
+    made = fk.publish(register(0, 420), policy(), after=january, whole=True, seed=1)
+    made.write(tmp_path / "march")
+    both = fk.audit([january, tmp_path / "march"], policy())
+    today = re.search(r"\d{4}-\d\d-\d\d", (tmp_path / "march.owner" / "owner.json").read_text())
+    said = "january (300 people, written on 2025-01-12)"
+    assert any(said in note for note in made.together.notes)
+    assert any(f"march (120 people, written on {today[0]})" in note for note in both.notes)
+    for path in (tmp_path / "march").iterdir():
+        assert not re.search(rf"2025-01-12|{today[0]}|january", path.read_text())
+    private.write_text(json.dumps({**kept, "written": "in spring"}))
+    both = fk.audit([january, tmp_path / "march"], policy())
+    assert any("january (300 people) and" in note for note in both.notes)
+
+
+def test_a_release_beside_that_was_not_named_is_pointed_at(january, tmp_path, caplog):
+    both = [january, tmp_path / "march"]
+    fk.publish(register(0, 420), policy(), after=january, seed=1).write(tmp_path / "march")
+    others = policy(fk.Requirement(fk.GroupSize(2)), sensitive="sex", quasi_identifiers=["age"])
+    fk.publish(register(0, 500), others, seed=1).write(tmp_path / "other columns")
+    (tmp_path / "empty.owner").mkdir()
+    made = fk.publish(register(0, 500), policy(), after=january, seed=1)
+    assert made.since.beside == (("march", 120),)
+    assert "march, which was not named, shows 120 of those who are new" in caplog.text
+    assert "Look at march, which was not named: it shows 120 of those" in str(made.since)
+    fk.forget(tmp_path / "march", "p350")
+    assert fk.publish(register(0, 500), policy(), after=january, seed=1).since.beside == (
+        ("march", 120),
+    )
+    assert fk.publish(register(0, 500), policy(), after=both, seed=1).since.beside == ()
+
+
+def test_names_that_differ_by_hyphens_alone_are_said_beside_the_verdict(tmp_path):
+    fk.publish(named("P-{}".format, register(0, 300)), policy(), seed=1).write(tmp_path / "january")
+    made = fk.publish(
+        named("P{}".format, register(299, 420)), policy(), after=tmp_path / "january", seed=1
+    )
+    assert made.since.alike == (("P-p299", "Pp299"),)
+    said = "names in two releases, such as"
+    assert any(said in note for note in made.together.notes)
+    made.write(tmp_path / "march")
+    both = [tmp_path / "january", tmp_path / "march"]
+    assert any(said in note for note in fk.audit(both, policy()).notes)
+    assert "p299" not in (tmp_path / "march" / "report.html").read_text()
+    assert not any(said in note for note in fk.audit(both[0], policy()).notes)
+
+
+def test_a_large_number_is_one_number_however_it_is_written(tmp_path):
+    whole = named(lambda name: 10**16 + 100 * int(name[1:]), register(0, 300))
+    fk.publish(whole, policy(), seed=1).write(tmp_path / "january")
+    floats = named(lambda name: float(10**16 + 100 * int(name[1:])), register(0, 420))
+    with pytest.raises(fk.InputError, match="look like one person"):
+        fk.publish(floats, policy(), after=tmp_path / "january", seed=1)

@@ -104,6 +104,13 @@ class Scope(Plain):
     releases : tuple of (str, int)
         Where several releases of the same people are judged as one: what each is called, and how
         many people it shows.
+    earlier : tuple of int
+        How many people each release shows that was published before, of other people of the same
+        register; not in a certificate, which says it otherwise.
+    written : mapping of str to str
+        Of these, the day on which each was written; for the owner only.
+    names_alike : tuple of (str, str)
+        Names in two of these that differ by hyphens and other marks alone; for the owner only.
     shared : tuple of str
         Columns of the raw table of which a few rows each share a value, such as a household's
         number; the empty text is a column that is not to be named.
@@ -116,7 +123,8 @@ class Scope(Plain):
         "left_out smallest_group groups_of_one without_value unprotected beside suppressed "
         "exact? method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
         "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "
-        "absent? idle? begin_alike? no_numbers? extremes? cases? releases? shared? word?"
+        "absent? idle? begin_alike? no_numbers? extremes? cases? releases? earlier? written? "
+        "names_alike? shared? word?"
     )
 
     # A certificate's scope is read by these types, and no other key.
@@ -153,6 +161,9 @@ class Scope(Plain):
     extremes: Annotated[tuple[Extreme, ...], LISTED] = ()
     cases: Flag = False
     releases: Annotated[tuple[Annotated[tuple[str, Amount], LISTED], ...], LISTED] = ()
+    earlier: tuple[Amount, ...] = ()
+    written: Mapping[str, str] = field(default_factory=dict)
+    names_alike: Pairs = ()
     shared: Names = ()
     word: Names = ()
 

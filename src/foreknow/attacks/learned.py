@@ -415,9 +415,11 @@ def learned_beside(
     about: Sequence[Label] | None = None,
     *,
     limit: float = SURE,
+    apart: Sequence[str] = (),
 ) -> Trial | None:
     """What each column, the two that tell most, and all together teach; the most successful.
 
+    The same with what is said `apart`, such as the cohort, where something is.
     None where nothing is known of people beside their groups, or the groups are too few.
     """
     counts = counts_of(release)
@@ -435,6 +437,7 @@ def learned_beside(
         told = sorted(known, key=lambda name: -tried((name,), _LOOK).right)[:2]
         found = [tried((name,), _BESIDE) for name in told]
         found += [tried(told, _BESIDE)] if len(told) > 1 else []
+        found += [tried((*told, *apart), _BESIDE)] if apart else []
     except (DataError, UnsupportedError):  # such as a table that changed since it was counted
         return None
     every = tuple(one for trial in found for one in trial.tried)

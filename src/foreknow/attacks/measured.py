@@ -122,7 +122,7 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> tuple[Releas
         schema = table_schema(rules, own.published.certificate)
         microdata = people if isinstance(people, Microdata) else Microdata(people, schema)
         own.refuse_other(microdata)
-        return own.published.release, microdata, own.groups[microdata.kept]
+        return own.release, microdata, own.groups[microdata.kept]
     if members is not None:
         raise InputError("members is for a folder that publish wrote")
     if not (hasattr(release, "certificate") and hasattr(release, "audit")):

@@ -348,21 +348,37 @@ def _trials(seen: HasCounts, policy: Policy) -> tuple[Trial, ...]:
     """What the policy tries, or else what the columns of people teach, where these are known."""
     if policy.schema is None:
         return ()
+    cohort = _cohort_of(seen)
     if policy.tries:
         tried = []
         for each, column in product(policy.tries, policy.schema.sensitives):
             limit = SURE if each.limit is None else float(each.limit)
             with suppress(DataError, UnsupportedError):  # said as not run
                 of: Any = seen.seen(column, []) if isinstance(seen, (Release, Sight)) else seen
-                tried.append(learned_trial(of, each.attack.by, limit=limit))
+                ways = [each.attack.by, *([(*each.attack.by, *cohort)] if cohort else [])]
+                found = [learned_trial(of, by, limit=limit) for by in ways]
+                tried.append(max(found, key=lambda trial: trial.surest))
         return tuple(tried)
     if len(policy.schema.sensitives) > 1:
         return ()
     counts = counts_of(seen)
     free = set(unprotected_codes(counts, policy.requirements).tolist())
     about = [value for code, value in enumerate(counts.values) if code not in free]
-    found = learned_beside(seen, policy.schema.quasi_identifiers, about or None)
-    return () if found is None else (found,)
+    columns = policy.schema.quasi_identifiers
+    beside = learned_beside(seen, columns, about or None, apart=cohort)
+    return () if beside is None else (beside,)
+
+
+def _cohort_of(seen: HasCounts) -> tuple[str, ...]:
+    """The column by which it is known of everybody which of several releases shows them."""
+    known = (
+        seen.attributes
+        if isinstance(seen, Sight)
+        else seen.people_columns
+        if isinstance(seen, Release)
+        else ()
+    )
+    return tuple(name for name in known if name == getattr(seen, "cohort", ""))
 
 
 def _refuse_other_columns(policy: Policy) -> None:

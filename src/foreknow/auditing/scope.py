@@ -78,6 +78,8 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
         **of_values,
         cases=(schema is not None and schema.unit == "row") or getattr(table, "cases", False),
         releases=() if table is None else table.releases,
+        written={} if table is None else table.written,
+        names_alike=() if table is None else table.names_alike,
         shared=() if table is None else table.shared,
     )
 

@@ -77,7 +77,8 @@ class Folder:
         console().print(made.audit if made.together is None else made.together)
         if made.together is not None:
             people = people_text(made.counts.n_people)
-            print_plain(f"{visible(str(made.since))} Written is a release of {people}.")
+            written = "all of them, " if made.certificate.cohort else ""
+            print_plain(f"{visible(str(made.since))} Written is a release of {written}{people}.")
         for said in (*(f"Note: {note}" for note in made.certificate.notes), *made.advice):
             print_plain(f"{visible(said)}.")
         notes = {
@@ -105,7 +106,7 @@ def publish(
     folder: Folder,
     choice: Choice,
     memory: Memory = None,
-    given: Annotated[Given, Only(("seed", "engine", "after"))],
+    given: Annotated[Given, Only(("seed", "engine", "after", "whole"))],
 ) -> None:
     """Make a release that the policy allows, with a certificate.
 

@@ -23,11 +23,19 @@ from foreknow.errors import DataError
 ABSENT = -1  # from a release
 
 
+# Rounds in which cells are settled at once. Where groups cross in a long chain, each round settles
+# a few, and settles them faster one after the other.
+_AT_ONCE = 50
+# Of these, so many are looked up together.
+_CHUNK = 1 << 16
+
+
 class Round(NamedTuple):
-    """Cells that are settled at once, and the group that settles each."""
+    """Cells that are settled at once, or one after the other; and the group that settles each."""
 
     cells: IntArray
     groups: IntArray  # numbered through all releases
+    in_turn: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +61,11 @@ class Cells:
         groups = np.stack([own[someone] for own in memberships], axis=1).astype(np.int64)
         first = np.cumsum([0, *many])
         return cls(of_person.astype(np.int64), groups, first, tuple(_rounds(groups, first)))
+
+    @property
+    def _numbered(self) -> IntArray:
+        """By cell and release the group, numbered through all releases."""
+        return np.where(self.groups == ABSENT, ABSENT, self.groups + self.first[:-1])
 
     @property
     def sizes(self) -> IntArray:
@@ -83,7 +96,13 @@ class Cells:
             left.append(own.counts)
         bags = _Bags.of(np.concatenate(keys), np.concatenate(left), int(self.first[-1]), n_values)
         found: list[tuple[IntArray, IntArray, IntArray]] = []
-        for cells, groups in self.rounds:
+        for cells, groups, in_turn in self.rounds:
+            if in_turn:
+                others = self._numbered[cells]
+                if (told := bags.settle(cells, groups, others)) is None:
+                    raise self._contradiction(names)
+                found.append(told)
+                continue
             entries, offsets = bags.entries(groups)
             of_entry = np.repeat(cells, np.diff(offsets))
             counts = bags.left[entries]
@@ -144,6 +163,43 @@ class _Bags:
         """The values at some places."""
         return self.keys[entries] % self.n_values
 
+    def settle(
+        self, cells: IntArray, groups: IntArray, others: IntArray
+    ) -> tuple[IntArray, IntArray, IntArray] | None:
+        """The bags of cells, each what is left of its group after those before it.
+
+        `others` are all the groups of each cell. None where one of these never had a value.
+        """
+        left = [*self.left.tolist(), 0]
+        found = []
+        for start in range(0, len(cells), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            entries, offsets = self.entries(groups[part])
+            step = np.repeat(np.arange(start, start + len(offsets) - 1), np.diff(offsets))
+            codes, told = self.codes(entries), [0] * len(entries)
+            places = [self._places(own[step], codes).tolist() for own in others.T]
+            for number, (entry, *own) in enumerate(zip(entries.tolist(), *places, strict=True)):
+                if (times := left[entry]) > 0:
+                    told[number] = times
+                    for at in own:
+                        if at < 0:
+                            return None
+                        left[at] -= times
+            counts = np.array(told, dtype=np.int64)
+            kept = counts > 0
+            found.append((cells[step[kept]], codes[kept], counts[kept]))
+        self.left[:] = left[:-1]
+        of_cell, codes, counts = (np.concatenate([own[i] for own in found]) for i in range(3))
+        return of_cell, codes, counts
+
+    def _places(self, groups: IntArray, codes: IntArray) -> IntArray:
+        """Where values of groups are; one beyond all where there is no group, -1 no such value."""
+        wanted = groups * self.n_values + codes
+        at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        at[self.keys[at] != wanted] = -1
+        at[groups == ABSENT] = len(self.keys)
+        return at
+
     def take(self, groups: IntArray, codes: IntArray, counts: IntArray) -> bool:
         """Take so many of a value out of a group; False where it never had one."""
         wanted = groups * self.n_values + codes
@@ -167,6 +223,9 @@ def _rounds(groups: IntArray, first: IntArray) -> list[Round]:
     rounds: list[Round] = []
     candidates = np.arange(int(first[-1]))
     while len(ready := candidates[unsettled[candidates] == 1]):
+        if len(rounds) == _AT_ONCE:
+            rounds.append(_in_turn(numbered, ready, unsettled, total))
+            break
         settling, position = np.unique(total[ready], return_index=True)
         rounds.append(Round(settling, ready[position]))
         members = numbered[settling]
@@ -176,6 +235,26 @@ def _rounds(groups: IntArray, first: IntArray) -> list[Round]:
         np.subtract.at(total, touched, np.repeat(settling, in_group.sum(axis=1)))
         candidates = np.unique(touched)
     return rounds
+
+
+def _in_turn(numbered: IntArray, ready: IntArray, unsettled: IntArray, total: IntArray) -> Round:
+    """Settle one cell after the other, from groups that are ready."""
+    many, sums, members = unsettled.tolist(), total.tolist(), numbered.tolist()
+    waiting, cells, groups = ready.tolist(), list[int](), list[int]()
+    while waiting:
+        group = waiting.pop()
+        if many[group] != 1:  # its last cell was settled by another group
+            continue
+        cell = sums[group]
+        cells.append(cell)
+        groups.append(group)
+        for own in members[cell]:
+            if own != ABSENT:
+                many[own] -= 1
+                sums[own] -= cell
+                if many[own] == 1:
+                    waiting.append(own)
+    return Round(np.array(cells), np.array(groups), in_turn=True)
 
 
 def _text(value: Label) -> Label:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+import numpy as np
+
 from foreknow.data.counts import Semantics
-from foreknow.data.engines.stacked import stacked
+from foreknow.data.engines.stacked import id_of, stacked
 from foreknow.data.engines.table import free_name
 from foreknow.data.release import Parts, Release
 from foreknow.errors import InternalError, UnsupportedError
@@ -44,18 +46,22 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     one = _shape(first, each[0])
     for release, parts, name in zip(releases[1:], each[1:], names[1:], strict=True):
         _refuse_other(one, _shape(release, parts), names[0], name)
-    columns = list(first.group_columns)
+    columns = _groups(first)
     taken = {*columns, *first.sensitives, *first.beside, *first.unlinked, *first.people_columns}
     cohort = free_name(COHORT, taken)
     groups = [cohort, *columns] if first.by_values else columns
     ids = None if first.by_values else columns[0]
 
     def stack(tables: Sequence[Any], column: str | None) -> Any:
-        return stacked(tables, names, column, ids)
+        bare = [
+            table.drop_columns([one.cohort]) if one.cohort in table.column_names else table
+            for one, table in zip(releases, tables, strict=True)
+        ]
+        return stacked(bare, names, column, ids)
 
     known = [own.people for own in each if own.people is not None]
     # Who is recognized by exact columns is recognized in one release.
-    exact = (cohort, *first.recognized) if known and first.recognized else ()
+    exact = (cohort, *_recognized(first)) if known and first.recognized else ()
     people = stack(known, cohort if ids is None or exact else None) if known else None
     by_column = cohort if ids is None else None
     made = [
@@ -74,6 +80,31 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     release = own.joined(others, first.sensitives) if others else own
     release.cases, release.cohort = any(one.cases for one in releases), cohort
     return release
+
+
+def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str]) -> list[Any]:
+    """By release, where its groups are among those of all that are united."""
+    labels: Any = joint.counts.groups
+    place = {tuple(map(_text, _parts(label))): at for at, label in enumerate(labels)}
+    found = []
+    for number, (release, name) in enumerate(zip(releases, names, strict=True), start=1):
+        own: Any = release.counts.groups
+        kept = [at for at, column in enumerate(release.group_columns) if column != release.cohort]
+        texts = [[_text(_parts(label)[at]) for at in kept] for label in own]
+        called = [
+            (name, *text) if release.by_values else (id_of(number, name, text[0]),)
+            for text in texts
+        ]
+        found.append(np.array([place[label] for label in called], dtype=np.int64))
+    return found
+
+
+def _parts(label: Any) -> tuple[Any, ...]:
+    return label if isinstance(label, tuple) else (label,)
+
+
+def _text(label: Any) -> str | None:
+    return None if label is None else str(label)
 
 
 def _united(
@@ -113,11 +144,20 @@ def _semantics(like: Release, sensitives: Sequence[str]) -> Semantics:
     return cast("Semantics", how if isinstance(how, str) else how[sensitives[0]])
 
 
+def _groups(release: Release) -> list[str]:
+    """The columns that make its groups, but for one that says whom it shows for the first time."""
+    return [name for name in release.group_columns if name != release.cohort]
+
+
+def _recognized(release: Release) -> tuple[str, ...]:
+    return tuple(name for name in release.recognized if name != release.cohort)
+
+
 def _shape(release: Release, parts: Parts) -> dict[str, list[str]]:
     """What must be alike in releases that are united."""
     form = [release.by_values, parts.people is None, release.tallied]
     return {
-        "the columns that make groups": [*release.group_columns],
+        "the columns that make groups": _groups(release),
         "the sensitive columns": [*release.sensitives],
         "the columns beside them": sorted({*release.beside, *release.unlinked}),
         "how many values a person has": [str(release.semantics)],

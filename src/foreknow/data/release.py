@@ -87,6 +87,10 @@ class Release(Plain):
     releases : tuple of (str, int)
         Where several releases of the same people are judged as one: what each is called, and how
         many people it shows.
+    written : mapping of str to str
+        Of these, the day on which each was written, where its owner's folder says it.
+    names_alike : tuple of (str, str)
+        Names in two of them that differ by hyphens and other marks alone.
     unsettled : Unsettled or None
         Why they cannot be judged as one; see `foreknow.together`.
     linked : bool
@@ -137,6 +141,8 @@ class Release(Plain):
         self._raw: tuple[Table, Schema] | None = None
         self.cases = False
         self.releases: tuple[tuple[str, int], ...] = ()
+        self.written: Mapping[str, str] = {}
+        self.names_alike: tuple[tuple[str, str], ...] = ()
         self.unsettled: Any = None
         self.cohort = ""  # the column that says which of several releases shows somebody
         self.knows: tuple[str, ...] = ()
@@ -783,7 +789,7 @@ class Release(Plain):
             shuffled=self._shuffled,
             counted=self._counted,
         )
-        bare.cases = self.cases
+        bare.cases, bare.cohort = self.cases, self.cohort
         return bare
 
     def naming(self, members: Members, holdings: Holdings | None = None) -> Release:

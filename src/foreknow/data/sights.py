@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class Sight:
     ----------
     counts : GroupCounts
         Those of the release.
-    microdata : Microdata
+    microdata : Microdata or Register
         Its quasi-identifiers and other columns are what is known.
     groups : int64 array, shape (people,)
         The position of everybody's group in the counts.
@@ -45,13 +46,14 @@ class Sight:
     def __init__(
         self,
         counts: GroupCounts,
-        microdata: Microdata,
+        microdata: Microdata | Register,
         groups: IntArray,
         sensitive: str,
         name: str = "the release",
         release: Release | None = None,
     ) -> None:
         self._release = release
+        self.cohort = "" if release is None else release.cohort
         self._seen: dict[tuple[str, ...], Sight] = {}
         self.counts, self.sensitive, self.name = counts, sensitive, name
         self._microdata, self._groups = microdata, groups
@@ -66,7 +68,7 @@ class Sight:
             )
 
     @property
-    def rows(self) -> tuple[Microdata, IntArray]:
+    def rows(self) -> tuple[Any, IntArray]:
         """The table of everybody, and the group of each; for the owner, who counts more columns."""
         return self._microdata, self._groups
 
@@ -181,6 +183,37 @@ class Sight:
 
 def _parts(label: Any) -> Signature:
     return printed(label if isinstance(label, tuple) else (label,))
+
+
+class Register:
+    """People of several releases: what a table says of them now, and who is shown first by which.
+
+    A `Sight` takes it in place of a `Microdata`. Nothing is known of who is not in the table.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Microdata, IntArray]], cohort: str) -> None:
+        """Of each release a table, and where its people are in it; -1 who is not there."""
+        self._parts, self._cohort = parts, cohort
+        first, _ = parts[0]
+        self.name = first.name
+        self.schema = replace(first.schema, other=[*first.schema.other, cohort])
+        self.times = np.concatenate(
+            [np.ones(len(at), np.int64) if own.times is None else own.times for own, at in parts]
+        )
+
+    def column(self, name: str) -> tuple[NDArray[Any], list[str | None]]:
+        """The code of everybody in a column, and what each code prints as."""
+        if name == self._cohort:
+            sizes = [len(at) for _, at in self._parts]
+            return np.repeat(np.arange(len(sizes)), sizes), [str(i + 1) for i in range(len(sizes))]
+        place: dict[str | None, int] = {}
+        found = []
+        for microdata, at in self._parts:
+            codes, values = microdata.column(name)
+            own = [place.setdefault(text, len(place)) for text in printed(values)]
+            absent = place.setdefault(None, len(place)) if (at < 0).any() else -1
+            found.append(np.where(at < 0, absent, np.array(own)[codes[at]]))
+        return np.concatenate(found), [*place]
 
 
 def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:

@@ -207,7 +207,7 @@ _RELEASE = {
     for name in ("form", "format", "groups", "sensitive", "semantics", "people", "n_groups")
 } | {"escaped": "escape_formulas", "files": "files"}
 # Written only where there is something to say.
-_SELDOM = ("grids", "after", "report")
+_SELDOM = ("grids", "after", "cohort", "report")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -250,7 +250,10 @@ class Certificate:
         Of columns whose ranges go from a step of a grid to another, such as "in steps of 5".
     after : tuple of mappings
         The releases that were published before, of other people of the same register: the digest
-        of each certificate, and how many people it shows.
+        of each certificate, and how many people it shows for the first time.
+    cohort : str
+        Where the groups of these are in the release, too: the column that says which of them shows
+        somebody first, by its place in `after`; new people have the next number.
     report : str, optional
         SHA-256 digest of ``report.html``; None before the release is written.
     """
@@ -277,6 +280,7 @@ class Certificate:
     versions: dict[str, str] = field(default_factory=lambda: versions())
     grids: dict[str, str] = field(default_factory=dict)
     after: _Earlier = ()
+    cohort: str = ""
     report: Digest | None = None
 
     @property
@@ -318,15 +322,25 @@ class Certificate:
         return tuple(self.policy.get("schema", {}).get("other", ()))
 
     @property
+    def known(self) -> tuple[str, ...]:
+        """The columns by which people are known: quasi-identifiers, and their cohort if said."""
+        known = self.policy.get("schema", {}).get("quasi_identifiers", ())
+        return (self.cohort, *known) if self.cohort else tuple(known)
+
+    @property
     def exact(self) -> tuple[str, ...]:
         """In the bucketized form, the columns by which people can be recognized."""
-        known = self.policy.get("schema", {}).get("quasi_identifiers", ())
-        return tuple(known) if self.form == "bucketized" else ()
+        return self.known if self.form == "bucketized" else ()
+
+    @property
+    def newcomers(self) -> int:
+        """How many people it shows for the first time."""
+        return self.people - (sum(each["people"] for each in self.after) if self.cohort else 0)
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
         """The columns of each table: no others may be in its file."""
-        known = tuple(self.policy.get("schema", {}).get("quasi_identifiers", ()))
+        known = self.known
         if self.parts == ("release",):
             return {"release": (*known, *self.beside, *self.sensitives)}
         groups = self.groups if self.form == "bucketized" else ()
@@ -534,7 +548,12 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
     except InputError as error:
         return str(error)
     release, semantics = read.release, read.policy.schema_.semantics
-    wanted = ["group"] if release.form == "bucketized" else [*schema.quasi_identifiers]
+    cohorts = [read.cohort] if read.cohort else []
+    wanted = ["group"] if release.form == "bucketized" else [*cohorts, *schema.quasi_identifiers]
+    earlier = sum(each.people for each in read.after) if cohorts else 0
+    columns = (*schema.quasi_identifiers, *schema.sensitives, *schema.other, "group", "count")
+    if cohorts and not (0 < earlier < release.people and read.cohort not in columns):
+        return "earlier groups are told by a column of their own, and some people are new"
     unlinked = read.policy.publish.get("unlinked", [])
     if not isinstance(unlinked, list) or not {*unlinked} <= {*schema.sensitives, *schema.other}:
         return "unlinked columns are sensitive or among other"
@@ -594,8 +613,8 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
         and not 0 < as_fraction(read.scope.method.removeprefix("at most ")) < 1
     ):
         return "what the method reveals at most is a probability"
-    if release.semantics == "single" and read.source.get("rows") != release.people + (
-        read.scope.left_out
+    if release.semantics == "single" and read.source.get("rows") != (
+        release.people - earlier + read.scope.left_out
     ):
         return "the rows of the source are the people of the release and those left out"
     if release.semantics != "single" and read.scope.left_out:

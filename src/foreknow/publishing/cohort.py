@@ -6,7 +6,8 @@ are those of all cohorts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,22 +15,47 @@ from typing import Any
 import numpy as np
 
 from foreknow.auditing.audit import Audit, audit
-from foreknow.data.cohorts import united
+from foreknow.data.cohorts import COHORT, places_in, united
+from foreknow.data.engines import as_texts, bare
 from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.table import Selected
+from foreknow.data.engines.stacked import below
+from foreknow.data.engines.table import Selected, free_name
+from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
-from foreknow.data.release import Release
+from foreknow.data.release import COUNT, Release
+from foreknow.data.schema import Schema
+from foreknow.data.sights import Register, Sight
 from foreknow.errors import InputError, NoSafeRelease, SchemaError, UnsupportedError
+from foreknow.methods.proof import NOT_JUDGED
 from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
-from foreknow.publishing.certificate import digest_of
-from foreknow.publishing.files import CERTIFICATE
+from foreknow.publishing.certificate import Certificate, digest_of
+from foreknow.publishing.entries import Placed
+from foreknow.publishing.files import CERTIFICATE, MEMBERS, owners_folder
 from foreknow.publishing.joint import Part, known_again, refuse_twice
-from foreknow.publishing.members import OwnRelease, names_apart, refuse_alike
+from foreknow.publishing.members import (
+    OwnRelease,
+    alike_but_for_marks,
+    names_apart,
+    refuse_alike,
+)
 from foreknow.text import people_text, some
 
 NEW = "the new release"
 TOO_FEW = "If too few people are new, wait for more, or publish them with the next release."
+
+
+def _refuse_other_labels(one: Certificate, other: Certificate, name: str) -> None:
+    """Refuse labels that mean something else in another release."""
+    for said, tables in (("labels", "publish"), ("hierarchies", "schema")):
+        own, new = (known.policy.get(tables, {}).get(said, {}) for known in (one, other))
+        for column in other.known if other.form == "generalized" else ():
+            if own.get(column) != new.get(column):
+                raise UnsupportedError(
+                    f"{name} writes {column!r} by other {said}, so its groups cannot be in one "
+                    f"file with new ones: publish with the {said} that it was published with, or "
+                    "without whole"
+                )
 
 
 def paths_of(folders: Any) -> list[Path]:
@@ -59,9 +85,15 @@ class Since(Plain):
     changed : int or None
         How many of those who stay have another sensitive value now, at least: the owner's folder
         has no values of people. None where people may have several values.
+    beside : tuple of (str, int)
+        Releases of the same columns that lie beside the earlier ones and were not named, and how
+        many of those who are new they show.
+    alike : tuple of (str, str)
+        Names of an earlier release and of people who are new that differ by hyphens and other marks
+        alone.
     """
 
-    _told = "releases column new stay changed left"
+    _told = "releases column new stay changed left beside alike"
 
     releases: tuple[str, ...]
     column: str
@@ -69,6 +101,8 @@ class Since(Plain):
     stay: int
     left: int
     changed: int | None
+    beside: tuple[tuple[str, int], ...] = ()
+    alike: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         are = "person is" if self.new == 1 else "people are"
@@ -85,7 +119,13 @@ class Since(Plain):
         else:
             said += " Nobody is in both: if you expected some, look at how they are named."
         left = some(self.left, "person", "people")
-        return said + (f" {left} left." if self.left else "")
+        said += f" {left} left." if self.left else ""
+        for name, people in self.beside:
+            said += (
+                f" Look at {name}, which was not named: it shows {people:,} of those who are new. "
+                "If it is out, they are published twice: name it, too (after, --after)."
+            )
+        return said
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,7 +141,10 @@ class Earlier:
     def open(cls, folders: Any) -> Earlier:
         """Open the folders of all earlier releases, with the owner's folders beside them."""
         paths = paths_of(folders)
-        owned = tuple(map(OwnRelease.open, paths))
+        opened = [OwnRelease.open(path) for path in paths]
+        # The earliest first: whoever knows of others was published after them.
+        owned = tuple(sorted(opened, key=lambda own: len(own.published.certificate.after)))
+        paths = [own.published.folder for own in owned]
         columns = [own.column_of_people() for own in owned]
         for path, column in zip(paths, columns, strict=True):
             if column != columns[0]:
@@ -119,8 +162,7 @@ class Earlier:
                     )
         names = names_apart([path.resolve().name for path in paths], NEW)
         parts = [
-            Part(name, own.published.release, own.people, own)
-            for own, name in zip(owned, names, strict=True)
+            Part(name, own.release, own.people, own) for own, name in zip(owned, names, strict=True)
         ]
         refuse_twice(names, [members.names for members in known_again(parts)], columns[0])
         groups = tuple(
@@ -135,7 +177,7 @@ class Earlier:
         return tuple(
             {
                 "certificate": digest_of(own.published.folder / CERTIFICATE),
-                "people": own.published.certificate.people,
+                "people": own.published.certificate.newcomers,
             }
             for own in self.owned
         )
@@ -149,6 +191,28 @@ class Earlier:
             f"published after {many} of {people_text(people)}: nobody is in two of them, and all "
             "together hold what is required"
         )
+
+    def with_groups(
+        self, tables: Mapping[str, Any], known: Certificate
+    ) -> tuple[dict[str, Any], str, int]:
+        """The tables of newcomers below those of earlier releases, group by group as they were.
+
+        Also the column that says whom which release shows first; and what is added to group ids.
+        """
+        for own, name in zip(self.owned, self.names, strict=True):
+            _refuse_other_labels(own.published.certificate, known, name)
+        each = [own.published.rows() for own in self.owned]
+        each.append({part: bare(table) for part, table in tables.items()})
+        if known.format == "csv":
+            each = [
+                {part: as_texts(table, table.column_names) for part, table in rows.items()}
+                for rows in each
+            ]
+        taken = {name for rows in each[-1].values() for name in rows.column_names}
+        cohort = free_name(COHORT, taken)
+        ids = known.groups[0] if known.form == "bucketized" else None
+        made, more = below(each, [*self.names, NEW], cohort, ids, COUNT)
+        return made, cohort, more
 
     def newcomers(self, microdata: Microdata) -> tuple[Microdata, Since]:
         """The people of a table who are in no earlier release, and what became of the others."""
@@ -184,11 +248,64 @@ class Earlier:
             refuse_alike(sorted(new), groups, repr(self.column))
         stay, before = len({*names}) - len(new), sum(map(len, self.groups))
         changed = self._changed(microdata, called)
-        since = Since(self.names, self.column, len(new), stay, before - stay, changed)
+        alike = alike_but_for_marks([[name for own in self.groups for name in own], new])
+        since = Since(
+            self.names,
+            self.column,
+            len(new),
+            stay,
+            before - stay,
+            changed,
+            tuple(self._not_named(schema, new)),
+            alike,
+        )
         if not since.new:
             raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
         chosen = Selected(microdata.source, fresh)
         return Microdata(chosen, schema, microdata.reading, beside=microdata.beside), since
+
+    def _not_named(self, schema: Schema, new: Collection[str]) -> Iterator[tuple[str, int]]:
+        """Releases of the same columns beside the earlier ones, and whom of the new they show."""
+        named = {digest_of(own.published.folder / CERTIFICATE) for own in self.owned}
+        folders = {own.published.folder.resolve().parent for own in self.owned}
+        for path in (place for folder in sorted(folders) for place in sorted(folder.iterdir())):
+            with suppress(InputError, OSError):  # what cannot be read is not ours
+                if not (owners_folder(path) / MEMBERS).exists():
+                    continue
+                known = Certificate.load(path / CERTIFICATE)
+                if {*known.sensitives}.isdisjoint(schema.sensitives):
+                    continue
+                own = OwnRelease.open(path)
+                if digest_of(path / CERTIFICATE) in named or own.column_of_people() != self.column:
+                    continue
+                names = {*map(str, own.people.names)}
+                if many := sum(name in names for name in own.called([*new])):
+                    yield path.name, many
+
+    def _seen(
+        self,
+        joint: Release,
+        release: Release,
+        names: Sequence[str],
+        everybody: Microdata,
+        placed: Placed,
+    ) -> Sight:
+        """All as somebody sees them who knows of everybody in the table what it says now."""
+        place = places_in(joint, [*(own.release for own in self.owned), release], names)
+        column = fetch(everybody.source, [self.column]).column(self.column).to_pylist()
+        texts = [str(column[row]) for row in everybody.kept.tolist()]
+        parts, groups = [], []
+        for own, members, of_group in zip(self.owned, self.groups, place, strict=False):
+            at = {name: row for row, name in enumerate(own.called(texts))}
+            where = np.array([at.get(name, -1) for name in members], dtype=np.int64)
+            parts.append((everybody, where))
+            groups.append(of_group[np.fromiter(members.values(), np.int64, len(members))])
+        entries = placed.entries.microdata
+        parts.append((entries, np.arange(len(placed.groups))))
+        groups.append(place[-1][placed.among(release.counts)])
+        people = Register(parts, joint.cohort)
+        sensitive = joint.sensitive
+        return Sight(joint.counts, people, np.concatenate(groups), sensitive, joint.name, joint)
 
     def _changed(self, microdata: Microdata, called: Sequence[Sequence[str]]) -> int | None:
         """How many people have another value now than their group had, at least."""
@@ -202,7 +319,7 @@ class Earlier:
             value_of = {
                 names[row]: texts[v] for row, v in zip(rows, held.values.tolist(), strict=True)
             }
-            counts, now = own.published.release.counts, dict[tuple[int, str], int]()
+            counts, now = own.release.counts, dict[tuple[int, str], int]()
             for name, group in groups.items():
                 if name in value_of:
                     key = group, value_of[name]
@@ -214,8 +331,37 @@ class Earlier:
             changed += sum(max(0, n - bags[g].get(value, 0)) for (g, value), n in now.items())
         return changed
 
-    def judged(self, release: Release, policy: Policy, name: str) -> Audit:
-        """All releases as one, by the policy.
+    def grids_with(self, known: Certificate) -> dict[str, str]:
+        """The grids of columns in which newcomers, and all before them, are published."""
+        every = [own.published.certificate.grids for own in self.owned]
+        return {
+            name: grid
+            for name, grid in known.grids.items()
+            if all(grids.get(name) == grid for grids in every)
+        }
+
+    def scope_with(self, known: Certificate) -> dict[str, Any]:
+        """What is to be said otherwise of newcomers and all before them in one release."""
+        every = [known, *(own.published.certificate for own in self.owned)]
+        method, *others = {str(each.scope["method"]) for each in every}
+        # What a method holds against links in one cohort may not hold over several.
+        proved = not others and method != "as required"
+        return {
+            "method": method if proved else NOT_JUDGED,
+            "people_suppressed": sum(each.scope.get("people_suppressed", 0) for each in every),
+        }
+
+    def judged(
+        self,
+        release: Release,
+        policy: Policy,
+        name: str,
+        everybody: Microdata,
+        placed: Placed | None,
+    ) -> tuple[Audit, dict[str, Labels]]:
+        """All releases as one, by the policy; of people who are `placed`, what columns teach, too.
+
+        Also the values that each sensitive column has in them.
 
         Raises
         ------
@@ -223,23 +369,29 @@ class Earlier:
             If an earlier release does not hold it, or all together do not.
         """
         for own, called in zip(self.owned, self.names, strict=True):
-            found = audit(own.published.release, policy, learned=False)
+            found = audit(own.release, policy, learned=False)
             if not found.safe:
                 raise NoSafeRelease(
                     f"{called}, which was published before, does not hold the policy: "
-                    f"{'; '.join(policy.failures(own.published.release))}. What is published "
+                    f"{'; '.join(policy.failures(own.release))}. What is published "
                     "cannot be taken back: publish the new ones by themselves under a policy that "
                     "it holds, or publish no more"
                 )
         names = [*self.names, name]
-        joint = united([*(own.published.release for own in self.owned), release], names)
+        joint = united([*(own.release for own in self.owned), release], names)
         people = [len(own) for own in self.groups]
         joint.releases = tuple(zip(names, [*people, release.counts.n_people], strict=True))
-        found = audit(joint, policy, name=" and ".join(names))
+        dates = zip(self.names, (own.written for own in self.owned), strict=True)
+        joint.written = {name: day for name, day in dates if day}
+        seen = None
+        if placed is not None and policy.needed_schema.semantics == "single":
+            seen = self._seen(joint, release, names, everybody, placed)
+        called_so, learned = " and ".join(names), placed is not None
+        found = audit(joint, policy, name=called_so, people=seen, learned=learned)
         if not found.safe:
             raise NoSafeRelease(
                 f"{' and '.join(names)} together do not hold what each holds by itself: "
                 f"{'; '.join(policy.failures(joint))}",
                 [TOO_FEW],
             )
-        return found
+        return found, {name: joint.seen(name, []).counts.values for name in joint.sensitives}

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import codes_of, plain_table
 from foreknow.data.engines.drawn import Drawing
 from foreknow.data.engines.duckdb_table import DuckTable, OutOfOrder
@@ -243,6 +244,14 @@ class Placed:
     entries: Entries
     groups: IntArray
     published: Mapping[str, pa.Array]
+
+    def among(self, counts: GroupCounts) -> IntArray:
+        """The position of each entry's group in the counts of the release."""
+        columns = [labels.to_pylist() for labels in self.published.values()]
+        known: Any = counts.groups
+        place = {own if isinstance(own, tuple) else (own,): i for i, own in enumerate(known)}
+        of_group = [place[label] for label in zip(*columns, strict=True)]
+        return np.array(of_group, dtype=np.int64)[self.groups]
 
     def members(self) -> Iterator[pa.Table]:
         """A row for each of the source, in its order, with the labels of its group."""

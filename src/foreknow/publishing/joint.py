@@ -32,7 +32,13 @@ from foreknow.errors import InputError, NotSettled, UnsupportedError, hinted
 from foreknow.plain import Plain
 from foreknow.publishing.certificate import digest_of
 from foreknow.publishing.files import CERTIFICATE
-from foreknow.publishing.members import OwnRelease, names_apart, printed, refuse_alike
+from foreknow.publishing.members import (
+    OwnRelease,
+    alike_but_for_marks,
+    names_apart,
+    printed,
+    refuse_alike,
+)
 from foreknow.text import people_text, some
 
 _EXAMPLES = 3
@@ -161,6 +167,7 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
     parts = [part._replace(name=own) for part, own in zip(parts, called_so, strict=True)]
     parts = [_of_tally(part, parts) if part.release.tallied else part for part in parts]
     names = tuple(part.name for part in parts)
+    _refuse_lacking(parts)
     people = known_again(parts)
     for place, part in enumerate(people):
         for other in people[:place]:
@@ -174,7 +181,10 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
         cells = Cells.of(memberships)
         _refuse_uncounted(parts)
         made = _as_cells(parts, cells) if cells.settled.all() else _crossing(parts, cells)
+    made.names_alike = alike_but_for_marks([[*map(str, own.names)] for own in people])
     made.releases = tuple(zip(names, inside, strict=True))
+    owned = {part.name: part.own.written for part in parts if part.own is not None}
+    made.written = {name: day for name, day in owned.items() if day}
     return made
 
 
@@ -190,8 +200,21 @@ def _part(given: Any, person: str | None) -> Part:
         )
     own, name = OwnRelease.open(given), Path(given).resolve().name
     if person is None:
-        return Part(name, own.published.release, own.people, own)
-    return Part(name, own.published.release, _printed(own.named(person).members), own)
+        return Part(name, own.release, own.people, own)
+    return Part(name, own.release, _printed(own.named(person).members), own)
+
+
+def _refuse_lacking(parts: Sequence[Part]) -> None:
+    """Refuse a release with the groups of earlier ones that are not given: they name its people."""
+    owned = [(part.name, part.own.published) for part in parts if part.own is not None]
+    given = {digest_of(published.folder / CERTIFICATE) for _, published in owned}
+    for name, published in owned:
+        known = published.certificate
+        if known.cohort and not {own["certificate"] for own in known.after} <= given:
+            raise InputError(
+                f"{name} also has the groups of releases before it, whose owner's folders say who "
+                "is in them: name all of these, too"
+            )
 
 
 def _of_tally(part: Part, parts: Sequence[Part]) -> Part:
@@ -292,8 +315,9 @@ def _refuse_uncounted(parts: Sequence[Part]) -> None:
         )
         if what:
             raise UnsupportedError(
-                f"{what}, and some of its people are in another release: they cannot be judged "
-                "together; publish later releases with --after"
+                f"{what}, and some of its people are in another release: what differences tell of "
+                "these is not known, and they cannot be judged together. If one of them is not out "
+                "yet, make it anew with --after"
             )
         first = parts[0].release
         if (release.sensitives, release.semantics, {*release.beside}) != (

@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -149,10 +151,14 @@ def bare_name(name: str) -> str:
 
     >>> bare_name(" 0042.0"), bare_name("A-7"), bare_name("+7"), bare_name("2020-01-01 00:00:00")
     ('42', 'a-7', '7', '2020-01-01')
+    >>> bare_name("1.2e+16")
+    '12000000000000000'
     """
     if name.isascii() and name.isalnum() and name.islower() and name[0] != "0":
         return name
     text = "".join(unicodedata.normalize("NFKC", name).casefold().split()).strip("\ufeff+")
+    if re.fullmatch(r"\d(\.\d+)?e\+\d\d", text, re.ASCII):  # as programs write a large number
+        text = f"{Decimal(text):f}"
     return re.sub(r"\A0+(?=\d)|\.0+\Z|(?<=\d)t?00:00:00(\.0+)?\Z", "", text)
 
 
@@ -169,6 +175,27 @@ def refuse_alike(names: Iterable[str], known: Iterable[str], column: str) -> Non
                 f"{name!r} and {like!r} look like one person in {column}: write identifiers in "
                 "one way, or people are published, or counted, twice"
             )
+
+
+def alike_but_for_marks(each: Sequence[Iterable[str]]) -> tuple[tuple[str, str], ...]:
+    """Names of different releases that are one without hyphens and other marks, in pairs.
+
+    >>> alike_but_for_marks([["A-7", "B-1"], ["A7", "B-1"]])
+    (('A-7', 'A7'),)
+    """
+    first: dict[str, str] = {}
+    found = []
+    for names in each:
+        own = {_letters(name): name for name in names}
+        pairs = ((first[bare], name) for bare, name in own.items() if bare and bare in first)
+        found += [(one, other) for one, other in pairs if one != other]
+        first |= own
+    return tuple(found)
+
+
+def _letters(name: str) -> str:
+    bare = bare_name(name)
+    return bare if bare.isalnum() else "".join(filter(str.isalnum, bare))
 
 
 @dataclass(frozen=True, repr=False)
@@ -206,10 +233,15 @@ class OwnRelease:
         return cls(published, path, rows)
 
     @cached_property
+    def release(self) -> Release:
+        """The release of those whom the owner's file names: it shows nobody of them before."""
+        return self.published.newcomers
+
+    @cached_property
     def groups(self) -> IntArray:
         """The group of each row of the source, by its position in the counts; -1 if left out."""
         known = self.published.certificate
-        return groups_of(self.rows, known, self.published.release.counts, escaped=known.escaped)
+        return groups_of(self.rows, known, self.release.counts, escaped=known.escaped)
 
     def refuse_other(self, microdata: Microdata) -> None:
         """Raise `DataError` for another table than the one that was published."""
@@ -217,12 +249,12 @@ class OwnRelease:
         if microdata.n_rows != len(self.groups) or certified is False:
             raise DataError(
                 f"{microdata.name}, read as the policy says, is not the table that "
-                f"{self.published.release.name} was made of"
+                f"{self.release.name} was made of"
             )
 
     def named(self, person: str | None = None, microdata: Microdata | None = None) -> Release:
         """The release with the names of its people; see `named_release`."""
-        release, inside = self.published.release, self.groups >= 0
+        release, inside = self.release, self.groups >= 0
         counts, column, name = release.counts, self._column(person), str(self.path)
         people = People.named(name, column, self.rows.column(column).filter(inside))
         if counts.semantics == "single":
@@ -296,6 +328,15 @@ class OwnRelease:
         changed = {name: nothing for name in self.rows.column_names[1:] if name not in known}
         write_changed(self.rows, self.path, {**changed, column: kept})
 
+    @cached_property
+    def written(self) -> str:
+        """The day on which it was written, by the owner's record; empty where that is not known."""
+        place = self.path.parent / OWNER
+        try:
+            return date.fromisoformat(from_json(place.read_text("utf-8"))["written"]).isoformat()
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+
     def _key(self) -> bytes:
         place = self.path.parent / OWNER
         try:
@@ -332,7 +373,7 @@ class OwnRelease:
                 'not known who has which value; publish with engine = "memory" for that'
             )
         self.refuse_other(microdata)
-        counts, held = self.published.release.counts, microdata.holdings
+        counts, held = self.release.counts, microdata.holdings
         who = np.full(len(self.groups), -1, dtype=np.int64)
         who[self.groups >= 0] = people.of_row
         own = who[microdata.kept[held.people]]
@@ -341,7 +382,7 @@ class OwnRelease:
         if values is not None:
             return Holdings(own, values)
         raise DataError(
-            f"{microdata.name} does not have the values that {self.published.release.name} has in "
+            f"{microdata.name} does not have the values that {self.release.name} has in "
             "its groups; give the table that it was made of"
         )
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from foreknow.data.engines import Table, open_table
-from foreknow.data.engines.write import disarm_name
+from foreknow.data.engines import Table, bare, open_table
+from foreknow.data.engines.stacked import bare_rows, of_cohort
+from foreknow.data.engines.write import disarm_name, rearmed
 from foreknow.data.layout import several_of
-from foreknow.data.release import Release
+from foreknow.data.release import COUNT, Release
 from foreknow.data.schema import Schema
 from foreknow.errors import CertificateError, InputError, SchemaError
 from foreknow.publishing.certificate import (
@@ -29,6 +30,38 @@ class Published:
     release: Release
     certificate: Certificate
     folder: Path = Path()
+    tables: Mapping[str, Table] = field(default_factory=dict)
+
+    def rows(self) -> dict[str, Any]:
+        """The tables as they are read, of those alone whom it shows for the first time."""
+        known = self.certificate
+        name: Any = rearmed if known.escaped else str
+        found = {}
+        for part, table in self.tables.items():
+            rows = bare_rows(table, table.columns, COUNT, bare=name, escaped=known.escaped)
+            found[part] = bare(rows)
+        own = str(len(known.after) + 1)
+        return of_cohort(found, known.cohort, own, known.groups[0]) if known.cohort else found
+
+    @property
+    def newcomers(self) -> Release:
+        """The release of those alone whom it shows for the first time."""
+        known = self.certificate
+        if not known.cohort:
+            return self.release
+        tables = {part: open_table(rows) for part, rows in self.rows().items()}
+        schema = _schema_of(known, str)
+        release = as_release(
+            tables, known.form, known.groups, schema, known.unlinked, known.exact, known.cohort
+        )
+        release.cases = known.in_cases
+        for table in tables.values():
+            table.name = self.release.name
+        if release.counts.n_people != known.newcomers:
+            raise CertificateError(
+                f"{str(self.folder)!r} does not have as many new people as its certificate says"
+            )
+        return release
 
     def __repr__(self) -> str:
         return f"Published({self.release.name}, {self.certificate.form})"
@@ -43,7 +76,7 @@ def open_published(
     if not known.files:
         raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
     # Opened before they are digested: a table that changes afterwards cannot be read any more.
-    tables = {}
+    tables = dict[str, Table]()
     for part, files in known.paths(folder).items():
         place = folder / f"{part}.{known.format}"
         for strange in strange_parts(place, files_of(part, known.format, known.files)):
@@ -56,6 +89,7 @@ def open_published(
                     f"{name} is not the file of {str(folder)!r} that was certified; name the file "
                     "itself to audit it as it is"
                 )
+        assert opened is not None
         tables[part] = opened
     if schema is not None:
         refuse_other_schema(known, schema)
@@ -63,20 +97,30 @@ def open_published(
     def written(names: Sequence[str]) -> list[str]:
         return [disarm_name(name) if known.escaped else name for name in names]
 
-    schema = Schema(
-        quasi_identifiers=written(known.groups),
-        sensitive=written(known.sensitives),
-        other=written(known.beside),
-        semantics=known.semantics
-        if isinstance(known.semantics, str)
-        else dict(zip(written([*known.semantics]), known.semantics.values(), strict=True)),
+    schema = _schema_of(known, disarm_name if known.escaped else str)
+    release = as_release(
+        tables,
+        known.form,
+        schema.quasi_identifiers,
+        schema,
+        written(known.unlinked),
+        written(known.exact),
+        known.cohort,
     )
-    unlinked = written(known.unlinked)
-    exact = written(known.exact)
-    release = as_release(tables, known.form, schema.quasi_identifiers, schema, unlinked, exact)
     release = release.rearmed() if known.escaped else release
     release.cases = known.in_cases
-    return Published(release, known, folder)
+    return Published(release, known, folder, tables)
+
+
+def _schema_of(known: Certificate, written: Callable[[str], str]) -> Schema:
+    """The columns of a release by a certificate, as they are `written`."""
+    how = known.semantics
+    return Schema(
+        quasi_identifiers=[*map(written, known.groups)],
+        sensitive=[*map(written, known.sensitives)],
+        other=[*map(written, known.beside)],
+        semantics=how if isinstance(how, str) else {written(name): how[name] for name in how},
+    )
 
 
 def _opened(path: Path, files: Sequence[Path]) -> Table | None:
@@ -94,19 +138,23 @@ def as_release(
     schema: Schema,
     unlinked: Sequence[str] = (),
     recognized: Sequence[str] = (),
+    cohort: str = "",
 ) -> Release:
     """Take the tables for what a reader makes of them; in the bucketized form, with exact columns.
 
-    By those that are `recognized` somebody may be found among the people.
+    By those that are `recognized` somebody may be found among the people. A column may say the
+    `cohort` of everybody.
     """
     if "release" in tables:
-        return Release.from_generalized(
+        made = Release.from_generalized(
             tables["release"],
             quasi_identifiers=groups,
             sensitive=schema.sensitives,
             other=schema.other,
             unlinked=unlinked,
         )
+        made.cohort = cohort
+        return made
     apart = (*unlinked, *schema.several)
     opened = [
         Release.from_bucketized(
@@ -120,7 +168,9 @@ def as_release(
         for part, columns in parts_of_sensitive(schema.sensitives, apart).items()
     ]
     first, *others = sorted(opened, key=lambda each: schema.sensitive not in each.sensitives)
-    return first.joined(others, schema.sensitives) if others else first
+    made = first.joined(others, schema.sensitives) if others else first
+    made.cohort = cohort
+    return made
 
 
 def _folder_of(path: Path) -> Path:
@@ -139,12 +189,11 @@ def _folder_of(path: Path) -> Path:
 
 def refuse_other_schema(known: Certificate, schema: Schema) -> None:
     """Raise `SchemaError` if a certificate is for other columns than a schema."""
-    other_groups = known.form == "generalized" and set(known.groups) != set(
-        schema.quasi_identifiers
-    )
+    groups = [name for name in known.groups if name != known.cohort]
+    other_groups = known.form == "generalized" and {*groups} != {*schema.quasi_identifiers}
     if other_groups or set(known.sensitives) != set(schema.sensitives):
         raise SchemaError(
-            f"the certificate is for {', '.join(known.groups)} and {', '.join(known.sensitives)}, "
+            f"the certificate is for {', '.join(groups)} and {', '.join(known.sensitives)}, "
             f"the policy for {', '.join(schema.quasi_identifiers)} and "
             f"{', '.join(schema.sensitives)}"
         )

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import date
 from fractions import Fraction
 from functools import wraps
 from html import escape
@@ -30,7 +31,7 @@ from foreknow.data.engines import (
     write_in_parts,
 )
 from foreknow.data.generalization import KnownLabels
-from foreknow.data.labels import GroupLabels, Label
+from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import SHUFFLED, Release
 from foreknow.data.sights import Sight
@@ -97,7 +98,7 @@ from foreknow.publishing.tables import (
     group_ids,
     refuse_borrowed_priors,
 )
-from foreknow.publishing.verification import findings_of, written_of
+from foreknow.publishing.verification import findings_of, scope_as_written, written_of
 from foreknow.randomness import generator
 from foreknow.result import page_of
 from foreknow.scope import CLAIMED
@@ -212,7 +213,7 @@ class Publication:
             ``certificate.json`` and ``report.html``.
         owner : path, optional
             Must not exist; ``FOLDER.owner`` when left out. It is to be kept, and only you can look
-            into it: ``owner.json`` (the key of the source's digest, and the seed) and
+            into it: ``owner.json`` (the key of the source's digest, the seed, and the day) and
             ``members.parquet`` (who is in which group). After a full-domain search also
             ``lattice.html`` (what else was safe, and what was not, tells more than the release).
             Where priors were learned from the table also ``priors.json`` (they can state someone's
@@ -255,7 +256,9 @@ class Publication:
             if self.audit.lattice is not None:
                 page = page_of(self.audit.lattice, form=self._options.written).html()
                 write_whole(own / LATTICE, page, private=True)
-            write_whole(own / OWNER, as_json(dict(self._private)), private=True)
+            # The day is the owner's record: what is published does not say it.
+            private = {**self._private, "written": date.today().isoformat()}
+            write_whole(own / OWNER, as_json(private), private=True)
             _log.info("writing who is in which group")
             self.placed.write(own / MEMBERS, digests)
             if kept is not None:
@@ -333,6 +336,7 @@ def publish(
     engine: str = "auto",
     learned: bool = True,
     after: str | Path | Sequence[str | Path] | None = None,
+    whole: bool = False,
     **changed: Any,
 ) -> Publication:
     """Make a release that the policy allows, judge it as written, and certify what was found.
@@ -358,6 +362,9 @@ def publish(
         Releases of the same people that were published before: their folders, with the owner's
         folders beside them. Who is in one of them, by identifier, is not published again; the
         policy is judged on all of them together, as one release.
+    whole : bool
+        Whether the release also holds the groups of the releases `after` which it comes, as they
+        were written, so that a reader needs one file. A column says whom which release shows first.
     **changed
         What is to be otherwise in the options, such as ``form="bucketized"``.
     seed : int, optional
@@ -389,7 +396,10 @@ def publish(
         microdata = policy.microdata(microdata)
     if after is not None and after != [] and after != ():
         how: dict[str, Any] = {"method": method, "options": options, "seed": seed, **changed}
-        return _after(Earlier.open(after), microdata, policy, engine=engine, learned=learned, **how)
+        how |= {"engine": engine, "learned": learned}
+        return _after(Earlier.open(after), microdata, policy, whole, **how)
+    if whole:
+        raise InputError("whole is for a release after others: name these, too (after, --after)")
     options = options or policy.options
     if not isinstance(options, PublishOptions):
         raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
@@ -454,12 +464,15 @@ def publish(
         called_so = list(zip(*(c.labels for c in coarse), strict=True))
         for population in policy.compared:
             population.keep_exact(GroupLabels.of(called_so, columns))
+    placed = Placed(entries, groups, called)
     _log.info("judging the release")
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     utility = replace(utility, weights=options.weights if ncp else {})
     seen = None
     if schema.semantics == "single" or policy.owned:
-        seen = _sight_of(release, microdata, groups, called)  # its readers know exact columns
+        # Its readers know exact columns.
+        of_group, secret = placed.among(release.counts), schema.sensitive
+        seen = Sight(release.counts, microdata, of_group, secret, release.name, release)
     tried = learned or bool(policy.tries)
     verdicts = audit(
         release, policy, utility=utility, name="the release", people=seen, learned=tried
@@ -518,7 +531,6 @@ def publish(
     if rare := [a.name for a in written.attributes if a.cells and a.cells.grid is None]:
         notes = (*certificate.notes, note_of_others(rare, policy.least_listed))
         certificate = replace(certificate, notes=notes)
-    placed = Placed(entries, groups, called)
     advice: tuple[str, ...] = ()
     if n_groups == 1 < microdata.n_people:
         said = _advice(anonymizer, written, policy, verdicts, seed)
@@ -538,7 +550,9 @@ def publish(
     )
 
 
-def _after(earlier: Earlier, microdata: Microdata, policy: Policy, **how: Any) -> Publication:
+def _after(
+    earlier: Earlier, microdata: Microdata, policy: Policy, whole: bool, **how: Any
+) -> Publication:
     """Publish who is in no earlier release, where the policy holds of all together."""
     newcomers, since = earlier.newcomers(microdata)
     if policy.owned:
@@ -550,8 +564,9 @@ def _after(earlier: Earlier, microdata: Microdata, policy: Policy, **how: Any) -
         )
     if policy.compared:
         raise UnsupportedError(
-            "after: k_map and delta_presence compare groups with a population, which says nothing "
-            "of cohorts; require k_anonymity"
+            "after: k_map and delta_presence compare groups with a population, and of that it is "
+            "not known who was in earlier releases, and so is in none of the new groups; require "
+            "k_anonymity, which implies k_map"
         )
     try:
         made = publish(newcomers, policy, **how)
@@ -559,15 +574,81 @@ def _after(earlier: Earlier, microdata: Microdata, policy: Policy, **how: Any) -
         raise NoSafeRelease(f"{since} {error.said}", [TOO_FEW, *error.way_out]) from None
     except SchemaError as error:  # such as values that few of them have
         raise SchemaError(f"{since} Of those who are new: {error}. {TOO_FEW}") from None
-    together = earlier.judged(made.release, made.audit.policy, NEW)
+    tried = how["learned"] or bool(policy.tries)
+    placed = made.placed if tried else None
+    together, values = earlier.judged(made.release, made.audit.policy, NEW, microdata, placed)
+    _stop(policy, together.trials or (), earlier.names)
     own = made.audit.scope
     said_of_rows = ("left_out", "lacking", "people_suppressed", "shared")
     left = {key: getattr(own, key) for key in said_of_rows}
-    together = replace(together, scope=replace(together.scope, **left))
+    scope = replace(together.scope, names_alike=since.alike, **left)
+    together = replace(together, scope=scope)
+    for name, people in since.beside:
+        _log.warning("%s, which was not named, shows %d of those who are new", name, people)
     said = replace(
         made.certificate, after=earlier.said, notes=(*made.certificate.notes, earlier.note)
     )
-    return replace(made, certificate=said, since=since, together=together)
+    earlier_people = tuple(len(own) for own in earlier.groups)
+    judged = replace(made.audit, scope=replace(own, earlier=earlier_people))
+    made = replace(made, audit=judged, certificate=said, since=since, together=together)
+    if whole:
+        return _whole(made, earlier, values)
+    # Of sets that a hierarchy or a level names, it must be certified what is in any release.
+    return replace(made, certificate=_certified_by(made, values))
+
+
+def _certified_by(made: Publication, values: Mapping[str, Labels]) -> Certificate:
+    """The certificate of a publication, judged afresh by the sets of some values."""
+    said = made.certificate
+    tables = made.tables.paths if isinstance(made.tables, Stored) else made.tables
+    written = replace(written_of(said, tables, {}), escaped=False)
+    required, found = _verified(written, made.audit.policy, values, made.audit)
+    scope = scope_as_written(said, written, required["require"]).to_dict()
+    scope |= {key: said.scope[key] for key in CLAIMED if key in said.scope}
+    if made._kept is not None:
+        required["require"] = made._kept.withheld(required["require"])
+    return replace(said, policy=required, findings=_certified(found, made._kept), scope=scope)
+
+
+def _whole(made: Publication, earlier: Earlier, values: Mapping[str, Labels]) -> Publication:
+    """The same with the groups of earlier releases, as they were written."""
+    said, policy, schema = made.certificate, made.audit.policy, made.audit.policy.needed_schema
+    tables, cohort, more = earlier.with_groups(made.tables, said)
+    by_id = said.form == "bucketized"
+    certificate = replace(
+        said, cohort=cohort, groups=said.groups if by_id else (cohort, *said.groups)
+    )
+    opened = {part: open_table(table) for part, table in tables.items()}
+    for table in opened.values():
+        table.name = "the release"
+    columns, exact = certificate.groups, certificate.exact
+    release = as_release(opened, said.form, columns, schema, said.unlinked, exact, cohort)
+    utility = replace(utility_of(release.counts), grids=earlier.grids_with(said))
+    verdicts = audit(release, policy, utility=utility, name="the release", learned=False)
+    own = made.audit.scope
+    kept = {key: getattr(own, key) for key in ("left_out", "shared", "earlier")}
+    scope = replace(verdicts.scope, **kept)
+    scope = replace(scope, **earlier.scope_with(said))
+    trials = None if made.together is None else made.together.trials
+    verdicts = replace(verdicts, scope=scope, trials=trials)
+    made = replace(made, release=release, audit=verdicts, tables=tables, certificate=certificate)
+    certificate = replace(
+        _certified_by(made, values),
+        notes=(*said.notes[:-1], f"{said.notes[-1]}; the groups of earlier ones are in it, too"),
+        people=release.counts.n_people,
+        n_groups=release.counts.n_groups,
+        minimal=said.minimal and all(own.published.certificate.minimal for own in earlier.owned),
+        grids=dict(utility.grids),
+        scope=replace(scope, earlier=()).for_readers(schema).to_dict(),
+    )
+    placed = made.placed
+    if by_id:
+        called = {name: pa.array(ids.to_numpy() + more) for name, ids in placed.published.items()}
+    else:
+        number = pa.repeat(str(len(earlier.owned) + 1), int(placed.groups.max()) + 1)
+        called = {cohort: number, **placed.published}
+    placed = replace(placed, published=called)
+    return replace(made, certificate=certificate, placed=placed, labels={})
 
 
 # Shares of people that are tried, of tables of so many people.
@@ -751,35 +832,27 @@ def _refuse_empty_lines(tables: Mapping[str, pa.Table]) -> None:
             )
 
 
-def _sight_of(
-    release: Release, microdata: Microdata, groups: IntArray, called: Mapping[str, Any]
-) -> Sight:
-    """A release as somebody sees it who knows the exact quasi-identifiers of everybody."""
-    columns = [labels.to_pylist() for labels in called.values()]
-    labels: Any = release.counts.groups
-    place = {
-        tuple(label) if isinstance(label, tuple) else (label,): i for i, label in enumerate(labels)
-    }
-    of_group = np.array([place[label] for label in zip(*columns, strict=True)], dtype=np.int64)
-    sensitive = microdata.schema.sensitive
-    return Sight(release.counts, microdata, of_group[groups], sensitive, release.name, release)
-
-
 # What a certificate notes of a trial: its figures would let anybody test guesses of columns.
 TRIED = "an attacker who learns from the release by {} was tried, and stopped nothing"
 
 
-def _stop(policy: Policy, trials: Sequence[Trial]) -> None:
+def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -> None:
     """Stop where an attacker whom the policy tries becomes too sure."""
     limits = [each.limit for each in policy.tries]
     for trial in trials if policy.tries else ():
         limit = next(own for own in limits if own is None or float(own) == trial.limit)
         if limit is not None and trial.surest > limit:
+            rightly = (
+                ""
+                if trial.sure_and_right is None
+                else f", {trial.sure_and_right:,} of them rightly"
+            )
             raise NoSafeRelease(
-                f"stopped by a trial: an attacker who learns from the release by "
+                f"stopped by a trial: an attacker who learns from the release"
+                f"{' and from ' if before else ''}{' and '.join(before)} by "
                 f"{', '.join(trial.by)} becomes {trial.surest:.1%} sure of somebody's value, and "
                 f"the policy stops at {float(limit):.4g} ({trial.attacker}; surer of "
-                f"{trial.sure:,} people, {trial.sure_and_right:,} of them rightly). Require more, "
+                f"{trial.sure:,} people{rightly}). Require more, "
                 "or generalize or leave out what it is learned by"
             )
 
@@ -813,17 +886,8 @@ def _certify(
         exact=schema.quasi_identifiers if options.written == "bucketized" else (),
         shuffled=options.unlinked if "release" in tables else (),
     )
-    values = policy.combined(microdata).values
-    said = policy.published(values)
-    required = said["require"]
-    try:
-        written = replace(written, populations=policy.populations)
-        findings = findings_of(written, required)
-    except CertificateError as error:
-        raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
-    if not _agree(verdicts, findings):
-        judged = [finding.to_dict() for finding in findings]
-        raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
+    written = replace(written, populations=policy.populations)
+    said, findings = _verified(written, policy, policy.combined(microdata).values, verdicts)
     key = secrets.token_hex(32)
     notes, minimal = traits_of(anonymizer).notes, traits_of(anonymizer).minimal
     loosely = not all(required.searched_exactly for required in policy.requirements)
@@ -862,6 +926,21 @@ def _certify(
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private, kept
+
+
+def _verified(
+    written: Written, policy: Policy, values: Any, verdicts: Audit
+) -> tuple[dict[str, Any], list[Verdict]]:
+    """The policy as it is certified of some values, and what the verifier finds by it."""
+    said = policy.published(values)
+    try:
+        findings = findings_of(written, said["require"])
+    except CertificateError as error:
+        raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
+    if not _agree(verdicts, findings):
+        judged = [finding.to_dict() for finding in findings]
+        raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
+    return said, findings
 
 
 def _agree(verdicts: Audit, findings: Sequence[Verdict]) -> bool:

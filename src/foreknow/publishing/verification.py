@@ -127,6 +127,8 @@ class Verification(Result):
         What the publisher says beyond that: who was left out, and what is proved of the method.
     after : tuple of (str, int)
         Earlier releases that were verified, too, and how many people each shows.
+    people_of_all : int
+        How many people they and this one show.
     together : tuple of Verdict
         The worst of each requirement and point in all of them, as one release of different people.
     """
@@ -151,6 +153,7 @@ class Verification(Result):
     semantics: Any = "single"
     sensitives: tuple[str, ...] = ()
     after: tuple[tuple[str, int], ...] = ()
+    people_of_all: int = 0
     together: tuple[Verdict, ...] = ()
 
     @property
@@ -326,7 +329,7 @@ def judge_after(
             )
     people = {each["certificate"]: each["people"] for each in known.after}
     for name, path in earlier.items():
-        if people[digest_of(path / CERTIFICATE)] != certificates[name].people:
+        if people[digest_of(path / CERTIFICATE)] != certificates[name].newcomers:
             problems.append(f"{name} has other people than the certificate says")
     if any(is_kept(table) for table in found.requirements):
         raise CertificateError("releases cannot be judged together by priors that the owner keeps")
@@ -340,13 +343,40 @@ def judge_after(
             problems += _changed(certificate, paths[name], opened, folders[name])
             tables = {part: [opened[path] for path in files] for part, files in paths[name].items()}
             written[name] = written_of(certificate, tables, {})
-        several = Several.of(written)
+        own = {
+            name: (certificate.cohort, str(len(certificate.after) + 1))
+            for name, certificate in known_of.items()
+            if certificate.cohort
+        }
+        named = {digest_of(path / CERTIFICATE): name for name, path in earlier.items()}
+        for name in own:
+            before = [named[each["certificate"]] for each in known_of[name].after]
+            problems += _other_copies(name, before, written, own)
+        several = Several.of(written, own)
         together = findings_of(several, found.requirements)
+        shown = tuple((name, each.newcomers) for name, each in certificates.items())
+        many = known.newcomers + sum(people for _, people in shown)
+        if count_people(several)[0] != many:
+            problems.append("some people are in no release that the certificate names")
     problems += [
         f"together: {_excess(finding, several.groups)}" for finding in together if not finding.safe
     ]
-    shown = tuple((name, own.people) for name, own in certificates.items())
-    return replace(found, after=shown, together=tuple(together)), problems
+    found = replace(found, after=shown, people_of_all=many, together=tuple(together))
+    return found, problems
+
+
+def _other_copies(
+    name: str,
+    before: Sequence[str],
+    written: Mapping[str, Written],
+    own: Mapping[str, tuple[str, str]],
+) -> Iterator[str]:
+    """Where the groups of earlier releases in one are others than they were."""
+    for number, one in enumerate(before, start=1):
+        first = Several.of({one: written[one]}, {one: own[one]} if one in own else {})
+        copied = Several.of({one: written[name]}, {one: (own[name][0], str(number))})
+        if any(copied.rows(part) != first.rows(part) for part in written[name].tables):
+            yield f"{name} does not have the groups of {one} as they were written"
 
 
 def _judged(
@@ -412,7 +442,7 @@ def _judged(
             for finding in findings_of(written, [table])
         ]
         people, n_groups = count_people(written)
-        scope = _scope_of(known, written, required)
+        scope = scope_as_written(known, written, required)
         stamp.check()
     except InputError as error:
         return None, [*problems, str(error)]
@@ -605,7 +635,9 @@ def _is_document(path: Path) -> bool:
     return name in _ALSO or (stem not in _NAMES and not _DOCUMENTS.isdisjoint(suffixes[-1:]))
 
 
-def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]) -> Scope:
+def scope_as_written(
+    known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]
+) -> Scope:
     """What no requirement looks at, as the files tell."""
     tables, gauges = asked_of(required), _gauges()
     known_of = {name for asked in tables for own in _attributes(asked) for name in own}
@@ -634,7 +666,7 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
         suppressed=suppressed_columns(written),
         cases=known.in_cases,
         beside=tuple(name for name in (*names, *beside_each_other) if name not in looked_at),
-        exact=known.exact,
+        exact=tuple(name for name in known.exact if name != known.cohort),
         method=NOT_JUDGED,
         assumed=layout.assumed(sights),
         shuffled=tuple(others),

@@ -164,9 +164,34 @@ def sentences(
     ]
     if scope.releases:
         shown_releases = listing(
-            [f"{visible(n)} ({_some(of, 'person', 'people')})" for n, of in scope.releases]
+            [
+                f"{visible(n)} ({_some(of, 'person', 'people')}"
+                f"{', written on ' if n in scope.written else ''}{scope.written.get(n, '')})"
+                for n, of in scope.releases
+            ]
         )
-        return [*said, f"Judged together, as one release: {shown_releases}. {FURTHER_RELEASES}"]
+        if scope.names_alike:
+            one, other = map(named, scope.names_alike[0])
+            pairs = len(scope.names_alike)
+            said.append(
+                f"{_some(pairs, 'pair', 'pairs')} of names in two releases, such as {one} and "
+                f"{other}: alike but for hyphens and other marks, and taken for different people. "
+                "If they are one, write them in one way, or nothing of this holds."
+            )
+        return [
+            *said,
+            f"Judged together, as one release: {shown_releases}. {FURTHER_RELEASES}",
+            "Whoever knows when somebody came may know more of their value: of that, only trials "
+            "say something.",
+        ]
+    if scope.earlier and not claimed:
+        others = some(len(scope.earlier), "earlier release", "earlier releases")
+        of_them = some(sum(scope.earlier), "person", "people")
+        said.append(
+            f"Published after {others} of {of_them} of the same register: nobody is in two groups, "
+            f"and all together, as one release, hold what is required. {FURTHER_RELEASES}"
+        )
+        return said
     return said if claimed else [*said, OTHER_RELEASES]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +22,17 @@ class Several(Written):
     """Releases as they are written, by their names; nobody is in two of them."""
 
     each: Mapping[str, Written] = field(default_factory=dict)
+    # of releases that have groups of earlier ones, too: the column that tells, and their own number
+    own: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     release: str = ""  # the column beside those that make a group: which release has it
 
     @classmethod
-    def of(cls, each: Mapping[str, Written]) -> Several:
-        """Releases of one form with the same columns; others are refused."""
-        first, *others = each.values()
+    def of(cls, each: Mapping[str, Written], own: Mapping[str, tuple[str, str]]) -> Several:
+        """Releases of one form with the same columns; others are refused.
+
+        Of those that have groups of earlier ones, too, only their `own` are counted.
+        """
+        first, *others = (_bare(written, own.get(name)) for name, written in each.items())
         for other in others:
             if _shape(first) != _shape(other):
                 raise CertificateError(
@@ -48,6 +55,7 @@ class Several(Written):
             exact=[release, *first.exact] if first.exact else (),
             shuffled=first.shuffled,
             each=each,
+            own=own,
             release=release,
         )
 
@@ -58,19 +66,14 @@ class Several(Written):
 
     def prepare(self, required: Sequence[AskedTable]) -> None:
         """Count each."""
-        for own in self.each.values():
-            own.prepare(required)
+        for name, written in self.each.items():
+            if name not in self.own:
+                written.prepare(required)
 
     def counted(self, table: str, beside: Sequence[str]) -> Counted:
         """The rows of all, one release after the other."""
         groups = [name for name in self.groups if name != self.release]
-        found = []
-        for own in self.each.values():
-            asked = own
-            if [*own.groups] != groups:  # asked for who look alike
-                asked = replace(own, groups=groups, sensitive=self.sensitive, parts=None)
-                asked.memory.files = own.files
-            found.append(asked.counted(table, beside))
+        found = [self._counted(name, groups, table, beside) for name in self.each]
         sizes = [len(own.times) for own in found]
         names = pa.array([*self.each], pa.string())
         labels = {self.release: Column.of(names, np.repeat(np.arange(len(found)), sizes))}
@@ -78,6 +81,71 @@ class Several(Written):
         others = {name: _stacked([own.column(name) for own in found]) for name in beside}
         times: Ints = np.concatenate([own.times for own in found])
         return Counted.of({name: labels[name] for name in self.groups}, others, times)
+
+    def rows(self, table: str) -> Counter[tuple[str | int | None, ...]]:
+        """How often each row of a table occurs; ids of groups are numbered from 0."""
+        (written,) = self.each.values()
+        told = {column for column, _ in self.own.values()}
+        columns = (written.columns or {})[table]
+        beside = [name for name in columns if name not in (*self.groups, *told)]
+        rows = self.counted(table, beside)
+        asked = (*self.groups[1:], *beside)
+        each: list[list[Any]] = [rows.column(name).to_list() for name in asked]
+        if self.form == "bucketized":
+            ids: list[Any] = self.counted("people", ()).groups[self.groups[1]].to_list()
+            if not all(label and label.isdecimal() for label in (*ids, *each[0])):
+                raise CertificateError("ids of groups that are copied are numbers")
+            least = min(map(int, ids))
+            each[0] = [int(label) - least for label in each[0]]
+        found: Counter[tuple[str | int | None, ...]] = Counter()
+        for *row, times in zip(*each, rows.times.tolist(), strict=True):
+            found[tuple(row)] += times
+        return found
+
+    def _counted(
+        self, name: str, groups: Sequence[str], table: str, beside: Sequence[str]
+    ) -> Counted:
+        """The rows of one release, but for those that it has of earlier ones."""
+        written, (column, number) = self.each[name], self.own.get(name, ("", ""))
+        asked = written
+        if [*written.groups] != groups:  # asked for who look alike, or without a column
+            asked = replace(written, groups=groups, sensitive=self.sensitive, parts=None)
+            asked.memory.files = written.files
+        if not column:
+            return asked.counted(table, beside)
+        ids = written.groups if written.form == "bucketized" else ()
+        if not ids or table == "people":
+            rows = asked.counted(table, [*beside, column])
+            return _only(rows, rows.column(column).to_list(), {number})
+        people = written.counted("people", [column])
+        told = zip(people.column(ids[0]).to_list(), people.column(column).to_list(), strict=True)
+        rows = asked.counted(table, beside)
+        return _only(rows, rows.column(ids[0]).to_list(), {i for i, own in told if own == number})
+
+
+def _only(rows: Counted, told: Sequence[str | None], wanted: Collection[str | None]) -> Counted:
+    """Those rows of which the right thing is told."""
+    kept = np.flatnonzero([own in wanted for own in told])
+    labels = {name: rows.column(name).take(kept) for name in rows.groups}
+    others = {name: own.take(kept) for name, own in rows.beside.items()}
+    return Counted.of(_in_use(labels), _in_use(others), rows.times[kept])
+
+
+def _in_use(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """The same columns without texts that no row has."""
+    found = {}
+    for name, own in columns.items():
+        used, codes = np.unique(own.codes, return_inverse=True)
+        found[name] = Column(own.texts.take(pa.array(used)), codes)
+    return found
+
+
+def _bare(written: Written, own: tuple[str, str] | None) -> Written:
+    """The same without the column that tells earlier groups."""
+    column = "" if own is None else own[0]
+    groups = [name for name in written.groups if name != column]
+    exact = [name for name in written.exact if name != column]
+    return replace(written, groups=groups, exact=exact)
 
 
 def _shape(written: Written) -> tuple[object, ...]:

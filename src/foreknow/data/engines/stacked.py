@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.group_counts import tallied
@@ -14,6 +15,7 @@ from foreknow.data.engines.table import Table
 from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.write import rearmed
 from foreknow.data.sparse import IntArray
+from foreknow.errors import UnsupportedError
 
 
 def bare_rows(
@@ -42,11 +44,73 @@ def bare_rows(
     for name in columns:
         column = rows.column(name).combine_chunks()
         if escaped and pa.types.is_string(column.type):
-            coded = column.dictionary_encode()
-            texts = [text and rearmed(text) for text in coded.dictionary.to_pylist()]
-            column = pa.array(texts, pa.string()).take(coded.indices)
+            column = column.dictionary_encode()
+        if escaped and pa.types.is_dictionary(column.type):
+            texts = [text and rearmed(text) for text in column.dictionary.to_pylist()]
+            column = pa.array(texts, pa.string()).take(column.indices)
         made[bare(name)] = column
     return pa.table(made)
+
+
+def of_cohort(
+    tables: Mapping[str, pa.Table], column: str, cohort: str, ids: str
+) -> dict[str, pa.Table]:
+    """The rows of a cohort, by the column that says it; of a table that lacks it, by group ids."""
+    inside = {
+        part: table.filter(pc.equal(table.column(column).cast(pa.string()), cohort))
+        for part, table in tables.items()
+        if column in table.column_names
+    }
+    found = dict(tables) | inside
+    for part, table in tables.items():
+        if part not in inside:
+            own = pc.unique(inside["people"].column(ids))
+            found[part] = table.filter(pc.is_in(table.column(ids), value_set=own))
+    return found
+
+
+def below(
+    each: Sequence[Mapping[str, pa.Table]],
+    names: Sequence[str],
+    cohort: str,
+    ids: str | None,
+    count: str,
+) -> tuple[dict[str, pa.Table], int]:
+    """Tables of releases one below the other, as they are, with the number of each as `cohort`.
+
+    Where groups have `ids`, these go on; also how much was added to those of the last release.
+    """
+    made: dict[str, list[pa.Table]] = {part: [] for part in each[-1]}
+    more = last = 0
+    for number, rows in enumerate(each, start=1):
+        if ids is not None:
+            known = rows["people"].column(ids).cast(pa.int64())
+            more = last + 1 - pc.min(known).as_py()
+            last = pc.max(known).as_py() + more
+        for part, own in made.items():
+            table = rows[part].select(each[-1][part].column_names)
+            if part not in ("release", "people"):
+                table = _added(table, count, 0)
+            if ids is not None:
+                table = _added(table, ids, more)
+            if ids is None or part == "people":
+                table = table.add_column(0, cohort, pa.repeat(str(number), len(table)))
+            own.append(table)
+    for own in made.values():
+        for table, name in zip(own, names, strict=True):
+            for one, other in zip(own[-1].schema, table.schema, strict=True):
+                if one.type != other.type:
+                    raise UnsupportedError(
+                        f"{name} has {one.name!r} as {other.type}, and {names[-1]} as {one.type}: "
+                        "they cannot be in one file; publish in the format of the earlier ones"
+                    )
+    return {part: pa.concat_tables(own) for part, own in made.items()}, more
+
+
+def _added(table: pa.Table, name: str, more: int) -> pa.Table:
+    """A table with something added to each whole number of a column, whatever it is written as."""
+    numbers = pc.add(table.column(name).cast(pa.int64()), more)
+    return table.set_column(table.column_names.index(name), name, numbers)
 
 
 def stacked(
@@ -59,8 +123,7 @@ def stacked(
     called = []
     for place, (table, name) in enumerate(zip(tables, names, strict=True), start=1):
         if ids is not None:
-            # Numbered, since a name and an id may begin as another name does.
-            own = [f"{place} {name} {label}" for label in table.column(ids).to_pylist()]
+            own = [id_of(place, name, label) for label in table.column(ids).to_pylist()]
             at = table.column_names.index(ids)
             table = table.set_column(at, ids, pa.array(own, pa.string()))
         if column is not None:
@@ -81,6 +144,14 @@ def _as_texts(table: pa.Table, names: set[str]) -> pa.Table:
             texts = [None if v is None else str(v) for v in table.column(place).to_pylist()]
             table = table.set_column(place, name, pa.array(texts, pa.string()))
     return table
+
+
+def id_of(place: int, name: str, label: Any) -> str:
+    """What a group of a release is called among those of several.
+
+    Numbered, since a name and an id may begin as another name does.
+    """
+    return f"{place} {name} {label}"
 
 
 def codes_of_names(each: Sequence[Sequence[str]]) -> tuple[list[IntArray], int]:

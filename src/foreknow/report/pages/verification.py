@@ -74,12 +74,11 @@ class VerificationPage(Page[Verification]):
         yield Items([one_line(_finding(each)) for each in found.findings])
         if found.after:
             names = [f"{visible(n)} ({some(of, 'person', 'people')})" for n, of in found.after]
-            many = found.people + sum(people for _, people in found.after)
             yield Heading("Together with earlier releases", "together")
             yield Sentence(
                 f"Published after {listing(names)}, each of which was verified, too. As one "
-                f"release of {some(many, 'person', 'people')}, every requirement holds. That "
-                "nobody is in two of them is the publisher's word."
+                f"release of {some(found.people_of_all, 'person', 'people')}, every requirement "
+                "holds. That nobody is in two of them is the publisher's word."
             )
             yield Items([one_line(_finding(each)) for each in found.together])
         yield Heading("Which files", "files")

@@ -1,0 +1,77 @@
+"""What is tried on several releases: statistics are learned from all, and from when people came."""
+
+import random
+
+import pyarrow as pa
+import pytest
+
+import foreknow as fk
+from foreknow.policy.tries import Try
+
+ILLS = ["Flu", "Cold"]
+
+
+def wave(first, last, turned, people=None):
+    """Jobs go with illnesses, the other way round where it is `turned`; not at all if None."""
+    random_ = random.Random(first)
+    rows = []
+    for i in range(first, last):
+        job = random_.choice(["clerk", "driver"])
+        tied = turned is not None and random_.random() < 0.9
+        ill = ILLS[(job == "clerk") != turned] if tied else random_.choice(ILLS)
+        rows.append((f"p{i}", job, 20 + i % 50, ill))
+    columns = zip(*rows[:people], strict=True)
+    return pa.table(dict(zip(["pid", "job", "age", "ill"], map(list, columns), strict=True)))
+
+
+def policy(stop=None):
+    schema = fk.Schema(identifiers=["pid"], quasi_identifiers=["job", "age"], sensitive="ill")
+    required = [fk.Requirement(fk.Facts(), below="3/4")]
+    return fk.Policy(required, schema, tries=[Try(fk.Learned(["job"]), stop)])
+
+
+def pair(tmp_path, form, stop=None, people=None, turned=True):
+    """Two waves with the opposite tie; the second table has so many of the first one's people."""
+    first, second = wave(0, 300, False), wave(300, 600, turned)
+    fk.publish(first, policy(), form=form, seed=1).write(tmp_path / "january")
+    table = pa.concat_tables([first.slice(0, people), second])
+    return fk.publish(table, policy(stop), after=tmp_path / "january", form=form, seed=1)
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+def test_what_is_learned_of_when_people_came_is_tried(form, tmp_path):
+    (trial,) = pair(tmp_path, form).together.trials
+    assert trial.by == ("job", "cohort")  # all together tell nothing: the waves cancel
+    assert trial.people == 600
+    assert trial.measured
+    assert trial.right > 0.8
+    assert trial.surest > 0.85
+
+
+def test_who_is_gone_is_looked_at_and_not_measured(tmp_path):
+    (trial,) = pair(tmp_path, "generalized", people=200).together.trials
+    assert (trial.people, trial.measured) == (600, False)
+    assert trial.by == ("job", "cohort")
+
+
+@pytest.mark.parametrize("people", [None, 200])
+def test_a_trial_on_all_releases_stops_a_publication(people, tmp_path):
+    """Of the second wave by itself nobody learns much; of the first, with which it is judged."""
+    for place, stop in (("one", None), ("two", 0.8)):
+        (tmp_path / place).mkdir()
+        given = tmp_path / place, "generalized", stop, people
+        if stop is None:
+            made = pair(*given, turned=None)
+            assert made.audit.trials[0].surest < 0.8 < made.together.trials[0].surest
+            continue
+        with pytest.raises(fk.NoSafeRelease, match="learns from the release and from january by"):
+            pair(*given, turned=None)
+
+
+def test_releases_that_are_audited_together_are_tried_with_their_cohorts(tmp_path):
+    pair(tmp_path, "bucketized").write(tmp_path / "march")
+    (trial,) = fk.audit([tmp_path / "january", tmp_path / "march"], policy()).trials
+    assert trial.by == ("job", "cohort")
+    beside = fk.Policy(policy().requirements, policy().schema)
+    (found,) = fk.audit([tmp_path / "january", tmp_path / "march"], beside).trials
+    assert any("cohort" in own.by for own in found.tried)
