@@ -39,6 +39,7 @@ ENGINES_ALLOWED = (
     "data.engines",
     "data.microdata",
     "publishing.entries",
+    "publishing.flat_table",
     "publishing.tables",
     "publishing.publish",
     "verifier",

@@ -41,8 +41,12 @@ def bare_rows(
         rows = fetch(table, columns, lists=lists)
     for name in columns:
         column = rows.column(name).combine_chunks()
-        if escaped and pa.types.is_string(column.type):
-            coded = column.dictionary_encode()
+        kind = column.type
+        if (
+            pa.types.is_string(kind.value_type if pa.types.is_dictionary(kind) else kind)
+            and escaped
+        ):
+            coded = column if pa.types.is_dictionary(kind) else column.dictionary_encode()
             texts = [text and rearmed(text) for text in coded.dictionary.to_pylist()]
             column = pa.array(texts, pa.string()).take(coded.indices)
         made[bare(name)] = column
