@@ -44,7 +44,7 @@ BUDGETS = {
     "report": 37_000,
     "root": 23_500,
     "sample": 500,
-    "tests": 556_500,
+    "tests": 560_500,
     "utility": 12_500,
     "verifier": 25_500,
 }

@@ -112,6 +112,17 @@ class Extents:
                 self.about = kind if found else "text"
         self.of: Mapping[str | None, Extent] = found or self._texts(texts, order, tree, above)
 
+    @property
+    def typed(self) -> bool:
+        """Whether each is one number or one date, as it is written."""
+        exact = MISSING not in self.of and all(extent.exact for extent in self.of.values())
+        return exact and self.about != "text"
+
+    @property
+    def of_days(self) -> bool:
+        """Whether dates have no time of day."""
+        return self.unit == _DAY
+
     def value(self, step: int) -> int | float | date | datetime:
         """The number or date at a step of the line."""
         if self.about == "number":

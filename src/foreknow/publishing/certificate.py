@@ -207,7 +207,7 @@ _RELEASE = {
     for name in ("form", "format", "groups", "sensitive", "semantics", "people", "n_groups")
 } | {"escaped": "escape_formulas", "files": "files"}
 # Written only where there is something to say.
-_SELDOM = ("grids", "after", "report")
+_SELDOM = ("grids", "after", "report", "code_book")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -253,6 +253,8 @@ class Certificate:
         of each certificate, and how many people it shows.
     report : str, optional
         SHA-256 digest of ``report.html``; None before the release is written.
+    code_book : str, optional
+        SHA-256 digest of ``datapackage.json``, which says what the columns hold.
     """
 
     minimal: bool = False
@@ -278,6 +280,7 @@ class Certificate:
     grids: dict[str, str] = field(default_factory=dict)
     after: _Earlier = ()
     report: Digest | None = None
+    code_book: Digest | None = None
 
     @property
     def safe(self) -> bool:

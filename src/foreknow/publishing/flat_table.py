@@ -6,7 +6,6 @@ Both need nothing but the folder of the release. What is shuffled within groups 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,16 +19,13 @@ from foreknow.data.engines.columns import codes_of
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.write import write_parts
 from foreknow.data.extents import Extent, Extents
-from foreknow.data.hierarchy import Ordered, Tree, hierarchy_from
-from foreknow.data.labels import text_of
 from foreknow.data.layout import several_of
 from foreknow.data.meaning import AMONG, quote
 from foreknow.data.release import COUNT, SHUFFLED
 from foreknow.data.sparse import IntArray, combine
-from foreknow.errors import CertificateError, InputError, OutputError, hinted, memory_for
+from foreknow.errors import CertificateError, OutputError, hinted, memory_for
 from foreknow.output import replaced
-from foreknow.publishing.certificate import Certificate
-from foreknow.publishing.opened import Published, open_published
+from foreknow.publishing.opened import Published, hints_of, open_published
 from foreknow.randomness import generator
 
 NO_INTERVAL = (
@@ -219,7 +215,7 @@ class _Labels:
 
     @property
     def exact(self) -> bool:
-        """Whether each is one value, as it is written."""
+        """Whether each is one value."""
         return all(extent.exact for extent in self.extents)
 
     def of_rows(self, values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array:
@@ -232,12 +228,12 @@ class _Labels:
         if self.meant.about == "number":
             return pa.int64() if self.meant.whole else pa.float64()
         if self.meant.about == "date":
-            return pa.date32() if self.meant.unit == _DAY else pa.timestamp("us")
+            return pa.date32() if self.meant.of_days else pa.timestamp("us")
         return pa.string()
 
     def typed(self) -> pa.Array:
         """The column as numbers or dates, where all its texts are."""
-        if self.meant.about == "text" or not self.exact:
+        if not self.meant.typed:
             return self.of_rows(self.texts, pa.string())
         return self.of_rows([extent.lower for extent in self.extents], self.kind)
 
@@ -277,7 +273,7 @@ class _Labels:
             values = steps if self.meant.whole else steps / 10**self.meant.places
             return pa.array(values, self.kind, mask=missing)
         steps -= _EPOCH // self.meant.unit
-        if self.meant.unit == _DAY:
+        if self.meant.of_days:
             return pa.array(steps.astype(np.int32), self.kind, mask=missing)
         steps *= self.meant.unit // timedelta(microseconds=1)
         return pa.array(steps, self.kind, mask=missing)
@@ -442,7 +438,7 @@ class _Flat:
         """A column of texts; None for one of another type."""
         if not pa.types.is_string(column.type):
             return None
-        return _Labels(column, **_hints(self._known, name))
+        return _Labels(column, **hints_of(self._known, name))
 
     def _called(self, name: str) -> str:
         return f"{name}{SHUFFLED}" if name in self._shuffled else name
@@ -472,26 +468,3 @@ def _alike(people: pa.Table, values: pa.Table, by: Sequence[str]) -> tuple[IntAr
         sizes.append(len(found))
     place, _ = combine(codes, sizes)
     return place[: len(people)], place[len(people) :]
-
-
-def _hints(known: Certificate, column: str) -> dict[str, Any]:
-    """What a certificate tells of the labels of a column."""
-    schema = known.policy["schema"]
-    hierarchy = (schema.get("hierarchies") or {}).get(column)
-    about = (schema.get("types") or {}).get(column)
-    grid = known.grids.get(column, "")
-    if grid:
-        about = "number" if grid.startswith("in steps") else "date"
-    if not isinstance(hierarchy, Mapping):
-        return {"about": about}
-    if "file" in hierarchy or hierarchy.get("character", "*") != "*":
-        return {"about": "text", "above": "tree"}
-    if "mask" in hierarchy:
-        return {"about": "text", "above": "mask"}
-    with suppress(InputError):  # nothing has checked it
-        made = hierarchy_from(hierarchy, column, Path())
-        if isinstance(made, Ordered):
-            return {"about": "text", "order": list(map(text_of, made.values))}
-        if isinstance(made, Tree):
-            return {"about": "text", "tree": made.rows}
-    return {"about": "date" if "dates" in hierarchy else "number"}

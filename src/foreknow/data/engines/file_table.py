@@ -51,6 +51,7 @@ class FileTable:
         self.columns = check_columns(columns, name)
         self.settled = settled
         self.notes: dict[str, str] = {}  # how some columns were read
+        self.titles: dict[str, str] = {}  # what some are called, besides
         self._fetch = fetch
         self._first = first  # what the first row is called
         self._whole = whole  # whether its program has no other numbers than floats
@@ -349,6 +350,8 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
         return [_labelled(table, about, *each) for each in zip(wanted, plain, strict=True)]
 
     table = FileTable(name, about.column_names, fetch, settled=True)
+    titles = about.column_names_to_labels
+    table.titles = {column: title for column, title in titles.items() if title}
     return table
 
 
