@@ -38,6 +38,7 @@ ENGINES_ALLOWED = (
     "engine",
     "data.engines",
     "data.microdata",
+    "publishing.code_book",
     "publishing.entries",
     "publishing.flat_table",
     "publishing.tables",

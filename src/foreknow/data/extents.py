@@ -113,12 +113,6 @@ class Extents:
         self.of: Mapping[str | None, Extent] = found or self._texts(texts, order, tree, above)
 
     @property
-    def typed(self) -> bool:
-        """Whether each is one number or one date, as it is written."""
-        exact = MISSING not in self.of and all(extent.exact for extent in self.of.values())
-        return exact and self.about != "text"
-
-    @property
     def of_days(self) -> bool:
         """Whether dates have no time of day."""
         return self.unit == _DAY

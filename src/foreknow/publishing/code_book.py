@@ -6,11 +6,14 @@ compares; but titles, which are the publisher's words.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foreknow.data.engines.typed import type_of
 from foreknow.data.engines.write import rearmed
 from foreknow.data.extents import Extents
 from foreknow.data.release import COUNT, SHUFFLED
@@ -18,14 +21,13 @@ from foreknow.documents import decoded, from_json, read_bytes
 from foreknow.errors import CertificateError, InputError
 from foreknow.publishing.certificate import Certificate
 from foreknow.publishing.files import CERTIFICATE, CODE_BOOK
-from foreknow.publishing.opened import hints_of
+from foreknow.publishing.opened import hints_of, is_text
 from foreknow.verifier.verify import Written
 
 _SCHEMA = "https://datapackage.org/profiles/2.0/datapackage.json"
 _MOST_BYTES, _LONGEST_TITLE, _SHOWN = 64 << 20, 1000, 200
-_WHOLE, _DAY = re.compile(r"[-+]?[0-9]+"), re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # A text that looks like a formula is written otherwise where formulas are escaped.
-_FORMULA = re.compile(r"['=+\-@\t\r]")
+_FORMULA = r"^['=+\-@\t\r]"
 
 # What a label means, by what the labels of a column are about.
 _NOTHING = "'*' says nothing."
@@ -98,7 +100,7 @@ def _field(
     known: Certificate,
     part: str,
     name: str,
-    texts: Sequence[str | None],
+    texts: pa.Array,
     titles: Mapping[str, str],
 ) -> dict[str, Any]:
     """A column: its type, and what its labels mean."""
@@ -123,7 +125,7 @@ def _field(
     if known.form == "generalized" and bare in known.groups:
         hints = hints_of(known, bare)
         tree = "tree" if "tree" in hints else hints.get("above")
-        about = "order" if "order" in hints else tree or Extents(texts, **hints).about
+        about = "order" if "order" in hints else tree or Extents(texts.to_pylist(), **hints).about
         field |= {"type": "string", "description": _MEANS[about]}
         own["labels"] = about
         own |= {"grid": known.grids[bare]} if bare in known.grids else {}
@@ -131,17 +133,10 @@ def _field(
     return {**field, "foreknow": {"role": role, **own}}
 
 
-def _type_of(texts: Sequence[str | None], known: Certificate, bare: str) -> str:
+def _type_of(texts: pa.Array, known: Certificate, bare: str) -> str:
     """The type of values as they are written."""
-    values = [text for text in texts if text is not None]
-    if known.escaped and any(map(_FORMULA.match, values)):
-        return "string"
-    meant = Extents(values, hints_of(known, bare).get("about"))
-    if not meant.typed:
-        return "string"
-    if meant.about == "date":
-        return "date" if all(map(_DAY.fullmatch, values)) else "string"
-    return "integer" if all(map(_WHOLE.fullmatch, values)) else "number"
+    escaped = known.escaped and pc.any(pc.match_substring_regex(texts, _FORMULA)).as_py()
+    return "string" if escaped or is_text(known, bare) else type_of(texts)
 
 
 def lies_of(path: Path, known: Certificate, written: Written) -> Iterator[str]:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from foreknow.data.engines import frame_of, write_csv
 from foreknow.data.engines.columns import codes_of
 from foreknow.data.engines.table import free_name
+from foreknow.data.engines.typed import typed
 from foreknow.data.engines.write import write_parts
 from foreknow.data.extents import Extent, Extents
 from foreknow.data.layout import several_of
@@ -25,7 +26,7 @@ from foreknow.data.release import COUNT, SHUFFLED
 from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import CertificateError, OutputError, hinted, memory_for
 from foreknow.output import replaced
-from foreknow.publishing.opened import Published, hints_of, open_published
+from foreknow.publishing.opened import Published, hints_of, is_text, open_published
 from foreknow.randomness import generator
 
 NO_INTERVAL = (
@@ -231,12 +232,6 @@ class _Labels:
             return pa.date32() if self.meant.of_days else pa.timestamp("us")
         return pa.string()
 
-    def typed(self) -> pa.Array:
-        """The column as numbers or dates, where all its texts are."""
-        if not self.meant.typed:
-            return self.of_rows(self.texts, pa.string())
-        return self.of_rows([extent.lower for extent in self.extents], self.kind)
-
     def beside(self) -> dict[str, pa.Array]:
         """What stands beside the labels: by the end of its name."""
         made = {}
@@ -407,10 +402,9 @@ class _Flat:
         """The table with what labels mean beside them."""
         columns, made = self._columns(None), dict[str, Any]()
         for name, column in columns.items():
-            labels = self._labels(name, column)
-            made[self._called(name)] = column if labels is None else labels.typed()
-            if labels is not None and name in self._labelled:
-                for ending, own in labels.beside().items():
+            made[self._called(name)] = self._typed(name, column)
+            if name in self._labelled:
+                for ending, own in self._labels(name, column).beside().items():
                     made[free_name(f"{name}{ending}", columns)] = own
         return self._table(made)
 
@@ -418,9 +412,10 @@ class _Flat:
         """A table of exact values."""
         made = {}
         for name, column in self._columns(random).items():
-            labels = self._labels(name, column)
-            if labels is not None:
-                column = labels.drawn(random) if name in self._labelled else labels.typed()
+            if name in self._labelled:
+                column = self._labels(name, column).drawn(random)
+            else:
+                column = self._typed(name, column)
             made[self._called(name)] = column
         return self._table(made)
 
@@ -434,11 +429,13 @@ class _Flat:
                 found |= apart.dealt(self._of_person, random)
         return found
 
-    def _labels(self, name: str, column: Any) -> _Labels | None:
-        """A column of texts; None for one of another type."""
-        if not pa.types.is_string(column.type):
-            return None
-        return _Labels(column, **hints_of(self._known, name))
+    def _labels(self, name: str, column: Any) -> _Labels:
+        return _Labels(column.cast(pa.string()), **hints_of(self._known, name))
+
+    def _typed(self, name: str, column: Any) -> Any:
+        """A column of texts as numbers or dates, where all are."""
+        texts = pa.types.is_string(column.type) and not is_text(self._known, name)
+        return typed(column) if texts else column
 
     def _called(self, name: str) -> str:
         return f"{name}{SHUFFLED}" if name in self._shuffled else name

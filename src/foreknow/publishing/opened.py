@@ -195,3 +195,8 @@ def hints_of(known: Certificate, column: str) -> dict[str, Any]:
         if isinstance(made, Tree):
             return {"about": "text", "tree": made.rows}
     return {"about": "date" if "dates" in hierarchy else "number"}
+
+
+def is_text(known: Certificate, column: str) -> bool:
+    """Whether a certificate says that a column is texts, whatever they look like."""
+    return hints_of(known, column).get("about") == "text"

@@ -153,7 +153,7 @@ class Written:
             _count(self, table, [columns])
         return self.memory.counted[(table, *(wider or columns))]
 
-    def texts(self, table: str) -> dict[str, list[str | None]]:
+    def texts(self, table: str) -> dict[str, pa.Array]:
         """What is in each column of a table, each text once; by its name as it is written."""
         names = [*(self.columns or {}).get(table, ())]
         _count(self, table, [(*self.groups, *({name} - {*self.groups})) for name in names])
@@ -162,7 +162,7 @@ class Written:
             bare = rearmed_text(name, False) if self.escaped else name
             called = {f"{own}_shuffled": own for own in self.shuffled}.get(bare or "", bare or "")
             own = self.counted(table, [called] if called not in self.groups else [])
-            found[name] = own.column(called).texts.to_pylist()
+            found[name] = own.column(called).texts
         return found
 
     def wider(self, table: str, columns: Sequence[str]) -> tuple[str, ...] | None:
