@@ -18,6 +18,7 @@ from tests.people import FORMS
 from tests.test_flat_table import ROLES, register, written
 
 import foreknow as fk
+from foreknow.data.engines.typed import type_of, typed
 from foreknow.errors import CertificateError
 from foreknow.publishing.certificate import digest_of
 
@@ -121,6 +122,37 @@ def test_of_several_columns_it_says_what_the_files_hold(form, fmt, unlinked, tmp
         assert shuffled == {"ill", "income"}
         kinds = [field["type"] for field in book["resources"][0]["schema"]["fields"]]
         assert kinds == ["integer", "number", "date", "string", "string", "integer"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["1", "-20", None, "+3"], "integer"),
+        (["1", "01"], "string"),
+        (["1" * 19], "number"),
+        (["1.5", "2", "3e-7", ".5"], "number"),
+        (["1e999"], "string"),
+        (["nan"], "string"),
+        (["2024-02-29"], "date"),
+        (["2023-02-29"], "string"),
+        (["2024-02-29 00:00:00"], "string"),
+        (["1\n"], "string"),
+        (["٣"], "string"),
+        ([None], "string"),
+        ([], "string"),
+    ],
+)
+def test_a_column_is_of_a_type_if_all_its_texts_are(texts, kind):
+    column = pa.array(texts, pa.string())
+    assert type_of(column) == kind
+    kinds = {
+        "integer": pa.int64(),
+        "number": pa.float64(),
+        "date": pa.date32(),
+        "string": pa.string(),
+    }
+    assert typed(column).type == kinds[kind]
+    assert typed(column).null_count == column.null_count
 
 
 def test_types_are_those_that_any_reader_finds(tmp_path):

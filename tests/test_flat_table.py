@@ -198,6 +198,10 @@ def test_values_within_a_label_are_equally_likely_and_listed_ones_by_what_the_co
     found = Counter(labels.drawn(generator(1, "draw")).to_pylist())
     assert {*found} == {*range(10)}
     assert all(abs(many - 2000) < 5 * 2000**0.5 for many in found.values())
+    labels = flat_table._Labels(pa.array(["0 to 8 or missing"] * 10_000))
+    found = Counter(labels.drawn(generator(1, "draw")).to_pylist())
+    assert {*found} == {None, *range(9)}
+    assert all(abs(many - 1000) < 5 * 1000**0.5 for many in found.values())
     texts = ["a"] * 9000 + ["b"] * 1000 + ["a | b"] * 10_000 + ["*"] * 5000
     labels = flat_table._Labels(pa.array(texts))
     drawn = labels.drawn(generator(1, "draw")).to_pylist()

@@ -14,7 +14,10 @@ Type: TypeAlias = Literal["integer", "number", "date", "string"]
 # Digits after a leading 0 are a code. More than 18 do not fit into 64 bits.
 _TYPES: tuple[tuple[Type, str], ...] = (
     ("integer", r"^[-+]?(0|[1-9][0-9]{0,17})$"),
-    ("number", r"^[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?([0-9]{1,2}|[12][0-9]{2}))?$"),
+    (
+        "number",
+        r"^[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?([0-9]{1,2}|[12][0-9]{2}))?$",
+    ),
     ("date", r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
 )
 _ARROW = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32()}
