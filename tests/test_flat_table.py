@@ -1,5 +1,6 @@
 """A release as whoever works with it reads it; and tables drawn from it."""
 
+import json
 import shutil
 from collections import Counter
 from datetime import date
@@ -15,6 +16,7 @@ from tests.diagnoses import diagnoses
 import foreknow as fk
 from foreknow.errors import InputError
 from foreknow.publishing import flat_table
+from foreknow.publishing.certificate import digest_of
 from foreknow.randomness import generator
 
 WRITTEN = Path(__file__).parent / "certificates"
@@ -261,3 +263,23 @@ def test_escaped_formulas_are_read_as_they_were(tmp_path):
     table = register().set_column(5, "ill", pa.array(["=1+1", "-2", "x", "y"] * 60))
     place = written(tmp_path / "out", table, ROLES, escape_formulas=True)
     assert {*read(place).column("ill").to_pylist()} == {"=1+1", "-2", "x", "y"}
+
+
+@pytest.mark.parametrize(
+    "name", ["facts-bucketized-csv", "set-bucketized-csv", "set-generalized-csv"]
+)
+@pytest.mark.parametrize("count", ["x", "-1", "1.5", "", "0", "7", "999999999999999", "1" * 30])
+def test_counts_that_cannot_be_are_refused_before_values_are_made(name, count, tmp_path):
+    """Certified by whoever wrote them."""
+    folder = Path(shutil.copytree(WRITTEN / name, tmp_path / "copy"))
+    path = folder / "sensitive.csv"
+    header, first, *rest = path.read_text().splitlines()
+    path.write_text("\n".join([header, f"{first.rpartition(',')[0]},{count}", *rest, ""]))
+    certificate = json.loads((folder / "certificate.json").read_text())
+    certificate["release"]["files"]["sensitive.csv"] = digest_of(path)
+    (folder / "certificate.json").write_text(json.dumps(certificate))
+    for call in (fk.read_release, fk.draw):
+        if name.startswith("set") and count == "7":
+            continue  # of eight people seven may have it
+        with pytest.raises(InputError):
+            call(folder)

@@ -36,7 +36,7 @@ BUDGETS = {
     "auditing": 22_000,
     "cli": 17_000,
     "criteria": 16_500,
-    "data": 87_500,
+    "data": 89_000,
     "explore": 16_500,
     "methods": 83_000,
     "policy": 20_000,
@@ -44,7 +44,7 @@ BUDGETS = {
     "report": 37_000,
     "root": 23_500,
     "sample": 500,
-    "tests": 564_000,
+    "tests": 566_500,
     "utility": 12_500,
     "verifier": 25_500,
 }

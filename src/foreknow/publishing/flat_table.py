@@ -5,6 +5,7 @@ Both need nothing but the folder of the release. What is shuffled within groups 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -37,6 +38,8 @@ NO_INTERVAL = (
 LOWER, UPPER, MIDDLE, WIDTH = "_lower", "_upper", "_middle", "_width"
 MEMBERS, MISSING = "_members", "_missing"
 
+_COUNT = re.compile(r"[1-9][0-9]{0,14}")
+_MOST_VALUES = 1 << 30  # of all people
 _DAY = timedelta(1)
 # Rounds in which shares of values are learned, and in how fine steps they are drawn by.
 _ROUNDS, _FINELY = 20, 1024
@@ -339,22 +342,18 @@ class _Apart:
         """The values of each person, at random among the people of a group."""
         people = np.argsort(of_person, kind="stable")
         sizes = np.bincount(of_person, minlength=int(self.of_row.max(initial=-1)) + 1)
+        self._refuse(sizes)
         starts = np.cumsum(sizes) - sizes
         copies = np.repeat(np.arange(len(self.of_row)), self.counts)
         if self.semantics == "single":
             copies = random.permutation(copies)
-            copies = copies[np.argsort(self.of_row[copies], kind="stable")]
-            if not np.array_equal(self.of_row[copies], of_person[people]):
-                raise CertificateError("the people and the values of the groups do not match")
             of_each = np.empty_like(copies)
-            of_each[people] = copies
+            of_each[people] = copies[np.argsort(self.of_row[copies], kind="stable")]
             return {
                 name: _plain(self.values, name).take(pa.array(of_each))
                 for name in self.values.column_names
             }
         if self.semantics == "set":  # each value goes to so many people, of whom none has it twice
-            if (self.counts > sizes[self.of_row]).any():
-                raise CertificateError("the people and the values of the groups do not match")
             pairs = zip(sizes[self.of_row].tolist(), self.counts.tolist(), strict=True)
             chosen = [random.choice(size, many, replace=False) for size, many in pairs]
             place = np.concatenate([np.zeros(0, np.int64), *chosen])
@@ -370,6 +369,17 @@ class _Apart:
             )
             for name in self.values.column_names
         }
+
+    def _refuse(self, sizes: IntArray) -> None:
+        """Refuse counts that are not those of the people, before so many values are made."""
+        own, most = sizes[self.of_row], self.counts.max(initial=0)
+        wrong = (own == 0).any() or most > _MOST_VALUES or self.counts.sum() > _MOST_VALUES
+        if self.semantics == "single" and not wrong:
+            held = np.zeros(len(sizes), np.int64)
+            np.add.at(held, self.of_row, self.counts)
+            wrong = not np.array_equal(held, sizes)
+        if wrong or (self.semantics == "set" and (self.counts > own).any()):
+            raise CertificateError("the people and the values of the groups do not match")
 
 
 class _Flat:
@@ -394,7 +404,7 @@ class _Flat:
             self._of_person, of_row = _alike(self._rows, table, known.groups)
             counts = np.ones(len(table), np.int64)
             if not self._in_rows:
-                counts = np.array([int(count) for count in table.column(COUNT).to_pylist()])
+                counts = _counts(table.column(COUNT).to_pylist())
             how = several.get(names[0], "single")
             self._apart.append(_Apart(table.select(list(names)), of_row, counts, how))
 
@@ -445,6 +455,13 @@ class _Flat:
         noted = {name: {b"shuffled": b"true"} if name in shuffled else None for name in made}
         fields = [pa.field(name, own.type, metadata=noted[name]) for name, own in made.items()]
         return pa.table([*made.values()], pa.schema(fields))
+
+
+def _counts(given: Sequence[Any]) -> IntArray:
+    """Whole numbers from 1; a file may hold anything."""
+    if any(_COUNT.fullmatch(str(count)) is None for count in given):
+        raise CertificateError(f"a value of {COUNT!r} is no whole number from 1")
+    return np.array(list(map(int, given)), np.int64)
 
 
 def _plain(table: pa.Table, name: str) -> pa.Array:
