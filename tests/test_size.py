@@ -40,7 +40,7 @@ BUDGETS = {
     "explore": 16_500,
     "methods": 83_000,
     "policy": 20_000,
-    "publishing": 36_500,
+    "publishing": 37_000,
     "report": 37_000,
     "root": 23_500,
     "sample": 500,
