@@ -263,6 +263,10 @@ def test_escaped_formulas_are_read_as_they_were(tmp_path):
     table = register().set_column(5, "ill", pa.array(["=1+1", "-2", "x", "y"] * 60))
     place = written(tmp_path / "out", table, ROLES, escape_formulas=True)
     assert {*read(place).column("ill").to_pylist()} == {"=1+1", "-2", "x", "y"}
+    flat_table.write_flat(flat_table.draw_flat(place, 1), tmp_path / "flat.csv")
+    written_ = (tmp_path / "flat.csv").read_text()
+    assert '"\'=1+1"' in written_
+    assert '"=1+1"' not in written_
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ MEMBERS, MISSING = "_members", "_missing"
 
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 _MOST_VALUES = 1 << 30  # of all people
+_ESCAPED = b"escaped"  # noted of a table whose texts that look like formulas were marked
 _DAY = timedelta(1)
 # Rounds in which shares of values are learned, and in how fine steps they are drawn by.
 _ROUNDS, _FINELY = 20, 1024
@@ -169,7 +170,10 @@ def refuse_kind(path: Path) -> None:
 
 
 def write_flat(table: pa.Table, path: Path) -> None:
-    """Write a flat table as CSV or Parquet, whole or not at all; a list as a set is written."""
+    """Write a flat table as CSV or Parquet, whole or not at all; a list as a set is written.
+
+    Where the release has its formulas escaped, CSV has them, too.
+    """
     refuse_kind(path)
     with replaced(path, private=False) as place:
         _WRITERS[path.suffix.lower()](table, place)
@@ -180,7 +184,7 @@ def _as_csv(table: pa.Table, path: Path) -> None:
         if pa.types.is_list(table.column(name).type):
             rows = [None if row is None else _joined(row) for row in table.column(name).to_pylist()]
             table = table.set_column(at, name, pa.array(rows, pa.string()))
-    write_csv(table, path)
+    write_csv(table, path, escape_formulas=_ESCAPED in (table.schema.metadata or {}))
 
 
 def _as_parquet(table: pa.Table, path: Path) -> None:
@@ -454,7 +458,8 @@ class _Flat:
         shuffled = set(map(self._called, self._shuffled))
         noted = {name: {b"shuffled": b"true"} if name in shuffled else None for name in made}
         fields = [pa.field(name, own.type, metadata=noted[name]) for name, own in made.items()]
-        return pa.table([*made.values()], pa.schema(fields))
+        how = {_ESCAPED: b"true"} if self._known.escaped else None
+        return pa.table([*made.values()], pa.schema(fields, how))
 
 
 def _counts(given: Sequence[Any]) -> IntArray:
