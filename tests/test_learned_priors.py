@@ -93,7 +93,8 @@ def test_no_published_file_holds_a_row_of_them(own, tmp_path):
     publication = made(own)
     publication.write(tmp_path / "out")
     files = public(tmp_path / "out")
-    assert set(files) == {"people.csv", "sensitive.csv", "certificate.json", "report.html"}
+    papers = {"certificate.json", "datapackage.json", "report.html"}
+    assert set(files) == {"people.csv", "sensitive.csv", *papers}
     certificate = json.loads(files["certificate.json"])
     (table,) = certificate["policy"]["require"][0]["priors"]["tables"]
     assert set(table) == {"attributes", "digest"}
@@ -102,7 +103,7 @@ def test_no_published_file_holds_a_row_of_them(own, tmp_path):
     assert not {"value", "group", "exact", "probability", "below"} & {
         key for key, found in finding.items() if found is not None
     }
-    for name in ("certificate.json", "report.html"):
+    for name in papers:
         said = "".join(files[name].split())
         assert '"rows":[' not in said, name
         for sex in SEXES:

@@ -22,7 +22,7 @@ from foreknow.errors import OutputError
 from foreknow.output import require_new, whole_folders, write_whole
 
 BOTH = ["out", "out.owner"]
-PUBLISHED = ["certificate.json", "release.csv", "report.html"]
+PUBLISHED = ["certificate.json", "datapackage.json", "release.csv", "report.html"]
 
 
 def listing(folder):

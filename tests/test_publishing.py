@@ -26,7 +26,7 @@ def _short_report(monkeypatch, request):
 
 
 TABLES = {"generalized": ["release"], "bucketized": ["people", "sensitive"]}
-PAPERS = {"certificate.json", "report.html"}
+PAPERS = {"certificate.json", "datapackage.json", "report.html"}
 
 
 def as_texts(table):

@@ -151,7 +151,7 @@ def test_what_is_written_is_safe_by_an_own_count_of_it(case):
 
 def test_nothing_tells_which_values_are_of_one_person(case):
     _, form, fmt, publication, folder = case
-    papers = {"certificate.json", "report.html"}
+    papers = {"certificate.json", "datapackage.json", "report.html"}
     names = {path.name for path in folder.iterdir()}
     assert names == {f"people.{fmt}", f"sensitive.{fmt}"} | papers
     groups = ["group"] if form == "bucketized" else ["age", "sex", "zip"]

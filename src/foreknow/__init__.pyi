@@ -92,6 +92,8 @@ from foreknow.policy.suggestion import PolicySuggestion as PolicySuggestion
 from foreknow.policy.suggestion import suggest_policy as suggest_policy
 from foreknow.policy.tries import Try as Try
 from foreknow.publishing.certificate import Certificate as Certificate
+from foreknow.publishing.flat_table import draw as draw
+from foreknow.publishing.flat_table import read_release as read_release
 from foreknow.publishing.joint import Unsettled as Unsettled
 from foreknow.publishing.joint import together as together
 from foreknow.publishing.members import forget as forget

@@ -43,12 +43,16 @@ def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
 
 
 @contextmanager
-def replaced(path: str | Path) -> Iterator[Path]:
-    """A name to write a file at which takes the place of another, whole; only we can look in."""
+def replaced(path: str | Path, *, private: bool = True) -> Iterator[Path]:
+    """A name to write a file at which takes the place of another, whole.
+
+    If it is private, only we can look in.
+    """
     target = Path(path)
     with _clear_errors(target), _aside(Path(os.path.realpath(target)).parent) as whole:
         yield whole
-        whole.chmod(0o600)
+        if private:
+            whole.chmod(0o600)
         whole.replace(Path(os.path.realpath(target)))
 
 

@@ -12,7 +12,7 @@ from tests.cli.desk import POLICY, TABLE
 import foreknow as fk
 from foreknow.cli.entry import COMMANDS
 
-PAPERS = {"certificate.json", "report.html"}
+PAPERS = {"certificate.json", "datapackage.json", "report.html"}
 STEERING, SHOWN = "job\x1b[31m\u202e", r"job\x1b[31m\u202e"
 
 

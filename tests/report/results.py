@@ -270,6 +270,7 @@ def evidenced():
     source = {**found.certificate.source, "digest": "0" * 64}
     report = found.certificate.report and "2" * 64
     known = replace(found.certificate, source=source, versions={"foreknow": "1"}, report=report)
+    known = replace(known, code_book=known.code_book and "3" * 64)
     return replace(found, digest="1" * 64, certificate=known)
 
 

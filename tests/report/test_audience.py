@@ -75,7 +75,9 @@ def test_what_publish_writes_is_readable_as_its_audience_has_it(place, method):
     run("publish", "table.csv", "-p", "policy.toml", "-o", "out", "--method", method)
     kept = ["lattice.html"] if method == "fulldomain" else []
     modes = {path.name: mode(path) for path in (place / "out").iterdir()}
-    assert modes == dict.fromkeys(["certificate.json", "release.csv", "report.html"], 0o644)
+    assert modes == dict.fromkeys(
+        ["certificate.json", "datapackage.json", "release.csv", "report.html"], 0o644
+    )
     modes = {path.name: mode(path) for path in (place / "out.owner").iterdir()}
     assert modes == dict.fromkeys([*kept, "members.parquet", "owner.json"], 0o600)
     assert (mode(place / "out"), mode(place / "out.owner")) == (0o755, 0o700)

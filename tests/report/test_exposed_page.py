@@ -193,6 +193,7 @@ def test_nothing_of_it_is_published(place):
     assert isinstance(refused.exception, OutputError)
     assert sorted(path.name for path in (place / "out").iterdir()) == [
         "certificate.json",
+        "datapackage.json",
         "release.csv",
         "report.html",
     ]

@@ -25,6 +25,7 @@ from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
 from foreknow.cli.completion import COMPLETE, SHELL, install, script
 from foreknow.cli.explore import explore
+from foreknow.cli.flat_table import draw, read
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE
 from foreknow.cli.prepare import compare, init, priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
@@ -43,7 +44,19 @@ from foreknow.errors import (
 from foreknow.text import one_line
 
 # Commands whose exit code or files are the outcome; what the others print is.
-_SETTLED = ("init", "audit", "attack", "publish", "verify", "evidence", "demo", "priors", "forget")
+_SETTLED = (
+    "init",
+    "audit",
+    "attack",
+    "publish",
+    "verify",
+    "evidence",
+    "demo",
+    "priors",
+    "forget",
+    "read",
+    "draw",
+)
 
 # Set free where memory has run out, so that this can be said.
 _SPARE = 4 << 20
@@ -51,6 +64,7 @@ _SPARE = 4 << 20
 COMMANDS = {
     "The main job": (init, publish, audit, verify, evidence, forget, demo),
     "What adversaries can find out": (skyline, curves, ask, risk, attack, learned),
+    "Working with a release": (read, draw),
     "What to choose": (compare, utility, survey, explore),
     "Inputs": (priors, schema, sql),
 }

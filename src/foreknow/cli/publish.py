@@ -84,6 +84,7 @@ class Folder:
         notes = {
             files.CERTIFICATE: "what was required and found, for foreknow verify",
             files.SIGNATURE: "your signature of it, for foreknow verify --key",
+            files.CODE_BOOK: "what the columns hold, for other programs",
             files.REPORT: "explains the release",
             files.MEMBERS: "who is in which group, for foreknow ask and attack",
             files.LATTICE: "which generalizations are safe, and which not",
@@ -110,7 +111,8 @@ def publish(
 ) -> None:
     """Make a release that the policy allows, with a certificate.
 
-    Writes OUT with the release, certificate.json and report.html, which may be published whole.
+    Writes OUT with the release, certificate.json, datapackage.json and report.html, which may be
+    published whole.
     What is to be kept goes into OUT.owner: the key of the source's digest, who is in which group,
     and what a method says of the table beside its release.
     """

@@ -425,6 +425,11 @@ class Microdata:
             found[column.name] = said if note is None else f"{said} ({note})"
         return found
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """What a file of SPSS or Stata calls its columns, besides."""
+        return dict(getattr(self._table, "titles", {}))
+
     def doubts(self) -> dict[str, str]:
         """Quasi-identifiers that look like something else than they were taken for; what to do."""
         given = set(self.schema.types) | set(self.schema.hierarchies)

@@ -207,7 +207,7 @@ _RELEASE = {
     for name in ("form", "format", "groups", "sensitive", "semantics", "people", "n_groups")
 } | {"escaped": "escape_formulas", "files": "files"}
 # Written only where there is something to say.
-_SELDOM = ("grids", "after", "cohort", "report")
+_SELDOM = ("grids", "after", "cohort", "report", "code_book")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -256,6 +256,8 @@ class Certificate:
         somebody first, by its place in `after`; new people have the next number.
     report : str, optional
         SHA-256 digest of ``report.html``; None before the release is written.
+    code_book : str, optional
+        SHA-256 digest of ``datapackage.json``, which says what the columns hold.
     """
 
     minimal: bool = False
@@ -282,6 +284,7 @@ class Certificate:
     after: _Earlier = ()
     cohort: str = ""
     report: Digest | None = None
+    code_book: Digest | None = None
 
     @property
     def safe(self) -> bool:

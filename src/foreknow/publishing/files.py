@@ -5,6 +5,7 @@ from pathlib import Path
 
 # The files that `publish` writes beside the tables, and those for the owner only.
 CERTIFICATE, REPORT, SIGNATURE = "certificate.json", "report.html", "certificate.json.sig"
+CODE_BOOK = "datapackage.json"
 LATTICE, OWNER, PRIORS, MEMBERS = "lattice.html", "owner.json", "priors.json", "members.parquet"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from foreknow.data.engines import Table, bare, open_table
 from foreknow.data.engines.stacked import bare_rows, of_cohort
 from foreknow.data.engines.write import disarm_name, rearmed
+from foreknow.data.hierarchy import Ordered, Tree, hierarchy_from
+from foreknow.data.labels import text_of
 from foreknow.data.layout import several_of
 from foreknow.data.release import COUNT, Release
 from foreknow.data.schema import Schema
@@ -217,3 +220,32 @@ def strange_parts(folder: Path, names: Sequence[str]) -> Iterator[str]:
             f"{folder.name}/{strange[0]} lies among the parts of a table, and is not certified: "
             "nothing has judged it; move it elsewhere"
         )
+
+
+def hints_of(known: Certificate, column: str) -> dict[str, Any]:
+    """What a certificate tells of the labels of a column; nothing has checked it."""
+    schema = known.policy["schema"]
+    hierarchy = dict(schema.get("hierarchies") or {}).get(column)
+    about = dict(schema.get("types") or {}).get(column)
+    about = about if about in ("number", "date", "text") else None
+    grid = known.grids.get(column, "")
+    if grid.startswith(("in steps", "by ")):
+        about = "number" if grid.startswith("in steps") else "date"
+    if not isinstance(hierarchy, Mapping):
+        return {"about": about}
+    if "file" in hierarchy or hierarchy.get("character", "*") != "*":
+        return {"about": "text", "above": "tree"}
+    if "mask" in hierarchy:
+        return {"about": "text", "above": "mask"}
+    with suppress(InputError, TypeError, ValueError, LookupError, AttributeError):
+        made = hierarchy_from(hierarchy, column, Path())
+        if isinstance(made, Ordered):
+            return {"about": "text", "order": list(map(text_of, made.values))}
+        if isinstance(made, Tree):
+            return {"about": "text", "tree": made.rows}
+    return {"about": "date" if "dates" in hierarchy else "number"}
+
+
+def is_text(known: Certificate, column: str) -> bool:
+    """Whether a certificate says that a column is texts, whatever they look like."""
+    return hints_of(known, column).get("about") == "text"

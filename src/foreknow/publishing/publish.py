@@ -75,10 +75,12 @@ from foreknow.publishing.certificate import (
     note_of_others,
     parts_of_sensitive,
 )
+from foreknow.publishing.code_book import code_book
 from foreknow.publishing.cohort import NEW, TOO_FEW, Earlier, Since
 from foreknow.publishing.entries import Entries, Placed, Stored
 from foreknow.publishing.files import (
     CERTIFICATE,
+    CODE_BOOK,
     LATTICE,
     MEMBERS,
     OWNER,
@@ -131,6 +133,8 @@ class Publication:
         Where there are earlier releases: who is new, who stays, who left; for the owner.
     together : Audit or None
         The verdicts on all of them together, as one release.
+    titles : mapping of column to str
+        What columns are called in a file of SPSS or Stata, besides.
     """
 
     release: Release
@@ -147,6 +151,7 @@ class Publication:
     together: Audit | None = field(repr=False, default=None)
     # the release beside the table, for what only the owner can count
     sight: Sight | None = field(repr=False, default=None)
+    titles: Mapping[str, str] = field(repr=False, default_factory=dict)
 
     @property
     def counts(self) -> GroupCounts:
@@ -210,7 +215,8 @@ class Publication:
         ----------
         folder : path
             Must not exist. It will hold what may be published, and nothing else: the tables,
-            ``certificate.json`` and ``report.html``.
+            ``certificate.json``, ``datapackage.json``, which says what their columns hold, and
+            ``report.html``.
         owner : path, optional
             Must not exist; ``FOLDER.owner`` when left out. It is to be kept, and only you can look
             into it: ``owner.json`` (the key of the source's digest, the seed, and the day) and
@@ -244,12 +250,17 @@ class Publication:
                 for path in own
             }
             stored = self.tables if isinstance(self.tables, Stored) else None
+            written = written_of(said, paths, self.audit.policy.populations)
             if stored is None or [*digests.values()] != stored.digests:
                 _log.info("reading the written release back")
-                self._read_back(paths)
+                self._read_back(written)
+            said = replace(said, files=digests)
+            book = code_book(said, written, self.titles)
+            write_whole(aside / CODE_BOOK, as_json(book))
             _log.info("writing the report")
             self.audit.to_html(aside / REPORT, published=True)
-            certificate = replace(said, files=digests, report=digest_of(aside / REPORT))
+            report, book_digest = (digest_of(aside / name) for name in (REPORT, CODE_BOOK))
+            certificate = replace(said, report=report, code_book=book_digest)
             certificate.to_json(aside / CERTIFICATE)
             if signer is not None:
                 signer.sign_file(aside / CERTIFICATE)
@@ -276,12 +287,10 @@ class Publication:
             return stored.copy(name, path)
         return write_in_parts([bare(stored[name])], path, self._options.rows_per_part)
 
-    def _read_back(self, paths: Mapping[str, list[Path]]) -> None:
+    def _read_back(self, written: Written) -> None:
         """Judge what was written; anything but what was certified is a bug."""
         said, kept, required = self.certificate, self._kept, self.certificate.policy["require"]
         tables = self.tables.paths if isinstance(self.tables, Stored) else self.tables
-        populations = self.audit.policy.populations
-        written = written_of(said, paths, populations)
         held = replace(written_of(said, tables, {}), escaped=False)
         found = findings_of(written, required if kept is None else kept.filled(required))
         if _certified(found, kept) != said.findings or written.held != held.held:
@@ -547,6 +556,7 @@ def publish(
         labels,
         tuple(advice),
         sight=seen if policy.owned else None,
+        titles=raw.titles,
     )
 
 

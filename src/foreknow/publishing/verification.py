@@ -41,9 +41,11 @@ from foreknow.publishing.certificate import (
     files_of,
     is_kept,
 )
+from foreknow.publishing.code_book import lies_of
 from foreknow.publishing.cohort import paths_of
 from foreknow.publishing.files import (
     CERTIFICATE,
+    CODE_BOOK,
     LATTICE,
     MEMBERS,
     OWNER,
@@ -283,6 +285,7 @@ def judge(
         folder = release if release.is_dir() else release.parent
         paths = known.paths(folder)
         own = {CERTIFICATE, SIGNATURE, *(name.partition("/")[0] for name in known.files)}
+        own |= {CODE_BOOK} if known.code_book else set()
         others = sorted(path.name for path in folder.iterdir() if path.name not in own)
     every = [path for own in paths.values() for path in own]
     if release not in (folder, *every):
@@ -402,6 +405,9 @@ def _judged(
         problems += _not_as_certified(report, known.report)
     elif known.report is not None and not release.is_file():
         problems.append(f"{REPORT} is missing, which was certified; it belongs to the release")
+    as_written, book = known, None if release.is_file() else folder / CODE_BOOK
+    if known.code_book is not None and book is not None:
+        problems += _not_there(book) or _not_as_certified(book, known.code_book)
     if policy is not None:
         policy = _as_published(known, policy)
         known = replace(known, policy=policy.published())
@@ -443,6 +449,10 @@ def _judged(
         ]
         people, n_groups = count_people(written)
         scope = scope_as_written(known, written, required)
+        said_of_columns = list[str]()
+        if known.code_book is not None and book is not None and not problems:
+            own = written if policy is None else written_of(as_written, tables, {})
+            said_of_columns += lies_of(book, as_written, own)
         stamp.check()
     except InputError as error:
         return None, [*problems, str(error)]
@@ -462,6 +472,7 @@ def _judged(
                 f"{known.people} in {known.n_groups}"
             )
         problems += [] if problems else _lies(known, scope)
+    problems += [] if problems else said_of_columns
     if unjudged:
         lacking = "; ".join(
             f"{' and '.join(f'require[{place}]' for place in sorted(places))} cannot be checked "
@@ -626,6 +637,14 @@ def _changed(
 def _not_as_certified(path: Path, digest: str) -> Iterator[str]:
     if digest_of(path) != digest:
         yield f"{path.name} is not the file that was certified (digest differs)"
+
+
+def _not_there(path: Path) -> list[str]:
+    if path.is_symlink():
+        return [f"{path.name} is a link, and no file of the folder"]
+    if not path.is_file():
+        return [f"{path.name} is missing, which was certified; it belongs to the release"]
+    return []
 
 
 def _is_document(path: Path) -> bool:

@@ -68,6 +68,7 @@ class Memory:
     files: dict[str, File] | None = None
     held: dict[tuple[str, ...], Held] = field(default_factory=dict)
     counted: dict[tuple[str, ...], Counted] = field(default_factory=dict)  # by table and columns
+    headers: dict[str, list[str]] = field(default_factory=dict)  # as they are written
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ class Written:
         own = replace(self, sensitive=sensitive, semantics=semantics)
         own.memory.files = self.files
         own.memory.held, own.memory.counted = self.memory.held, self.memory.counted
+        own.memory.headers = self.memory.headers
         return own
 
     def held_by(self, sensitive: str, known: Sequence[str]) -> Held:
@@ -150,6 +152,18 @@ class Written:
         if wider is None:
             _count(self, table, [columns])
         return self.memory.counted[(table, *(wider or columns))]
+
+    def texts(self, table: str) -> dict[str, pa.Array]:
+        """What is in each column of a table, each text once; by its name as it is written."""
+        names = [*(self.columns or {}).get(table, ())]
+        _count(self, table, [(*self.groups, *({name} - {*self.groups})) for name in names])
+        found = {}
+        for name in self.memory.headers[table]:
+            bare = rearmed_text(name, False) if self.escaped else name
+            called = {f"{own}_shuffled": own for own in self.shuffled}.get(bare or "", bare or "")
+            own = self.counted(table, [called] if called not in self.groups else [])
+            found[name] = own.column(called).texts
+        return found
 
     def wider(self, table: str, columns: Sequence[str]) -> tuple[str, ...] | None:
         """Columns that were counted already, and among which these are."""
@@ -649,6 +663,7 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
         # Columns are called by position: DuckDB takes names that differ in case for one.
         file = written.files.get(table)
         header, relation = open_written(connection, written.tables[table], file)
+        written.memory.headers[table] = [*header]
         if written.escaped:
             header = [rearmed_text(name, True) or "" for name in header]
         called = {f"{name}_shuffled": name for name in written.shuffled}

@@ -54,6 +54,7 @@ class FileTable:
         self.columns = check_columns(columns, name)
         self.settled = settled
         self.notes: dict[str, str] = {}  # how some columns were read
+        self.titles: dict[str, str] = {}  # what some are called, besides
         self._fetch = fetch
         self._first_row = first_row  # what the file calls it
         self._whole = whole  # whether its program has no other numbers than floats
@@ -352,6 +353,8 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
         return [_labelled(table, about, *pair) for pair in zip(wanted, arrays, strict=True)]
 
     table = FileTable(name, about.column_names, fetch)
+    titles = about.column_names_to_labels
+    table.titles = {column: title for column, title in titles.items() if title}
     return table
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from foreknow.documents import from_toml
 from foreknow.numbers import percentage, significant
 from foreknow.plain import Plain
-from foreknow.publishing.files import CERTIFICATE, REPORT
+from foreknow.publishing.files import CERTIFICATE, CODE_BOOK, REPORT
 from foreknow.report.blocks import (
     Block,
     Cell,
@@ -531,7 +531,9 @@ class EvidencePage(Page[EvidenceReport]):
     def _digests(self) -> Table:
         found = self.result
         known, report = found.certificate, found.certificate.report
-        files = {**known.files, **({REPORT: report} if report else {}), CERTIFICATE: found.digest}
+        papers = {REPORT: report, CODE_BOOK: known.code_book}
+        certified = {name: digest for name, digest in papers.items() if digest}
+        files = {**known.files, **certified, CERTIFICATE: found.digest}
         rows = [(visible(name), visible(digest)) for name, digest in files.items()]
         return Table(("file", "SHA-256"), rows, left=(0, 1), whole=True)
 

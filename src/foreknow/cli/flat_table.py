@@ -1,0 +1,75 @@
+"""The commands `read` and `draw`: a written release as one table, for other programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from foreknow.cli.inputs import require_published
+from foreknow.cli.options import Given, Only, Quiet, command, print_plain, progress
+from foreknow.errors import OutputError
+from foreknow.text import some, visible
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Folder = Annotated[Path, "What foreknow publish wrote."]
+Flat = Annotated[Path, "A .csv or .parquet file to write."]
+
+
+@command("foreknow.publishing.flat_table:read_release")
+def read(folder: Folder, *, out: Flat, quiet: Quiet = False) -> None:
+    """Read a release as one table, with what each label means beside it.
+
+    Beside a column of labels stand, as far as the folder tells, the lower end, the upper end, the
+    middle and the width of numbers and dates; of texts the values that they may be. A column that
+    was shuffled within groups ends with _shuffled.
+    """
+    from foreknow.publishing.flat_table import read_flat
+
+    _refuse(folder, out)
+    with progress("Reading the release", quiet):
+        table = read_flat(folder)
+    _write(table, out, quiet)
+
+
+@command("foreknow.publishing.flat_table:draw")
+def draw(
+    folder: Folder, *, out: Flat, quiet: Quiet = False, given: Annotated[Given, Only(("seed",))]
+) -> None:
+    """Draw a table of exact values from a release, which any program reads.
+
+    Every value is drawn within its label, each as likely as another; values that are shuffled
+    within groups are shuffled anew. It tells nothing that the release does not. How much draws
+    differ is no measure of error: all of them know as little as the labels.
+    """
+    from foreknow.publishing.flat_table import NO_INTERVAL, draw_flat
+
+    _refuse(folder, out)
+    with progress("Drawing", quiet):
+        table = draw_flat(folder, **given)
+    _write(table, out, quiet)
+    if not quiet:
+        print(f"Note: {NO_INTERVAL}.", file=sys.stderr)
+
+
+def _refuse(folder: Path, out: Path) -> None:
+    from foreknow.publishing.flat_table import refuse_kind
+
+    require_published(folder)
+    refuse_kind(out)
+    place = folder if folder.is_dir() else folder.parent
+    if out.resolve().is_relative_to(place.resolve()):
+        raise OutputError(f"{str(out)!r} would lie in what is published; write it elsewhere")
+
+
+def _write(table: pa.Table, out: Path, quiet: bool) -> None:
+    from foreknow.publishing.flat_table import write_flat
+
+    write_flat(table, out)
+    if not quiet:
+        size = (
+            f"{some(table.num_rows, 'row', 'rows')}, {some(table.num_columns, 'column', 'columns')}"
+        )
+        print_plain(f"{size}: written to {visible(out)}", soft_wrap=True)

@@ -1,0 +1,230 @@
+"""Extents: what each label of a column covers, by the labels of that column alone.
+
+A label is read by `foreknow.data.meaning`. Of its ways to read it, the one counts that suits all
+labels of the column: they are numbers, or dates, or texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias
+
+from foreknow.data.meaning import MISSING, Meaning, Rows, Values, meanings_of
+from foreknow.errors import DataError
+from foreknow.numbers import floor_of, is_code
+
+About: TypeAlias = Literal["number", "date", "text"]
+
+# Steps of a line are counted in 64 bits.
+_MOST = 1 << 62
+# A missing value, and how it is called where it is a node.
+_NOTHING = (Meaning(missing=True), *(own for own in meanings_of(MISSING) if not own.members))
+_START, _DAY, _INSTANT = datetime(1, 1, 1), timedelta(1), timedelta(microseconds=1)
+_UNITS = (_DAY, timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1), _INSTANT)
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What a label may stand for.
+
+    Attributes
+    ----------
+    lower, upper : int, float, date or datetime, optional
+        Of numbers and dates, from one to the other.
+    first, last : int
+        The same in steps of the column, of which the last is inside.
+    members : tuple of str
+        Of texts, all that it may be; empty where nothing tells.
+    missing : bool
+        Whether a missing value is among them.
+    everything : bool
+        Whether nothing is said.
+    """
+
+    lower: Any = None
+    upper: Any = None
+    first: int = 0
+    last: int = -1
+    members: tuple[str, ...] = ()
+    missing: bool = False
+    everything: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many values it may be, without a missing one; 0 where nothing tells."""
+        return len(self.members) or self.last - self.first + 1
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is one value."""
+        one = self.size + self.missing == 1 and self.lower == self.upper
+        return one and not self.everything
+
+
+class Extents:
+    """The labels of one column of a release, and the extent of each.
+
+    Parameters
+    ----------
+    labels : iterable of str or None
+        None is a missing value.
+    about : "number", "date" or "text", optional
+        What they are known to be about; else what all of them look like.
+    order : sequence of str, optional
+        All values from first to last.
+    tree : sequence of rows, optional
+        A value and the nodes above it.
+    above : "mask" or "tree", optional
+        Whether some are codes of which the end is masked, or nodes of a tree that is not known.
+
+    Examples
+    --------
+    >>> ages = Extents(["20 to 29", "35", "*"])
+    >>> ages.about, ages.of["20 to 29"].upper, ages.of["35"].exact, ages.of["*"].everything
+    ('number', 29, True, True)
+    >>> Extents(["2024-02", "2025"]).of["2024-02"].upper
+    datetime.date(2024, 2, 29)
+    >>> Extents(["Divorced | Widowed", "Married"]).of["Divorced | Widowed"].members
+    ('Divorced', 'Widowed')
+    """
+
+    def __init__(
+        self,
+        labels: Iterable[str | None],
+        about: About | None = None,
+        order: Sequence[str] | None = None,
+        tree: Rows | None = None,
+        above: Literal["mask", "tree"] | None = None,
+    ) -> None:
+        texts = list(dict.fromkeys(labels))
+        self.about: About = "text"
+        self.whole = False  # whether numbers are whole
+        self.places = 0  # decimals of a step of numbers
+        self.unit = _DAY  # a step of dates
+        found: dict[str | None, Extent] | None = None
+        for kind in ("number", "date") if about is None else (about,):
+            if kind != "text" and found is None and (read := _on_a_line(texts, kind)):
+                found = self._numbers(read) if kind == "number" else self._dates(read)
+                self.about = kind if found else "text"
+        self.of: Mapping[str | None, Extent] = found or self._texts(texts, order, tree, above)
+
+    @property
+    def of_days(self) -> bool:
+        """Whether dates have no time of day."""
+        return self.unit == _DAY
+
+    def value(self, step: int) -> int | float | date | datetime:
+        """The number or date at a step of the line."""
+        if self.about == "number":
+            return step if self.whole else step / 10**self.places
+        moment = _START + step * self.unit
+        return moment.date() if self.unit == _DAY else moment
+
+    def _numbers(self, read: Mapping[str | None, Meaning]) -> dict[str | None, Extent] | None:
+        known = {}
+        for text, meaning in read.items():
+            ends: tuple[Any, Any] = meaning.lower, meaning.upper
+            if ends[0] is not None:
+                known[text] = Decimal(ends[0]), Decimal(ends[1])
+        every = [number for pair in known.values() for number in pair]
+        highest = max(map(abs, every))
+        if highest >= _MOST:
+            return None
+        self.places = max(0, *(-int(number.as_tuple().exponent) for number in every))
+        self.whole = not self.places and not any(m.below for m in read.values())
+        while highest * 10**self.places >= _MOST:  # of long floats, the last digits
+            self.places -= 1
+        made = int if self.whole else float
+        found = {}
+        for text, meaning in read.items():
+            if text not in known:
+                found[text] = _unsaid(meaning)
+                continue
+            low, high = known[text]
+            first, last = (floor_of(number, self.places) for number in (low, high))
+            last = max(first, last - meaning.below)
+            found[text] = Extent(made(low), made(high), first, last, missing=meaning.missing)
+        return found
+
+    def _dates(self, read: Mapping[str | None, Meaning]) -> dict[str | None, Extent]:
+        known = {}
+        for text, meaning in read.items():
+            ends: tuple[Any, Any] = meaning.lower, meaning.upper
+            if ends[0] is not None:
+                start, end = (moment - _START for moment in ends)
+                # A period ends where the next one begins, a moment right after itself.
+                period = not end % _UNITS[1]
+                known[text] = start, end if period else end - _INSTANT, period
+        every = [end for start, end, _ in known.values() for end in (start, end)]
+        self.unit = next(unit for unit in _UNITS if not any(end % unit for end in every))
+        found = {}
+        for text, meaning in read.items():
+            if text not in known:
+                found[text] = _unsaid(meaning)
+                continue
+            start, end, period = known[text]
+            first, last = start // self.unit, end // self.unit - period
+            lower, upper = map(self.value, (first, last))
+            found[text] = Extent(lower, upper, first, last, missing=meaning.missing)
+        return found
+
+    def _texts(
+        self,
+        texts: Sequence[str | None],
+        order: Sequence[str] | None,
+        tree: Rows | None,
+        above: str | None,
+    ) -> dict[str | None, Extent]:
+        known = [None, *(order or ()), *(row[0] for row in tree or ())]
+        values = Values(known, "", tree, order) if known[1:] else None
+        quoted = any(m.quoted and m.members for text in texts if text for m in meanings_of(text))
+
+        def extent(text: str | None) -> Extent:
+            ways = () if text is None else meanings_of(text)
+            if text is None or (text == MISSING and (above or values)):
+                return Extent(missing=True)
+            if values is not None:
+                with suppress(DataError):  # it can be read in two ways
+                    inside = values.covered_by(text)
+                    members = [own for own, is_in in zip(known, inside, strict=True) if is_in]
+                    named = tuple(own for own in members if own is not None)
+                    if members and not any(way.everything for way in ways):
+                        return Extent(members=named, missing=None in members)
+            if any(way.everything for way in ways) and text not in known:
+                return Extent(everything=True)
+            if values is not None or above:
+                unknown = above == "tree" or (above and any(way.start for way in ways))
+                return Extent(members=() if unknown else (text,))
+            for way in ways:
+                if way.members and way.quoted == quoted and (way.missing or way.members[1:]):
+                    own = way.members if quoted else [m for m in way.members if m != MISSING]
+                    return Extent(members=tuple(own), missing=way.missing)
+            return Extent(members=(text,))
+
+        return {text: extent(text) for text in texts}
+
+
+def _on_a_line(texts: Iterable[str | None], about: str) -> dict[str | None, Meaning] | None:
+    """Each label by its meaning among numbers or moments, if all have one."""
+    kinds = (int, Decimal) if about == "number" else (datetime,)
+    found = {}
+    for text in texts:
+        ways = _NOTHING[:1] if text is None else meanings_of(text)
+        for way in ways:
+            if isinstance(way.lower, kinds) and not any(map(is_code, way.ends or ())):
+                found[text] = way
+                break
+        else:
+            unsaid = next((way for way in ways if way.everything or way in _NOTHING), None)
+            if unsaid is None:
+                return None
+            found[text] = unsaid
+    return found if any(way.lower is not None for way in found.values()) else None
+
+
+def _unsaid(meaning: Meaning) -> Extent:
+    return Extent(everything=meaning.everything, missing=meaning.missing)

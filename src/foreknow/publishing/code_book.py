@@ -1,0 +1,190 @@
+"""Code book: what the columns of a release hold, as Frictionless Data describes tables.
+
+All that it says can be read from the files and the certificate, so a verifier says it again and
+compares; but titles, which are the publisher's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foreknow.data.engines.typed import type_of
+from foreknow.data.engines.write import rearmed
+from foreknow.data.extents import Extents
+from foreknow.data.release import COUNT, SHUFFLED
+from foreknow.documents import decoded, from_json, read_bytes
+from foreknow.errors import CertificateError, InputError
+from foreknow.publishing.certificate import Certificate
+from foreknow.publishing.files import CERTIFICATE, CODE_BOOK
+from foreknow.publishing.opened import hints_of, is_text
+from foreknow.verifier.verify import Written
+
+_SCHEMA = "https://datapackage.org/profiles/2.0/datapackage.json"
+_MOST_BYTES, _LONGEST_TITLE, _SHOWN = 64 << 20, 1000, 200
+# A text that looks like a formula is written otherwise where formulas are escaped.
+_FORMULA = r"^['=+\-@\t\r]"
+
+# What a label means, by what the labels of a column are about.
+_NOTHING = "'*' says nothing."
+_MEANS = {
+    "number": "A number, or a range of numbers: both ends of '20 to 39' are inside, '20 to <25' "
+    f"ends before 25. {_NOTHING}",
+    "date": "A day, month (2024-01), quarter (2024-Q1), year (2024) or decade (2020s), or a range "
+    f"from one to another, both inside. {_NOTHING}",
+    "text": "A value, or several with ' | ' between them, of which it is one. They stand in quotes "
+    f"where one of them holds '|'. {_NOTHING}",
+    "mask": f"A code. Each '*' at its end stands for a character that is not said. {_NOTHING}",
+    "order": f"A value, or a range from one to another in their order, both inside. {_NOTHING}",
+    "tree": f"A value, or a node of a hierarchy that stands for any value below it. {_NOTHING}",
+}
+_SHUFFLED = "Shuffled within groups: beside other columns of a row it says nothing of a person."
+_COUNTED = "How many people of the group have the value."
+_GROUPED = "The group of people whose values are counted in the other tables."
+
+
+def code_book(
+    known: Certificate, written: Written, titles: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """What the columns of a release hold, by its files and its certificate."""
+    people = written.held.people
+    resources = []
+    for part in known.parts:
+        paths = [path.as_posix() for path in known.paths(Path())[part]]
+        resources.append({
+            "name": part,
+            "type": "table",
+            "profile": "tabular-data-resource",
+            "path": paths[0] if len(paths) == 1 else paths,
+            **_FORMATS[known.format],
+            "schema": {
+                "fields": [
+                    _field(known, part, name, texts, titles or {})
+                    for name, texts in written.texts(part).items()
+                ],
+                "missingValues": [""] if known.format == "csv" else [],
+            },
+        })  # fmt: skip
+    return {
+        "$schema": _SCHEMA,
+        "profile": "tabular-data-package",
+        "resources": resources,
+        "foreknow": {
+            "certificate": CERTIFICATE,
+            "form": known.form,
+            "row": "case" if known.in_cases else "person",
+            "people": int(people.sum()),
+            "groups": len(people),
+            "smallest_group": int(people.min()),
+            "largest_group": int(people.max()),
+        },
+    }
+
+
+_FORMATS: dict[str, dict[str, Any]] = {
+    "csv": {
+        "format": "csv",
+        "mediatype": "text/csv",
+        "encoding": "utf-8",
+        "dialect": {"delimiter": ",", "quoteChar": '"', "doubleQuote": True},
+    },
+    "parquet": {"format": "parquet", "mediatype": "application/vnd.apache.parquet"},
+}
+
+
+def _field(
+    known: Certificate,
+    part: str,
+    name: str,
+    texts: pa.Array,
+    titles: Mapping[str, str],
+) -> dict[str, Any]:
+    """A column: its type, and what its labels mean."""
+    bare = rearmed(name) if known.escaped else name
+    own: dict[str, Any] = {}
+    if part == "release" and bare.removesuffix(SHUFFLED) in known.unlinked:
+        bare, own = bare.removesuffix(SHUFFLED), {"shuffled": True}
+    field: dict[str, Any] = {"name": name, "type": _type_of(texts, known, bare)}
+    if bare in titles:
+        field["title"] = titles[bare][:_LONGEST_TITLE]
+    if part.startswith("sensitive") and bare == COUNT:
+        return {**field, "description": _COUNTED, "foreknow": {"role": "count"}}
+    if known.form == "bucketized" and bare in known.groups:
+        return {**field, "description": _GROUPED, "foreknow": {"role": "group"}}
+    if bare in known.sensitives:
+        role = "sensitive"
+        own = own or ({} if part == "release" else {"shuffled": True})
+    else:
+        role = "other" if bare in known.beside else "quasi-identifier"
+    if own:
+        field["description"] = _SHUFFLED
+    if known.form == "generalized" and bare in known.groups:
+        hints = hints_of(known, bare)
+        tree = "tree" if "tree" in hints else hints.get("above")
+        about = "order" if "order" in hints else tree or Extents(texts.to_pylist(), **hints).about
+        field |= {"type": "string", "description": _MEANS[about]}
+        own["labels"] = about
+        own |= {"grid": known.grids[bare]} if bare in known.grids else {}
+        own |= {"order": hints["order"]} if "order" in hints else {}
+    return {**field, "foreknow": {"role": role, **own}}
+
+
+def _type_of(texts: pa.Array, known: Certificate, bare: str) -> str:
+    """The type of values as they are written."""
+    escaped = known.escaped and pc.any(pc.match_substring_regex(texts, _FORMULA)).as_py()
+    return "string" if escaped or is_text(known, bare) else type_of(texts)
+
+
+def lies_of(path: Path, known: Certificate, written: Written) -> Iterator[str]:
+    """Where a code book says something else than the files and the certificate."""
+    try:
+        content = read_bytes(path, _MOST_BYTES, CertificateError, CODE_BOOK)
+        said = from_json(decoded(content, CertificateError, CODE_BOOK))
+    except InputError:
+        raise
+    except ValueError as error:
+        yield f"{CODE_BOOK} is not JSON: {error}"
+        return
+    yield from _differences(_untitled(said), code_book(known, written), "")
+
+
+def _untitled(said: Any) -> Any:
+    """What is said but titles of fields, which are the publisher's words."""
+    if isinstance(said, list):
+        return [_untitled(each) for each in said]
+    if not isinstance(said, dict):
+        return said
+    title = said.get("title")
+    is_field = "name" in said and "type" in said
+    if is_field and isinstance(title, str) and len(title) <= _LONGEST_TITLE:
+        said = {key: each for key, each in said.items() if key != "title"}
+    return {key: _untitled(each) for key, each in said.items()}
+
+
+def _differences(said: Any, true: Any, place: str) -> Iterator[str]:
+    """The first place where one says something else."""
+    if type(said) is not type(true):
+        pass
+    elif isinstance(true, dict):
+        for key in dict.fromkeys([*true, *said]):
+            if key not in said or key not in true:
+                word = "lacks" if key in true else "has an unknown key"
+                yield f"{CODE_BOOK} {word} {f'{place}.{key}'.strip('.')!r}"
+                return
+            found = next(_differences(said[key], true[key], f"{place}.{key}"), None)
+            if found is not None:
+                yield found
+                return
+        return
+    elif isinstance(true, list) and len(said) == len(true):
+        for at, pair in enumerate(zip(said, true, strict=True)):
+            yield from _differences(*pair, f"{place}[{at}]")
+        return
+    elif said == true:
+        return
+    shown, right = (repr(each)[:_SHOWN] for each in (said, true))
+    yield f"{CODE_BOOK}: {place.strip('.')} is {shown}; by the files it is {right}"

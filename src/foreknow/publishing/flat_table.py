@@ -1,0 +1,489 @@
+"""Flat table: a release as whoever works with it reads it; or one table drawn from it.
+
+Both need nothing but the folder of the release. What is shuffled within groups is called so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from foreknow.data.engines import frame_of, write_csv
+from foreknow.data.engines.columns import codes_of
+from foreknow.data.engines.table import free_name
+from foreknow.data.engines.typed import typed
+from foreknow.data.engines.write import write_parts
+from foreknow.data.extents import Extent, Extents
+from foreknow.data.layout import several_of
+from foreknow.data.meaning import AMONG, quote
+from foreknow.data.release import COUNT, SHUFFLED
+from foreknow.data.sparse import IntArray, combine
+from foreknow.errors import CertificateError, OutputError, hinted, memory_for
+from foreknow.output import replaced
+from foreknow.publishing.opened import Published, hints_of, is_text, open_published
+from foreknow.randomness import generator
+
+NO_INTERVAL = (
+    "every value is drawn at random within its label. How much draws differ is no interval: all of "
+    "them know as little as the labels"
+)
+# What the columns of `read_release` are called that stand beside one with labels.
+LOWER, UPPER, MIDDLE, WIDTH = "_lower", "_upper", "_middle", "_width"
+MEMBERS, MISSING = "_members", "_missing"
+
+_COUNT = re.compile(r"[1-9][0-9]{0,14}")
+_MOST_VALUES = 1 << 30  # of all people
+_ESCAPED = b"escaped"  # noted of a table whose texts that look like formulas were marked
+_DAY = timedelta(1)
+# Rounds in which shares of values are learned, and in how fine steps they are drawn by.
+_ROUNDS, _FINELY = 20, 1024
+_EPOCH = datetime(1970, 1, 1) - datetime(1, 1, 1)
+
+
+@hinted
+@memory_for("reading the release")
+def read_release(folder: str | Path, library: str = "pandas") -> Any:
+    """Read a written release as one table, with what each label means beside it.
+
+    The files must be those that its certificate names. A row is a person, or a case. Beside a
+    column of labels stand, as far as the folder tells:
+
+    - of numbers and dates ``age_lower``, ``age_upper``, ``age_middle`` and ``age_width``, which is
+      0 for an exact value, and in days for dates;
+    - of texts ``zip_members``, the values that it may be, and ``zip_width``, how many;
+    - ``age_missing``, whether a missing value may be meant, where some label says so.
+
+    A label that says nothing (``*``) has none of these. Other columns are read as numbers or dates
+    where all of their values are. Sensitive values that were published in a table of their own are
+    dealt out to the people of their group, by a fixed seed; where a person may have several, as
+    lists. A column that was shuffled within groups ends with ``_shuffled``: beside any other column
+    it shows what groups have in common, and nothing of single people.
+
+    Parameters
+    ----------
+    folder : path
+        What `publish` wrote.
+    library : {"pandas", "polars", "arrow"}
+        Of the frame.
+
+    Returns
+    -------
+    frame
+        With pandas, ``.attrs["shuffled"]`` names the shuffled columns; with Arrow, the metadata of
+        each column and of the table.
+
+    Raises
+    ------
+    CertificateError
+        If the folder has no certificate, or other files than it names.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from foreknow import publish, sample
+    >>> made = publish(sample.table_path(), sample.policy_path())
+    >>> with TemporaryDirectory() as place:
+    ...     _ = made.write(f"{place}/release")
+    ...     table = read_release(f"{place}/release", "arrow")
+    >>> row = table.slice(0, 1).to_pylist()[0]
+    >>> {name: row[name] for name in ("age", "age_lower", "age_middle")}
+    {'age': '0 to 3', 'age_lower': 0, 'age_middle': 1.5}
+    """
+    return _framed(read_flat(folder), library)
+
+
+@hinted
+@memory_for("drawing a table")
+def draw(folder: str | Path, *, seed: int | None = None, library: str = "pandas") -> Any:
+    """Draw a table of exact values from a written release, which any program reads.
+
+    It has the columns of the release. Every value is drawn within its label. Of numbers and dates
+    each is as likely as another: whole numbers and days from those between the ends, decimal
+    numbers in the decimals that the labels show. Of texts that a label lists, those are likelier
+    that more people have by all labels of the column together (expectation and maximization). A
+    label that says nothing (``*``) is drawn from all that the labels of its column cover. What
+    nothing tells the values of stays as it is: masked codes, nodes of a tree. Shuffled values are
+    dealt out to the people of their groups anew.
+
+    Who has the release could draw it, too, so it tells nobody more: verdicts and limits stand.
+
+    **How much draws differ is no interval.** Draws spread less than they are wrong, since all of
+    them know as little as the labels. What is exact in the release and what only groups tell is
+    estimated as well by one draw as by many.
+
+    Parameters
+    ----------
+    folder : path
+        What `publish` wrote.
+    seed : int, optional
+        The same release and seed give the same table on every machine; from the system's entropy
+        when left out.
+    library : {"pandas", "polars", "arrow"}
+        Of the frame.
+
+    Returns
+    -------
+    frame
+
+    Raises
+    ------
+    CertificateError
+        If the folder has no certificate, or other files than it names.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from foreknow import publish, sample
+    >>> made = publish(sample.table_path(), sample.policy_path(), seed=1)
+    >>> with TemporaryDirectory() as place:
+    ...     _ = made.write(f"{place}/release")
+    ...     table = draw(f"{place}/release", seed=1, library="arrow")
+    >>> row = table.slice(0, 1).to_pylist()[0]
+    >>> row["age"] in range(4), row["admitted"].year
+    (True, 2025)
+    """
+    return _framed(draw_flat(folder, seed), library)
+
+
+def read_flat(folder: str | Path) -> pa.Table:
+    """The table of `read_release`."""
+    return _Flat(open_published(folder)).read()
+
+
+def draw_flat(folder: str | Path, seed: int | None = None) -> pa.Table:
+    """The table of `draw`."""
+    random = generator(seed, "draw")
+    return _Flat(open_published(folder)).drawn(random)
+
+
+def refuse_kind(path: Path) -> None:
+    """Refuse a file of another kind than `write_flat` writes."""
+    if path.suffix.lower() not in _WRITERS:
+        raise OutputError(f"{str(path)!r}: name a .csv or a .parquet file")
+
+
+def write_flat(table: pa.Table, path: Path) -> None:
+    """Write a flat table as CSV or Parquet, whole or not at all; a list as a set is written.
+
+    Where the release has its formulas escaped, CSV has them, too.
+    """
+    refuse_kind(path)
+    with replaced(path, private=False) as place:
+        _WRITERS[path.suffix.lower()](table, place)
+
+
+def _as_csv(table: pa.Table, path: Path) -> None:
+    for at, name in enumerate(table.column_names):
+        if pa.types.is_list(table.column(name).type):
+            rows = [None if row is None else _joined(row) for row in table.column(name).to_pylist()]
+            table = table.set_column(at, name, pa.array(rows, pa.string()))
+    write_csv(table, path, escape_formulas=_ESCAPED in (table.schema.metadata or {}))
+
+
+def _as_parquet(table: pa.Table, path: Path) -> None:
+    write_parts([table], path)
+
+
+_WRITERS = {".csv": _as_csv, ".parquet": _as_parquet}
+
+
+def _joined(values: Sequence[str]) -> str:
+    return AMONG.join(quote(value) if "|" in value else value for value in values)
+
+
+def _framed(table: pa.Table, library: str) -> Any:
+    """A frame; of pandas with moments of its own, and attributes in place of metadata."""
+    if library != "pandas":
+        return frame_of(table, library)
+    for at, field in enumerate(table.schema):
+        if pa.types.is_date(field.type):
+            column = table.column(at).cast(pa.timestamp("ms"))
+            table = table.set_column(at, field.name, column)
+    frame = frame_of(table.replace_schema_metadata(None), library)
+    frame.attrs["shuffled"] = [name for name in table.column_names if name.endswith(SHUFFLED)]
+    return frame
+
+
+class _Labels:
+    """A column of texts: the number of each row's text, and what the texts mean."""
+
+    def __init__(self, column: pa.Array, **known: Any) -> None:
+        codes, values = codes_of(pa.chunked_array([column]))
+        self.codes = codes.astype(np.int64)
+        self.texts: list[str | None] = values.to_pylist()
+        self.meant = Extents(self.texts, **known)
+        self.extents = [self.meant.of[text] for text in self.texts]
+
+    @property
+    def exact(self) -> bool:
+        """Whether each is one value."""
+        return all(extent.exact for extent in self.extents)
+
+    def of_rows(self, values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array:
+        """A column of what each text has."""
+        return pa.array(values, kind).take(pa.array(self.codes))
+
+    @property
+    def kind(self) -> pa.DataType:
+        """The type of values of the column."""
+        if self.meant.about == "number":
+            return pa.int64() if self.meant.whole else pa.float64()
+        if self.meant.about == "date":
+            return pa.date32() if self.meant.of_days else pa.timestamp("us")
+        return pa.string()
+
+    def beside(self) -> dict[str, pa.Array]:
+        """What stands beside the labels: by the end of its name."""
+        made = {}
+        if self.meant.about == "text":
+            if not self.exact:
+                members = [list(each.members) or None for each in self.extents]
+                widths = [each.size or None for each in self.extents]
+                made[MEMBERS] = self.of_rows(members, pa.list_(pa.string()))
+                made[WIDTH] = self.of_rows(widths, pa.int64())
+        else:
+            made[LOWER] = self.of_rows([each.lower for each in self.extents], self.kind)
+            made[UPPER] = self.of_rows([each.upper for each in self.extents], self.kind)
+            middle = self.kind if self.meant.about == "date" else pa.float64()
+            made[MIDDLE] = self.of_rows(list(map(_middle, self.extents)), middle)
+            made[WIDTH] = self.of_rows(list(map(_width, self.extents)))
+        if any(each.missing and each.size for each in self.extents):
+            made[MISSING] = self.of_rows([each.missing for each in self.extents], pa.bool_())
+        return made
+
+    def drawn(self, random: np.random.Generator) -> pa.Array:
+        """A value of each row, within its label."""
+        if self.meant.about == "text":
+            return self._drawn_texts(random)
+        known = [each for each in self.extents if each.size]
+        low, high = min(each.first for each in known), max(each.last for each in known)
+        whole = [(low, high) if e.everything else (e.first, e.last) for e in self.extents]
+        first, last = np.array(whole, np.int64).reshape(-1, 2).T
+        sizes = last - first + 1
+        gaps = np.array([each.missing for each in self.extents], np.int64)
+        chosen = random.integers(0, (sizes + gaps)[self.codes])
+        missing = chosen >= sizes[self.codes]
+        steps = first[self.codes] + chosen
+        if self.meant.about == "number":
+            values = steps if self.meant.whole else steps / 10**self.meant.places
+            return pa.array(values, self.kind, mask=missing)
+        steps -= _EPOCH // self.meant.unit
+        if self.meant.of_days:
+            return pa.array(steps.astype(np.int32), self.kind, mask=missing)
+        steps *= self.meant.unit // timedelta(microseconds=1)
+        return pa.array(steps, self.kind, mask=missing)
+
+    def _drawn_texts(self, random: np.random.Generator) -> pa.Array:
+        listed = [(*e.members, *[None] * e.missing) for e in self.extents]
+        unsaid = [each.everything for each in self.extents]
+        every: list[str | None] = []
+        if all(own or none for own, none in zip(listed, unsaid, strict=True)):
+            every = sorted({v for own in listed for v in own}, key=lambda v: (v is None, v or ""))
+        shares = self._shares(listed)
+        values, weights = list[str | None](), list[int]()
+        totals = []
+        for text, own, none in zip(self.texts, listed, unsaid, strict=True):
+            among = own or (every if none else ()) or (text,)  # which may be all that is known
+            drawn = [1 + int(_FINELY * shares.get(value, 0)) for value in among]
+            values += among
+            weights += drawn
+            totals.append(sum(drawn))
+        ends: IntArray = np.cumsum(np.array(totals, np.int64))
+        at = random.integers((ends - totals)[self.codes], ends[self.codes])
+        place = np.searchsorted(np.cumsum(weights), at, side="right")
+        return pa.array(values, pa.string()).take(pa.array(place))
+
+    def _shares(self, listed: Sequence[tuple[str | None, ...]]) -> dict[str | None, float]:
+        """How many rows probably have each value, by expectation and maximization.
+
+        In an order of its own, so that every machine gets the same.
+        """
+        times = np.bincount(self.codes, minlength=len(listed)).tolist()
+        shares = {value: 1.0 for own in listed for value in own}
+        for _ in range(_ROUNDS):
+            found = dict.fromkeys(shares, 0.0)
+            for own, many in zip(listed, times, strict=True):
+                among = sum(shares[value] for value in own)
+                for value in own:
+                    found[value] += many * shares[value] / among
+            shares = found
+        return shares
+
+
+def _middle(extent: Extent) -> Any:
+    low, high = extent.lower, extent.upper
+    if low is None:
+        return None
+    return low + (high - low) / 2
+
+
+def _width(extent: Extent) -> Any:
+    if extent.lower is None:
+        return None
+    width = extent.upper - extent.lower
+    if isinstance(extent.lower, datetime):
+        return float(width / _DAY)
+    return width.days if isinstance(width, timedelta) else width
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """Columns whose values are known of groups only."""
+
+    values: pa.Table
+    of_row: IntArray  # the group of each row
+    counts: IntArray  # how often each is there
+    semantics: str
+
+    def dealt(self, of_person: IntArray, random: np.random.Generator) -> dict[str, pa.Array]:
+        """The values of each person, at random among the people of a group."""
+        people = np.argsort(of_person, kind="stable")
+        sizes = np.bincount(of_person, minlength=int(self.of_row.max(initial=-1)) + 1)
+        self._refuse(sizes)
+        starts = np.cumsum(sizes) - sizes
+        copies = np.repeat(np.arange(len(self.of_row)), self.counts)
+        if self.semantics == "single":
+            copies = random.permutation(copies)
+            of_each = np.empty_like(copies)
+            of_each[people] = copies[np.argsort(self.of_row[copies], kind="stable")]
+            return {
+                name: _plain(self.values, name).take(pa.array(of_each))
+                for name in self.values.column_names
+            }
+        if self.semantics == "set":  # each value goes to so many people, of whom none has it twice
+            pairs = zip(sizes[self.of_row].tolist(), self.counts.tolist(), strict=True)
+            chosen = [random.choice(size, many, replace=False) for size, many in pairs]
+            place = np.concatenate([np.zeros(0, np.int64), *chosen])
+        else:
+            place = random.integers(0, sizes[self.of_row[copies]])
+        owner = people[starts[self.of_row[copies]] + place]
+        copies = copies[np.argsort(owner, kind="stable")]
+        ends = np.cumsum(np.bincount(owner, minlength=len(of_person)))
+        offsets = pa.array(np.concatenate([[0], ends]).astype(np.int32))
+        return {
+            name: pa.ListArray.from_arrays(
+                offsets, _plain(self.values, name).take(pa.array(copies))
+            )
+            for name in self.values.column_names
+        }
+
+    def _refuse(self, sizes: IntArray) -> None:
+        """Refuse counts that are not those of the people, before so many values are made."""
+        own, most = sizes[self.of_row], self.counts.max(initial=0)
+        wrong = (own == 0).any() or most > _MOST_VALUES or self.counts.sum() > _MOST_VALUES
+        if self.semantics == "single" and not wrong:
+            held = np.zeros(len(sizes), np.int64)
+            np.add.at(held, self.of_row, self.counts)
+            wrong = not np.array_equal(held, sizes)
+        if wrong or (self.semantics == "set" and (self.counts > own).any()):
+            raise CertificateError("the people and the values of the groups do not match")
+
+
+class _Flat:
+    """The tables of a release as one, a row for each person; what stands apart is dealt out."""
+
+    def __init__(self, published: Published) -> None:
+        self._known, parts = published.certificate, published.release.parts()
+        known = self._known
+        several = several_of(known.semantics, known.sensitives)
+        self._labelled = known.groups if known.form == "generalized" else ()
+        self._in_rows = parts.people is None
+        tables: Mapping[tuple[str, ...], Any] = parts.values
+        if self._in_rows:
+            (self._rows,) = tables.values()
+            self._shuffled = [name for name in self._rows.column_names if name in known.unlinked]
+            tables = {(name,): self._rows for name in self._shuffled}
+        else:
+            self._rows, self._shuffled = parts.people, [*known.sensitives]
+        self._of_person = np.zeros(len(self._rows), np.int64)
+        self._apart = []
+        for names, table in tables.items():
+            self._of_person, of_row = _alike(self._rows, table, known.groups)
+            counts = np.ones(len(table), np.int64)
+            if not self._in_rows:
+                counts = _counts(table.column(COUNT).to_pylist())
+            how = several.get(names[0], "single")
+            self._apart.append(_Apart(table.select(list(names)), of_row, counts, how))
+
+    def read(self) -> pa.Table:
+        """The table with what labels mean beside them."""
+        columns, made = self._columns(None), dict[str, Any]()
+        for name, column in columns.items():
+            made[self._called(name)] = self._typed(name, column)
+            if name in self._labelled:
+                for ending, own in self._labels(name, column).beside().items():
+                    made[free_name(f"{name}{ending}", columns)] = own
+        return self._table(made)
+
+    def drawn(self, random: np.random.Generator) -> pa.Table:
+        """A table of exact values."""
+        made = {}
+        for name, column in self._columns(random).items():
+            if name in self._labelled:
+                column = self._labels(name, column).drawn(random)
+            else:
+                column = self._typed(name, column)
+            made[self._called(name)] = column
+        return self._table(made)
+
+    def _columns(self, random: np.random.Generator | None) -> dict[str, Any]:
+        """Each column; those apart are dealt out, or stay as the publisher has shuffled them."""
+        found = {name: _plain(self._rows, name) for name in self._rows.column_names}
+        if random is None and not self._in_rows:
+            random = np.random.default_rng(0)
+        if random is not None:
+            for apart in self._apart:
+                found |= apart.dealt(self._of_person, random)
+        return found
+
+    def _labels(self, name: str, column: Any) -> _Labels:
+        return _Labels(column.cast(pa.string()), **hints_of(self._known, name))
+
+    def _typed(self, name: str, column: Any) -> Any:
+        """A column of texts as numbers or dates, where all are."""
+        texts = pa.types.is_string(column.type) and not is_text(self._known, name)
+        return typed(column) if texts else column
+
+    def _called(self, name: str) -> str:
+        return f"{name}{SHUFFLED}" if name in self._shuffled else name
+
+    def _table(self, made: Mapping[str, Any]) -> pa.Table:
+        shuffled = set(map(self._called, self._shuffled))
+        noted = {name: {b"shuffled": b"true"} if name in shuffled else None for name in made}
+        fields = [pa.field(name, own.type, metadata=noted[name]) for name, own in made.items()]
+        how = {_ESCAPED: b"true"} if self._known.escaped else None
+        return pa.table([*made.values()], pa.schema(fields, how))
+
+
+def _counts(given: Sequence[Any]) -> IntArray:
+    """Whole numbers from 1; a file may hold anything."""
+    if any(_COUNT.fullmatch(str(count)) is None for count in given):
+        raise CertificateError(f"a value of {COUNT!r} is no whole number from 1")
+    return np.array(list(map(int, given)), np.int64)
+
+
+def _plain(table: pa.Table, name: str) -> pa.Array:
+    """A column in one piece, and no dictionary."""
+    column = table.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.combine_chunks()
+
+
+def _alike(people: pa.Table, values: pa.Table, by: Sequence[str]) -> tuple[IntArray, IntArray]:
+    """The group of each row of two tables, by the columns that make groups."""
+    codes, sizes = [], []
+    for name in by:
+        both = [table.column(name).cast(pa.string()).combine_chunks() for table in (people, values)]
+        own, found = codes_of(pa.chunked_array(both))
+        codes.append(own)
+        sizes.append(len(found))
+    place, _ = combine(codes, sizes)
+    return place[: len(people)], place[len(people) :]
