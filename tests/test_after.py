@@ -233,6 +233,7 @@ def test_what_releases_tell_together_is_found_by_the_verifier(tmp_path):
         fk.verify(tmp_path / "march", after=tmp_path / "january")
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize(
     "required",

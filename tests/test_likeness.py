@@ -205,6 +205,7 @@ SCHEMA = fk.Schema(
 )
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("suppression", [None, 0, 0.1])
 @pytest.mark.parametrize("criterion", CRITERIA, ids=repr)
 def test_what_is_published_is_near_the_table_and_verifies(criterion, suppression, tmp_path):

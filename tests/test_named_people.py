@@ -35,6 +35,7 @@ def drawn(semantics, seed):
     return release, has
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("semantics", SEMANTICS)
 @pytest.mark.parametrize("seed", range(60))
 def test_the_statements_disclose_what_the_facts_do_and_hold_in_the_table(semantics, seed):

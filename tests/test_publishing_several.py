@@ -93,6 +93,7 @@ def covers(label, value):
     return all(a in ("*", b) for a, b in zip(label, str(value), strict=False))
 
 
+@pytest.mark.thinned(2)
 def test_the_groups_that_are_written_hold_the_values_of_their_people(case):
     semantics, form, fmt, publication, folder = case
     check_groups(register(semantics=semantics), publication, folder, fmt, form)

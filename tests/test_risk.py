@@ -1,7 +1,6 @@
 """Risk reports: every exact figure equal to an enumeration, models to independent solutions."""
 
 import json
-import os
 import random
 from collections import Counter
 from fractions import Fraction
@@ -13,12 +12,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.examples import NIGHTLY
 from tests.oracle import risk_rows as oracle
 
 import foreknow as fk
 from foreknow.errors import DataError, InputError, SchemaError
 
-NIGHTLY = os.environ.get("FOREKNOW_NIGHTLY") == "1"
+MANY = 60 if NIGHTLY else 30
 CASES = 20_000 if NIGHTLY else 600
 NAMES = "abcde"
 
@@ -343,7 +343,7 @@ def test_zayatz_equals_exact_binomials():
 
 def test_pitman_is_the_likeliest_by_an_independent_solution():
     solved = 0
-    for sizes in samples(2, 60):
+    for sizes in samples(2, MANY):
         found = model(sizes, "1/10", "pitman")
         if found.uniques is None:
             continue
@@ -353,7 +353,7 @@ def test_pitman_is_the_likeliest_by_an_independent_solution():
         if solved <= 3:
             wanted = oracle.pitman_solution(sizes)
             assert (theta, alpha) == pytest.approx(wanted, rel=1e-4)
-    assert solved > 20
+    assert solved > MANY / 3
 
 
 def test_the_uniques_of_pitmans_model_are_its_expectation():
@@ -376,7 +376,7 @@ def test_the_uniques_of_pitmans_model_are_its_expectation():
 
 def test_the_negative_binomial_model_expects_what_the_sample_has():
     solved = 0
-    for sizes in samples(4, 60):
+    for sizes in samples(4, MANY):
         for fraction in (Fraction(1, 5), Fraction(1, 2)):
             found = model(sizes, fraction, "snb")
             if found.uniques is None:
@@ -387,7 +387,7 @@ def test_the_negative_binomial_model_expects_what_the_sample_has():
             ones, twos = oracle.slide_expected(classes, alpha, beta, float(fraction))
             assert (ones, twos) == pytest.approx((sizes.count(1), sizes.count(2)), rel=1e-6)
             assert found.uniques == pytest.approx(classes * beta**alpha)
-    assert solved > 20
+    assert solved > MANY / 3
 
 
 def test_the_expected_risk_of_a_class_equals_its_sum():

@@ -168,6 +168,7 @@ def read(folder, part):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("how", ["set", "multiset"])

@@ -174,6 +174,7 @@ def rows_in(file):
         yield {name.removesuffix("_shuffled"): value for name, value in row.items()}
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("unlinked", [(), ("pay",), ("job",), ("ill", "pay"), ("pay", "job")])
@@ -454,7 +455,7 @@ def test_sights_that_are_read_at_once_are_counted_as_if_each_were_read_alone(sou
 
     draw = random.Random(source)
     connection = duckdb.connect()
-    for turn in range(12):
+    for turn in range(12 if NIGHTLY else 6):
         n = draw.randint(1, 40)
         table = {
             "group": [draw.choice([-1, 0, 2, 10]) for _ in range(n)],
@@ -529,6 +530,7 @@ def tallied_by_hand(table, sensitive, known):
     return dict(found)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("apart", [[], ["ill"], ["pay"]])
 @pytest.mark.parametrize("known", [["ill"], ["pay"], ["ill", "pay"]])

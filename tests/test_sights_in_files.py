@@ -42,6 +42,7 @@ def of_facts(below="1", **more):
     return fk.Requirement(fk.Facts(1), below=below, **more)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_known_columns_of_any_kind_are_published_and_verified(name, format, tmp_path):
@@ -88,6 +89,7 @@ def test_what_is_known_beside_is_published_bucketized(tmp_path):
         fk.verify(tmp_path / str(required.criterion), policy)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("unlinked", [["ill"], ["pay"], ["ill", "pay"], ["ward"]])
 def test_k_anonymity_is_of_people_whatever_is_shuffled(method, unlinked, tmp_path):

@@ -469,6 +469,7 @@ def test_without_scikit_learn_it_works_and_trees_are_not_tried(monkeypatch):
     assert "trees" not in {one.attacker for one in trial.tried}
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "case", ["one group", "pairs", "constant", "missing", "one value", "alone"]
 )

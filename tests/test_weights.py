@@ -59,7 +59,7 @@ def test_what_counts_more_loses_less(method):
     assert losses[1] < losses[2]
 
 
-@examples(60, deadline=None)
+@examples(60, daily=5, deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES, one=st.sampled_from([0.25, 3, 10]))
 def test_fulldomain_finds_the_node_that_loses_least_by_its_weights(seed, objective, one):
     case = Table(seed)

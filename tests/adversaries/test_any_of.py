@@ -27,7 +27,7 @@ def policy(adversary, below="1/2", any_of=("A", "B"), **more):
     return fk.Policy([fk.Requirement(adversary, below=below, any_of=any_of)], **more)
 
 
-@examples(500, daily=25)
+@examples(500, daily=12)
 @given(releases, st.sampled_from([("A",), ("A", "B"), ("B", "D")]))
 def test_facts_are_those_of_an_enumeration_of_worlds_in_which_nothing_is_merged(bags, united):
     present = {value for bag in bags for value in bag}

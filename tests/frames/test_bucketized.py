@@ -20,6 +20,7 @@ def counted(source, **more):
     return Release.from_bucketized(source, sensitive="disease", **more).counts
 
 
+@pytest.mark.thinned(2)
 def test_a_tally_is_read_alike_by_every_backend(everywhere):
     found = counted(everywhere(TALLY))
     assert texts(bags(found)) == texts(GROUPS)

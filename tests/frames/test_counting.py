@@ -73,6 +73,7 @@ def test_groups_are_counted_alike_by_every_backend_in_any_order_of_rows(everywhe
     assert texts(bags(generalized(source, "age", "sex"))) == texts(BY_AGE_AND_SEX)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     "values",
     [

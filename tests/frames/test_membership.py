@@ -134,6 +134,7 @@ def released(source):
     return Release.from_groups(source, group="gid", sensitive="d", person="pid").counts.n_people
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("people", "says"),
     [

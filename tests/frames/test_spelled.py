@@ -66,6 +66,7 @@ def test_an_error_still_names_the_column(everywhere):
         _ = fk.Microdata(everywhere(TABLE), schema(missing="error")).n_people
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 @pytest.mark.parametrize("missing", ["drop", {"label": "unknown"}])
 def test_what_is_published_is_that_of_the_table_with_nulls(everywhere, missing, engine):
@@ -151,6 +152,7 @@ def test_blanks_around_them_do_not_count(everywhere):
     assert sorted(found.values) == ["unknown", "x", "y"]
 
 
+@pytest.mark.thinned(3)
 def test_other_columns_and_people_are_read_so_too(everywhere):
     table = TABLE.append_column("job", pa.array(["cook", "NA", None] * 4))
     rules = fk.Schema(

@@ -16,7 +16,7 @@ import foreknow as fk
 from foreknow.methods.fulldomain import bestfirst, fulldomain
 
 OBJECTIVES = st.sampled_from(["ncp", "height"])
-SEEDS = st.integers(0, 2**32)
+SEEDS, MANY = st.integers(0, 2**32), st.booleans()
 POOLS = {
     "number": [1, 2, 3],
     "decimal": [0.5, 2.0],
@@ -119,10 +119,9 @@ class Table:
             assert sorted(made[-1]) == sorted(outliers)
 
 
-@pytest.mark.parametrize("many", [False, True])
-@examples(100, deadline=None)
-@given(seed=SEEDS)
-def test_all_minimal_nodes_are_those_of_brute_force(many, seed):
+@examples(200, deadline=None)
+@given(seed=SEEDS, many=MANY)
+def test_all_minimal_nodes_are_those_of_brute_force(seed, many):
     table = Table(seed, many)
     found = table.search(find="minimal")
     if found is not None:
@@ -132,10 +131,9 @@ def test_all_minimal_nodes_are_those_of_brute_force(many, seed):
         assert table.every.loss(found.chosen, "ncp") == pytest.approx(least)
 
 
-@pytest.mark.parametrize("many", [False, True])
-@examples(100, deadline=None)
-@given(seed=SEEDS, objective=OBJECTIVES)
-def test_the_best_node_is_that_of_brute_force(many, seed, objective):
+@examples(200, deadline=None)
+@given(seed=SEEDS, many=MANY, objective=OBJECTIVES)
+def test_the_best_node_is_that_of_brute_force(seed, many, objective):
     table = Table(seed, many)
     found = table.search(objective=objective)
     if found is not None:
@@ -147,10 +145,9 @@ def test_the_best_node_is_that_of_brute_force(many, seed, objective):
             assert known is None or known == pytest.approx(every.loss(node, objective), abs=1e-12)
 
 
-@pytest.mark.parametrize("many", [False, True])
-@examples(60, deadline=None)
-@given(seed=SEEDS)
-def test_what_is_found_on_a_chain_is_minimal(many, seed):
+@examples(120, deadline=None)
+@given(seed=SEEDS, many=MANY)
+def test_what_is_found_on_a_chain_is_minimal(seed, many):
     table = Table(seed, many)
     found = table.search(find="chain")
     if found is not None:
@@ -158,7 +155,7 @@ def test_what_is_found_on_a_chain_is_minimal(many, seed):
         assert found.chosen in found.minimal
 
 
-@examples(60, deadline=None)
+@examples(60, daily=5, deadline=None)
 @given(seed=SEEDS)
 def test_pruning_changes_nothing(seed):
     """The same search for a policy that pretends that merging can hurt, so that nothing follows."""
@@ -180,7 +177,7 @@ def test_pruning_changes_nothing(seed):
     assert np.array_equal(again.groups, found.groups)
 
 
-@examples(60, deadline=None)
+@examples(60, daily=5, deadline=None)
 @given(seed=SEEDS, find=st.sampled_from(["best", "minimal", "chain"]))
 def test_it_serves_several_adversaries_at_once(seed, find):
     table = Table(seed)
@@ -210,7 +207,7 @@ def test_it_serves_several_adversaries_at_once(seed, find):
         assert set(found.minimal) == table.every.minimal()
 
 
-@examples(40, deadline=None)
+@examples(40, daily=4, deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES, find=st.sampled_from(["best", "minimal", "chain"]))
 def test_it_is_deterministic_and_ignores_the_order_of_rows(seed, objective, find):
     table = Table(seed)
@@ -228,10 +225,9 @@ def test_it_is_deterministic_and_ignores_the_order_of_rows(seed, objective, find
 # ---- lattices of which not every node is kept ----------------------------------------------------
 
 
-@pytest.mark.parametrize("many", [False, True])
-@examples(80, deadline=None)
-@given(seed=SEEDS, objective=OBJECTIVES)
-def test_of_a_large_lattice_the_best_node_is_that_of_brute_force(many, seed, objective):
+@examples(160, deadline=None)
+@given(seed=SEEDS, many=MANY, objective=OBJECTIVES)
+def test_of_a_large_lattice_the_best_node_is_that_of_brute_force(seed, many, objective):
     table = Table(seed, many)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fulldomain, "_MOST_KEPT", 0)

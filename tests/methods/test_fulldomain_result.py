@@ -233,6 +233,7 @@ def test_ncp_is_that_of_the_utility_where_groups_fill_their_nodes():
 # ---- releases ----------------------------------------------------------------------------------
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 @pytest.mark.parametrize("suppression", [0.0, 0.1])

@@ -75,7 +75,7 @@ def mixed(seed):
     return table
 
 
-@examples(100, deadline=None)
+@examples(100, daily=5, deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES)
 def test_full_domain_finds_the_best_node_of_brute_force(seed, objective):
     table = mixed(seed)
@@ -86,7 +86,7 @@ def test_full_domain_finds_the_best_node_of_brute_force(seed, objective):
         assert every.loss(found.chosen, objective) == pytest.approx(least, abs=1e-12)
 
 
-@examples(50, deadline=None)
+@examples(50, daily=5, deadline=None)
 @given(seed=SEEDS)
 def test_full_domain_finds_all_minimal_nodes_of_brute_force(seed):
     table = mixed(seed)

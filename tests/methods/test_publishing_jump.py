@@ -206,6 +206,7 @@ def small(seed):
     )
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("seed", range(10 if NIGHTLY else 3))
 @pytest.mark.parametrize("method", ["jump", "safe"])
 def test_no_attack_reaches_a_limit(seed, method):

@@ -162,6 +162,7 @@ def test_json_is_versioned_and_is_what_python_finds(kind, hostile, tmp_path):
     assert list(read)[:3] == ["format", "version", "foreknow"]
 
 
+@pytest.mark.thinned(3)
 @every_kind
 @both
 def test_a_terminal_shows_it_at_any_width_without_colour(kind, hostile):

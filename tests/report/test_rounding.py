@@ -115,6 +115,7 @@ def near(said, true):
     )
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("seed", range(24))
 def test_a_skyline_says_at_most_no_less_than_it_is(seed):
     found = fk.skyline_report(release(seed), confidence=LIMITS[seed % 3])

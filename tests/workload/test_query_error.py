@@ -215,6 +215,7 @@ def test_one_query_by_hand():
         assert found.relative[of_s] == pytest.approx(abs(wanted - 1) / 2)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("format_", ["csv", "parquet"])
 def test_publications_are_asked_as_they_are_written(form, format_, tmp_path, tiny_tables):
