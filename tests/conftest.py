@@ -2,6 +2,7 @@
 
 import gc
 import os
+from collections import defaultdict
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many tests as processors run at once
 
@@ -19,6 +20,9 @@ settings.register_profile(
     derandomize=os.environ.get("CI") == "true",
 )
 settings.load_profile("foreknow")
+
+# What tests write need not outlive a power cut.
+os.fsync = lambda _: None
 
 # What is collected for thousands of tests stays: Python need not look through it again and again.
 gc.set_threshold(100_000, 50, 100)
@@ -44,20 +48,27 @@ def pytest_collection_modifyitems(items):
     """By day, skip what is marked slow, and most cases of what is marked thinned."""
     if NIGHTLY:
         return
+    places = defaultdict(dict)
     for item in items:
-        if "slow" in item.keywords or not is_of_the_day(item):
+        if "slow" in item.keywords or not is_of_the_day(item, places):
             item.add_marker(pytest.mark.skip(reason="set FOREKNOW_NIGHTLY=1 to run it"))
 
 
-def is_of_the_day(item):
-    """Whether the places of a case among its parameters are the day's share of `thinned(share)`.
+def is_of_the_day(item, places):
+    """Whether a case is among those of `thinned(share)`: by the sum of its parameters' places.
 
-    Of crossed parameters every value is met in some case.
+    So of crossed parameters every value is met in some case. `places` is filled: where each value
+    of a parameter comes among the others.
     """
     mark = item.get_closest_marker("thinned")
     if mark is None:
         return True
+    given = item.callspec.params
     named = [each.args[0] for each in item.iter_markers("parametrize")]
-    beside = {name for names in named if not isinstance(names, str) for name in names[1:]}
-    places = item.callspec.indices.items()
-    return sum(place for name, place in places if name not in beside) % mark.args[0] == 0
+    together = [(names,) if isinstance(names, str) else tuple(names) for names in named]
+    alone = [(name,) for name in given if name not in sum(together, ())]
+    total = 0
+    for names in [*together, *alone]:
+        met = places[item.function, names]
+        total += met.setdefault(repr([given[name] for name in names]), len(met))
+    return total % mark.args[0] == 0

@@ -90,7 +90,7 @@ def test_an_index_and_metadata_of_pandas_leave_no_trace(form, tmp_path):
             assert word not in content
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("form", "fmt"), FORMS)
 def test_a_seed_gives_the_same_bytes_and_without_one_they_differ(form, fmt, tmp_path):
     for name, seed in (("a", 7), ("b", 7), ("c", None), ("d", None)):
