@@ -104,7 +104,7 @@ def test_people_are_matched_by_an_identifier_alone(january):
     with pytest.raises(fk.InputError, match="is no identifier in the schema"):
         fk.publish(table, policy(identifiers=[]), after=january)
     names = [None, *table.column("pid").to_pylist()[1:]]
-    with pytest.raises(fk.InputError, match="one row has no 'pid'"):
+    with pytest.raises(fk.InputError, match="'pid'"):
         fk.publish(table.set_column(0, "pid", [names]), policy(), after=january)
 
 
@@ -181,7 +181,7 @@ def test_somebody_who_is_forgotten_is_known_again(january, tmp_path):
 
 
 def test_nobody_is_forgotten_who_is_not_there(january):
-    with pytest.raises(fk.InputError, match="has no pid 'p9999'"):
+    with pytest.raises(fk.InputError, match="'p9999'"):
         fk.forget(january, "p9999")
 
 
@@ -271,7 +271,7 @@ def test_somebody_in_two_releases_is_found_though_one_has_forgotten_them(january
     fk.publish(register(299, 600), policy(), seed=2).write(tmp_path / "march")
     both = [january, tmp_path / "march"]
     for _ in range(2):
-        with pytest.raises(fk.InputError, match="somebody is in 'january' and in 'march'"):
+        with pytest.raises(fk.InputError, match="'january'.*'march'"):
             fk.publish(register(0, 900), policy(), after=both)
         if _ == 0:
             fk.forget(january, "p299")
@@ -316,7 +316,7 @@ def test_people_without_an_identifier_cannot_be_followed(tmp_path):
     names = [None, None, *table.column("pid").to_pylist()[2:]]
     unnamed = table.set_column(0, "pid", [names])
     fk.publish(unnamed, policy(), seed=1).write(tmp_path / "january")
-    with pytest.raises(fk.InputError, match="'pid' is missing in row 1"):
+    with pytest.raises(fk.InputError, match="'pid'"):
         fk.publish(register(0, 420), policy(), after=tmp_path / "january")
 
 

@@ -186,7 +186,7 @@ def test_only_what_facts_disclose_of_this_release_is_named():
     other = release_of([(name, 7, value) for name, _, value in WARD])
     with pytest.raises(InputError, match="not one of this release"):
         fk.name_people(release, fk.Facts().disclosure(other, "AIDS"))
-    with pytest.raises(InputError, match="nobody has 'Plague'"):
+    with pytest.raises(InputError, match="'Plague'"):
         fk.name_people(release, fk.Facts().disclosure(release, "Plague"))
     with pytest.raises(InputError, match="only what Facts disclose"):
         fk.name_people(release, fk.Statements("Tom != Flu").disclosure(release, "AIDS"))

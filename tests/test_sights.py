@@ -185,7 +185,7 @@ def test_what_is_published_holds_by_a_plain_reading_of_the_files(form, method, u
         asked = policy(unlinked=unlinked, knowing=knowing)
         table = people(seed=seed)
         if form == "bucketized" and "job" in unlinked:  # it stands beside exact columns there
-            with pytest.raises(fk.InputError, match="'job' is among other"):
+            with pytest.raises(fk.InputError, match="'job'"):
                 fk.publish(table, asked, method=method, form=form, seed=seed)
             continue
         made = fk.publish(table, asked, method=method, form=form, seed=seed)
@@ -441,7 +441,7 @@ def test_bare_counts_are_of_no_other_column():
     for adversary in (fk.KAnonymity(1), fk.LDiversity(1), fk.Facts()):
         limit = {"below": "2/3"} if isinstance(adversary, fk.Facts) else {}
         own, other = (fk.Requirement(adversary, sensitive=c, **limit) for c in ("ill", "pay"))
-        with pytest.raises(PolicyError, match="'pay', and bare counts are taken for 'ill'; give"):
+        with pytest.raises(PolicyError, match="'pay'.*'ill'"):
             fk.audit(counts, fk.Policy([own, other], schema=schema))
         assert fk.audit(counts, fk.Policy([own], schema=schema)).safe
         assert fk.audit(counts, fk.Policy([own])).safe

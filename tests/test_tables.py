@@ -200,7 +200,7 @@ def test_a_column_called_group_or_count_is_refused_where_it_would_collide():
     )
     roles = schema(other=["group"])
     assert "group" in made(table=table, roles=roles).tables["release"].column_names
-    with pytest.raises(SchemaError, match="'group'; rename"):
+    with pytest.raises(SchemaError, match="'group'"):
         made("bucketized", table=table, roles=roles)
     for name in ("group", "count"):
         plain = pa.table({"age": [1, 1], name: ["s", "t"]})

@@ -113,7 +113,7 @@ def test_the_average_is_weighed_in_every_report_and_certified(tmp_path):
 
 @pytest.mark.parametrize("given", [0, -1, True, "much", float("nan"), float("inf"), None])
 def test_what_is_no_number_above_0_is_refused(given):
-    with pytest.raises(PolicyError, match=r"publish.weights: 'zip' must count a number above 0"):
+    with pytest.raises(PolicyError, match="'zip'"):
         fk.PublishOptions(weights={"zip": given})
 
 

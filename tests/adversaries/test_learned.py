@@ -365,7 +365,7 @@ def test_people_with_exact_columns_are_found_in_their_groups():
     for number in range(6):
         row = (f"job {number}",)
         assert float(learned.tables[0].prior(row, f"disease {number}")) > 0.4
-    with pytest.raises(fk.InputError, match="has no column 'salary'"):
+    with pytest.raises(fk.InputError, match="'salary'"):
         fk.Priors.from_release(made.release, ["salary"], people=table)
     with pytest.raises(fk.InputError, match="give the table that the release was made from"):
         fk.Priors.from_release(made.release, ["job"], people=table.slice(1))
@@ -380,7 +380,7 @@ def test_what_cannot_be_learned_is_refused():
         fk.Learned("kind")
     with pytest.raises(fk.InputError, match="names a column twice"):
         fk.Learned(["kind", "kind"])
-    with pytest.raises(fk.InputError, match="'value' is the sensitive column"):
+    with pytest.raises(fk.InputError, match="'value'"):
         fk.Learned(["value"]).disclosure(release)
     with pytest.raises(fk.InputError, match="kinds"):
         fk.Learned(["kinds"]).disclosure(release)

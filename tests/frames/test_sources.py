@@ -45,7 +45,7 @@ def test_paths_and_texts_are_the_same_and_opened_tables_stay(tmp_path):
     require(table, ["gid", "disease"])
     with pytest.raises(DataError, match="no column 'x'"):
         require(table, ["gid", "x", "y"])
-    with pytest.raises(DataError, match=r"there is no file or folder '.*nowhere\.csv'"):
+    with pytest.raises(DataError, match=r"'.*nowhere\.csv'"):
         open_table(tmp_path / "nowhere.csv")
 
 
@@ -235,9 +235,9 @@ def test_a_table_without_rows_is_refused(everywhere):
 
 def test_an_unknown_column_is_named_with_a_hint(everywhere):
     source = everywhere(TABLE)
-    with pytest.raises(DataError, match="has no column 'diseas'; did you mean 'disease'"):
+    with pytest.raises(DataError, match="'diseas'.*'disease'"):
         counted(source, sensitive="diseas")
-    with pytest.raises(DataError, match="has no column 'group'; known: 'gid', 'disease'"):
+    with pytest.raises(DataError, match="'group'.*'gid'.*'disease'"):
         counted(source, group="group")
 
 
@@ -265,7 +265,7 @@ def odd_columns():
 
 @pytest.mark.parametrize("table", list(odd_columns()), ids=lambda table: str(table)[:80])
 def test_lists_structs_binaries_and_spans_of_time_are_refused_by_name(table):
-    with pytest.raises(DataError, match=r"column 'disease' is of type .*; give one plain value"):
+    with pytest.raises(DataError, match="'disease'"):
         counted(table)
 
 

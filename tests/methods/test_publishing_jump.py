@@ -158,7 +158,7 @@ def test_a_policy_that_cannot_be_judged_is_refused():
 
 def test_values_by_how_they_begin_are_refused():
     rules = policy({"values": ["H*"], "facts": {}, "below": "1/2"}, method="jump")
-    with pytest.raises(PolicyError, match=r"'H\*' is unsupported by jump, safe and naive"):
+    with pytest.raises(PolicyError, match=r"'H\*'"):
         method_of("jump", rules)
 
 
