@@ -271,7 +271,7 @@ def test_somebody_in_two_releases_is_found_though_one_has_forgotten_them(january
     fk.publish(register(299, 600), policy(), seed=2).write(tmp_path / "march")
     both = [january, tmp_path / "march"]
     for _ in range(2):
-        with pytest.raises(fk.InputError, match="'january'.*'march'"):
+        with pytest.raises(fk.InputError, match=r"'january'.*'march'"):
             fk.publish(register(0, 900), policy(), after=both)
         if _ == 0:
             fk.forget(january, "p299")

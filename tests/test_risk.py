@@ -572,7 +572,7 @@ def test_a_sampling_fraction_lies_above_0_and_up_to_1(fraction):
 
 def test_what_does_not_fit_is_refused_with_the_way_out(tmp_path):
     table = pa.table(PEOPLE)
-    with pytest.raises(DataError, match="'twn'.*'town'"):
+    with pytest.raises(DataError, match=r"'twn'.*'town'"):
         fk.risk_report(table, quasi_identifiers=["year", "twn"])
     with pytest.raises(DataError, match="'town'"):
         fk.risk_report(table, table.drop_columns(["town"]), quasi_identifiers=QIS)

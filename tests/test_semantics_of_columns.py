@@ -283,14 +283,14 @@ def test_rows_of_one_person_agree_in_what_has_one_value():
         person="pid",
     )
     rules = fk.Policy([fk.Requirement(fk.Facts(), below=1, sensitive="pay")], roles)
-    with pytest.raises(DataError, match="'low'.*'mid'"):
+    with pytest.raises(DataError, match=r"'low'.*'mid'"):
         fk.audit(table, rules)
-    with pytest.raises(DataError, match="'low'.*'mid'"):
+    with pytest.raises(DataError, match=r"'low'.*'mid'"):
         fk.publish(table, rules)
 
 
 def test_what_is_not_served_is_refused_with_what_would_work():
-    with pytest.raises(SchemaError, match="'il'.*'ill'"):
+    with pytest.raises(SchemaError, match=r"'il'.*'ill'"):
         schema({"il": "set"})
     with pytest.raises(SchemaError, match="'sets'"):
         schema({"ill": "sets"})

@@ -441,7 +441,7 @@ def test_bare_counts_are_of_no_other_column():
     for adversary in (fk.KAnonymity(1), fk.LDiversity(1), fk.Facts()):
         limit = {"below": "2/3"} if isinstance(adversary, fk.Facts) else {}
         own, other = (fk.Requirement(adversary, sensitive=c, **limit) for c in ("ill", "pay"))
-        with pytest.raises(PolicyError, match="'pay'.*'ill'"):
+        with pytest.raises(PolicyError, match=r"'pay'.*'ill'"):
             fk.audit(counts, fk.Policy([own, other], schema=schema))
         assert fk.audit(counts, fk.Policy([own], schema=schema)).safe
         assert fk.audit(counts, fk.Policy([own])).safe

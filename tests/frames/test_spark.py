@@ -308,7 +308,7 @@ def test_what_is_wrong_is_said_without_fetching_rows(session, at_home):
     many = table["disease"].null_count
     with pytest.raises(fk.InputError, match=f"'disease' is missing in {many} rows; fill it"):
         fk.publish(frame, policy_of())
-    with pytest.raises(fk.InputError, match="'wart'.*'ward'"):
+    with pytest.raises(fk.InputError, match=r"'wart'.*'ward'"):
         fk.publish(frame, policy_of({**HOSPITAL, "quasi_identifiers": ["wart"]}))
     with pytest.raises(fk.InputError, match="'ward'"):
         fk.publish(

@@ -93,7 +93,7 @@ def test_a_value_outside_the_tree_of_a_file_is_named(tmp_path):
 def test_a_node_that_reads_like_a_null_is_refused():
     tree = Tree([["a", "missing"], ["b", "known"]])
     assert lay(tree, ["b"]).labels == (("known",), ("*",))
-    with pytest.raises(HierarchyError, match="'c'.*'missing'"):
+    with pytest.raises(HierarchyError, match=r"'c'.*'missing'"):
         tree.levels(["a", None], "c", never)
 
 
@@ -173,7 +173,7 @@ def test_files_without_an_end_are_refused(tmp_path):
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(HierarchyError, match="'.*none.csv'"):
+    with pytest.raises(HierarchyError, match=r"'.*none.csv'"):
         Tree.read("none.csv", tmp_path)
     with pytest.raises(HierarchyError, match=r"cannot be read: "):
         Tree.read(tmp_path)

@@ -355,5 +355,5 @@ def test_what_is_no_release_or_of_another_table_is_refused():
         fk.query_error(fk.Release.from_bucketized(tally, sensitive="disease"), microdata)
     odd = pa.table({"group": [1], "age": [99], "sex": ["f"]})
     release = fk.Release.from_bucketized(tally, sensitive="disease", people=odd)
-    with pytest.raises(DataError, match="'age'.*'99'"):
+    with pytest.raises(DataError, match=r"'age'.*'99'"):
         fk.query_error(release, microdata)
