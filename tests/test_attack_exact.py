@@ -118,6 +118,7 @@ def compare(method, policy, random, kinds, hierarchies):
     assert fast.runs <= expected[1]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "method",
     [fk.Mondrian(), fk.Mondrian(suppression=0.3), fk.FullDomain(), fk.FullDomain(suppression=0.3)],

@@ -27,6 +27,7 @@ def random_counts(seed, groups=30, values=6, people=200):
     )
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("value", [None, "v2"])
 def test_every_point_is_what_the_adversary_attains_on_all_groups(seed, value):

@@ -136,7 +136,7 @@ def assert_one_is_everything(sets, values):
     assert any(meant(of, values) == values for of in sets)
 
 
-@examples(2000, daily=15, deadline=None)
+@examples(2000, daily=8, deadline=None)
 @given(cases())
 def test_what_is_published_is_verified_by_another_reading(tmp_path_factory, case):
     values, adversary, about, form = case

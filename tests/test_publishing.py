@@ -101,6 +101,7 @@ def test_a_seed_gives_the_same_bytes_and_without_one_they_differ(form, fmt, tmp_
     assert len({a, c, d}) == 3
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("library", [pa.table, pd.DataFrame, pl.DataFrame])
 def test_a_release_in_csv_reads_the_same_with_pandas_polars_and_foreknow(form, library, tmp_path):

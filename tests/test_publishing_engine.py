@@ -167,6 +167,7 @@ def test_missing_numbers_are_missing_however_they_are_written(tmp_path):
     same_folders(made, tmp_path, source, policy)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("suppression", [0, 0.05])
 def test_methods_hierarchies_and_labels(tmp_path, method, suppression):

@@ -99,6 +99,7 @@ def test_the_groups_that_are_written_hold_the_values_of_their_people(case):
     check_groups(register(semantics=semantics), publication, folder, fmt, form)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("semantics", SEMANTICS)
 def test_lists_are_published_as_long_tables_are(semantics, form, tmp_path):

@@ -143,6 +143,7 @@ def test_any_kind_of_hierarchy_names_sets(hierarchy, label, holders):
 # ---- published, and verified without the hierarchy -----------------------------------------------
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("about", [{"any_of": "HIV"}, {"at_level": 2}])
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 def test_a_release_is_verified_without_the_hierarchy(about, form, tmp_path):

@@ -173,6 +173,7 @@ def test_of_a_table_the_report_says_what_was_known_beside_whatever_is_published(
     assert "of pay: " in report
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("file", ["csv", "parquet"])
 @pytest.mark.parametrize("apart", [["pay"], ["ill"], ["pay", "job"]])
 def test_a_shuffled_column_is_called_so_in_the_file_and_read_as_itself(file, apart, tmp_path):

@@ -95,6 +95,7 @@ def told(counts):
     return {label: (int(counts.sizes[i]), counts.bag(i)) for i, label in enumerate(counts.groups)}
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("held", ["the tally", "the people"])
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
 def test_the_table_of_people_gives_the_sizes_of_groups(everywhere, semantics, held):

@@ -62,6 +62,7 @@ def generalized(source, *columns, **more):
     ).counts
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_groups_are_counted_alike_by_every_backend_in_any_order_of_rows(everywhere, shuffled):
     order = np.random.default_rng(1).permutation(len(PEOPLE))

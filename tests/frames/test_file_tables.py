@@ -79,6 +79,7 @@ def test_cells_are_what_the_workbook_shows(tmp_path):
         assert list(map(type, found.domain)) == list(map(type, domain))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
@@ -98,6 +99,7 @@ def test_a_column_of_two_types_harms_no_other(book):
     assert column(path, "zip") == ["1", "2"]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("rows", "merged", "said"),
     [

@@ -49,6 +49,7 @@ def held(microdata):
     return columns, list(microdata.values), microdata.sensitive_codes.tolist(), microdata.n_people
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("missing", ["drop", {"label": "unknown"}])
 def test_every_source_reads_them_as_nulls_and_the_rest_as_what_it_is(everywhere, missing):
     found = fk.Microdata(everywhere(TABLE), schema(missing=missing))

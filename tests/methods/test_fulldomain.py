@@ -119,7 +119,7 @@ class Table:
             assert sorted(made[-1]) == sorted(outliers)
 
 
-@examples(200, deadline=None)
+@examples(200, daily=6, deadline=None)
 @given(seed=SEEDS, many=MANY)
 def test_all_minimal_nodes_are_those_of_brute_force(seed, many):
     table = Table(seed, many)
@@ -131,7 +131,7 @@ def test_all_minimal_nodes_are_those_of_brute_force(seed, many):
         assert table.every.loss(found.chosen, "ncp") == pytest.approx(least)
 
 
-@examples(200, deadline=None)
+@examples(200, daily=6, deadline=None)
 @given(seed=SEEDS, many=MANY, objective=OBJECTIVES)
 def test_the_best_node_is_that_of_brute_force(seed, many, objective):
     table = Table(seed, many)
@@ -145,7 +145,7 @@ def test_the_best_node_is_that_of_brute_force(seed, many, objective):
             assert known is None or known == pytest.approx(every.loss(node, objective), abs=1e-12)
 
 
-@examples(120, deadline=None)
+@examples(120, daily=6, deadline=None)
 @given(seed=SEEDS, many=MANY)
 def test_what_is_found_on_a_chain_is_minimal(seed, many):
     table = Table(seed, many)
@@ -225,7 +225,7 @@ def test_it_is_deterministic_and_ignores_the_order_of_rows(seed, objective, find
 # ---- lattices of which not every node is kept ----------------------------------------------------
 
 
-@examples(160, deadline=None)
+@examples(160, daily=6, deadline=None)
 @given(seed=SEEDS, many=MANY, objective=OBJECTIVES)
 def test_of_a_large_lattice_the_best_node_is_that_of_brute_force(seed, many, objective):
     table = Table(seed, many)

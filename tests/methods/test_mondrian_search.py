@@ -91,8 +91,8 @@ def share_found(method, seed, cases):
 @pytest.mark.parametrize(
     ("cuts", "cases", "least"),
     [  # all cuts are candidates, or the usual ones
-        (6, 10, 0.9),
-        (5, 10, 0.9),
+        (6, 6, 0.8),
+        (5, 6, 0.8),
         pytest.param(6, 1500, 0.99, marks=pytest.mark.slow),
         pytest.param(5, 1500, 0.96, marks=pytest.mark.slow),
     ],

@@ -231,6 +231,7 @@ def crossing(chance, n_proposals, semantics):
     return [part + rest for _, (part, rest) in proposals], proposals
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
 @pytest.mark.parametrize("odds", [("1.5", "0.1"), ("0.1", "1.5"), ("1.5", "1.5")])
 def test_of_proposals_that_are_safe_by_themselves_some_are_refused_beside_others(semantics, odds):
