@@ -115,13 +115,10 @@ def test_a_table_without_identifiers_cannot_be_followed(tmp_path):
 
 
 def test_a_number_and_a_text_name_one_person(tmp_path):
-    table = register(0, 300)
-    numbers = [int(name[1:]) for name in table.column("pid").to_pylist()]
-    fk.publish(table.set_column(0, "pid", [numbers]), policy(), seed=1).write(tmp_path / "january")
-    table = register(0, 420)
-    texts = [name[1:] for name in table.column("pid").to_pylist()]
-    made = fk.publish(table.set_column(0, "pid", [texts]), policy(), after=tmp_path / "january")
-    assert made.since.new == 120
+    table = named(lambda name: int(name[1:]), register(0, 300))
+    fk.publish(table, policy(), seed=1).write(tmp_path / "january")
+    table = named(lambda name: name[1:], register(0, 420))
+    assert fk.publish(table, policy(), after=tmp_path / "january").since.new == 120
 
 
 def test_an_earlier_release_that_does_not_hold_the_policy_is_named(january):
@@ -187,13 +184,11 @@ def test_nobody_is_forgotten_who_is_not_there(january):
 
 @pytest.mark.parametrize("other", [" {}", "{}.0", "0{}"])
 def test_identifiers_that_are_written_otherwise_are_refused(other, tmp_path):
-    table = register(0, 300)
-    numbers = [name[1:] for name in table.column("pid").to_pylist()]
-    fk.publish(table.set_column(0, "pid", [numbers]), policy(), seed=1).write(tmp_path / "january")
-    table = register(0, 420)
-    changed = [other.format(name[1:]) for name in table.column("pid").to_pylist()]
+    table = named(lambda name: name[1:], register(0, 300))
+    fk.publish(table, policy(), seed=1).write(tmp_path / "january")
+    changed = named(lambda name: other.format(name[1:]), register(0, 420))
     with pytest.raises(fk.InputError, match="look like one person"):
-        fk.publish(table.set_column(0, "pid", [changed]), policy(), after=tmp_path / "january")
+        fk.publish(changed, policy(), after=tmp_path / "january")
 
 
 def test_releases_are_verified_together(january, tmp_path):
