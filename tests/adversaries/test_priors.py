@@ -414,7 +414,7 @@ def test_bounds_are_never_too_low_and_never_make_a_release_safe_that_is_not(near
         assert Fraction(gain.ratio) >= max(ratios)
         assert gain.exact is None or gain.exact <= max(ratios)
     assert bounded > (10 if NIGHTLY else 2)
-    assert loose > 1
+    assert loose > (1 if NIGHTLY else 0)
     assert settled > 5 or reach == 1
 
 
