@@ -52,7 +52,7 @@ def amounts(kind):
     """The names of what a kind has whole numbers of; none where it knows something else."""
     if kind is fk.Priors:
         return []
-    return [each.name for each in dataclasses.fields(kind)]
+    return [each.name for each in dataclasses.fields(kind) if each.name != "of"]
 
 
 def made(kind, *given, reading="joint"):
