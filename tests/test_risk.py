@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
+from math import lgamma
 
 import duckdb
 import numpy as np
@@ -223,33 +224,11 @@ def test_distinction_and_separation_are_those_that_arx_states():
 
 
 # Classes of the 30,162 people of Adult by nine columns: how many have 1, 2, ... people.
-ADULT = [15512, 2098, 754, 375, 189, 155, 97, 73, 39, 37, 29, 18, 23, 14, 15, 9, 11, 10, 10, 5] + [
-    3,
-    4,
-    3,
-    2,
-    1,
-    3,
-    5,
-    0,
-    1,
-    2,
-    0,
-    1,
-    0,
-    1,
-    1,
-    1,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    1,
-]
+SIZES = (
+    "15512 2098 754 375 189 155 97 73 39 37 29 18 23 14 15 9 11 10 10 5 3 4 3 2 1 3 5 0 1 2 0 "
+    "1 0 1 1 1 0 0 0 0 0 0 0 0 1"
+)
+ADULT = [int(many) for many in SIZES.split()]
 
 
 def test_uniqueness_in_the_population_is_what_arx_states_of_adult():
@@ -268,12 +247,6 @@ def test_uniqueness_in_the_population_is_what_arx_states_of_adult():
         assert large == pytest.approx(stated, rel=1e-9)
         assert large * 0.99 < pitman.share < large
         assert of_sizes(sizes, fraction).population.chosen.model == "pitman"
-
-
-def lgamma(x):
-    from math import lgamma as exactly
-
-    return exactly(x)
 
 
 @pytest.mark.parametrize(
