@@ -2,21 +2,27 @@
 
 import gc
 import os
+from collections import defaultdict
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many tests as processors run at once
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.examples import NIGHTLY
 
 # A busy machine is no failure. In CI the same cases are drawn each time, so that a commit is judged
 # by what it changes; elsewhere new ones are drawn at every run.
 settings.register_profile(
     "foreknow",
+    max_examples=100 if NIGHTLY else 25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=os.environ.get("CI") == "true",
 )
 settings.load_profile("foreknow")
+
+# What tests write need not outlive a power cut.
+os.fsync = lambda _: None
 
 # What is collected for thousands of tests stays: Python need not look through it again and again.
 gc.set_threshold(100_000, 50, 100)
@@ -28,16 +34,41 @@ def tiny_tables(monkeypatch):
     monkeypatch.setattr("foreknow.policy.policy.SHARED", 1)
 
 
+def pytest_configure(config):
+    said = "thinned(share): by day one of so many cases of crossed parameters"
+    config.addinivalue_line("markers", said)
+
+
 def pytest_collection_finish():
     """Leave all tests and libraries out of what is looked through for garbage."""
     gc.freeze()
 
 
 def pytest_collection_modifyitems(items):
-    """Skip what is marked slow unless FOREKNOW_NIGHTLY=1."""
-    if os.environ.get("FOREKNOW_NIGHTLY") == "1":
+    """By day, skip what is marked slow, and most cases of what is marked thinned."""
+    if NIGHTLY:
         return
-    skip = pytest.mark.skip(reason="slow; set FOREKNOW_NIGHTLY=1 to run it")
+    places = defaultdict(dict)
     for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(skip)
+        if "slow" in item.keywords or not is_of_the_day(item, places):
+            item.add_marker(pytest.mark.skip(reason="set FOREKNOW_NIGHTLY=1 to run it"))
+
+
+def is_of_the_day(item, places):
+    """Whether a case is among those of `thinned(share)`: by the sum of its parameters' places.
+
+    So of crossed parameters every value is met in some case. `places` is filled: where each value
+    of a parameter comes among the others.
+    """
+    mark = item.get_closest_marker("thinned")
+    if mark is None:
+        return True
+    given = item.callspec.params
+    named = [each.args[0] for each in item.iter_markers("parametrize")]
+    together = [(names,) if isinstance(names, str) else tuple(names) for names in named]
+    alone = [(name,) for name in given if name not in sum(together, ())]
+    total = 0
+    for names in [*together, *alone]:
+        met = places[item.function, names]
+        total += met.setdefault(repr([given[name] for name in names]), len(met))
+    return total % mark.args[0] == 0

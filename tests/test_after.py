@@ -107,7 +107,7 @@ def test_people_are_matched_by_an_identifier_alone(january):
     with pytest.raises(fk.InputError, match="is no identifier in the schema"):
         fk.publish(table, policy(identifiers=[]), after=january)
     names = [None, *table.column("pid").to_pylist()[1:]]
-    with pytest.raises(fk.InputError, match="one row has no 'pid'"):
+    with pytest.raises(fk.InputError, match="'pid'"):
         fk.publish(table.set_column(0, "pid", [names]), policy(), after=january)
 
 
@@ -118,13 +118,10 @@ def test_a_table_without_identifiers_cannot_be_followed(tmp_path):
 
 
 def test_a_number_and_a_text_name_one_person(tmp_path):
-    table = register(0, 300)
-    numbers = [int(name[1:]) for name in table.column("pid").to_pylist()]
-    fk.publish(table.set_column(0, "pid", [numbers]), policy(), seed=1).write(tmp_path / "january")
-    table = register(0, 420)
-    texts = [name[1:] for name in table.column("pid").to_pylist()]
-    made = fk.publish(table.set_column(0, "pid", [texts]), policy(), after=tmp_path / "january")
-    assert made.since.new == 120
+    table = named(lambda name: int(name[1:]), register(0, 300))
+    fk.publish(table, policy(), seed=1).write(tmp_path / "january")
+    table = named(lambda name: name[1:], register(0, 420))
+    assert fk.publish(table, policy(), after=tmp_path / "january").since.new == 120
 
 
 def test_an_earlier_release_that_does_not_hold_the_policy_is_named(january):
@@ -184,19 +181,17 @@ def test_somebody_who_is_forgotten_is_known_again(january, tmp_path):
 
 
 def test_nobody_is_forgotten_who_is_not_there(january):
-    with pytest.raises(fk.InputError, match="has no pid 'p9999'"):
+    with pytest.raises(fk.InputError, match="'p9999'"):
         fk.forget(january, "p9999")
 
 
 @pytest.mark.parametrize("other", [" {}", "{}.0", "0{}"])
 def test_identifiers_that_are_written_otherwise_are_refused(other, tmp_path):
-    table = register(0, 300)
-    numbers = [name[1:] for name in table.column("pid").to_pylist()]
-    fk.publish(table.set_column(0, "pid", [numbers]), policy(), seed=1).write(tmp_path / "january")
-    table = register(0, 420)
-    changed = [other.format(name[1:]) for name in table.column("pid").to_pylist()]
+    table = named(lambda name: name[1:], register(0, 300))
+    fk.publish(table, policy(), seed=1).write(tmp_path / "january")
+    changed = named(lambda name: other.format(name[1:]), register(0, 420))
     with pytest.raises(fk.InputError, match="look like one person"):
-        fk.publish(table.set_column(0, "pid", [changed]), policy(), after=tmp_path / "january")
+        fk.publish(changed, policy(), after=tmp_path / "january")
 
 
 def test_releases_are_verified_together(january, tmp_path):
@@ -236,6 +231,7 @@ def test_what_releases_tell_together_is_found_by_the_verifier(tmp_path):
         fk.verify(tmp_path / "march", after=tmp_path / "january")
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize(
     "required",
@@ -273,7 +269,7 @@ def test_somebody_in_two_releases_is_found_though_one_has_forgotten_them(january
     fk.publish(register(299, 600), policy(), seed=2).write(tmp_path / "march")
     both = [january, tmp_path / "march"]
     for _ in range(2):
-        with pytest.raises(fk.InputError, match="somebody is in 'january' and in 'march'"):
+        with pytest.raises(fk.InputError, match=r"'january'.*'march'"):
             fk.publish(register(0, 900), policy(), after=both)
         if _ == 0:
             fk.forget(january, "p299")
@@ -318,7 +314,7 @@ def test_people_without_an_identifier_cannot_be_followed(tmp_path):
     names = [None, None, *table.column("pid").to_pylist()[2:]]
     unnamed = table.set_column(0, "pid", [names])
     fk.publish(unnamed, policy(), seed=1).write(tmp_path / "january")
-    with pytest.raises(fk.InputError, match="'pid' is missing in row 1"):
+    with pytest.raises(fk.InputError, match="'pid'"):
         fk.publish(register(0, 420), policy(), after=tmp_path / "january")
 
 

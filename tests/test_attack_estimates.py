@@ -106,6 +106,7 @@ def test_who_had_another_value_is_not_certain(seed):
     assert not found.found
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
     ("method", "values", "ages", "seeds"),

@@ -92,6 +92,7 @@ FULL_DOMAIN = [
 ]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("method", FULL_DOMAIN)
 @pytest.mark.parametrize("seed", range(7 if NIGHTLY else 2))
 def test_full_domain(method, seed):
@@ -117,6 +118,7 @@ def compare(method, policy, random, kinds, hierarchies):
     assert fast.runs <= expected[1]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "method",
     [fk.Mondrian(), fk.Mondrian(suppression=0.3), fk.FullDomain(), fk.FullDomain(suppression=0.3)],
@@ -214,6 +216,7 @@ def test_a_pair_of_texts_is_the_groups_of_two_rows():
 PAPER = [[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 1, 1], [0] * 6]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("method", [fk.Safe, fk.Jump, fk.Naive])
 def test_safe_and_jump_withstand_it_and_naive_does_not(method, form):

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from tests.examples import NIGHTLY
 
 import foreknow as fk
 from foreknow.needs import Need
@@ -63,7 +64,7 @@ def test_every_figure_is_that_of_publishing_it_by_itself(found):
     microdata = fk.Microdata(table, own.schema)
     assert len(found.candidates) == 12
     statuses = set()
-    for each in found.candidates:
+    for each in found.candidates if NIGHTLY else found.candidates[::2]:
         strict, loose = ({"9/20": "27/40", "1/2": "3/4", "4/5": "1"}[str(each.limit)], each.limit)
         required = [dict(REQUIRED[0], below=str(loose)), dict(REQUIRED[1], below=strict)]
         statuses.add(each.status)

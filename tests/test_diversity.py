@@ -107,6 +107,7 @@ SCHEMA = fk.Schema(
 )
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("criterion", CRITERIA, ids=repr)
 def test_what_is_published_attains_it_and_verifies(criterion, method, tmp_path):

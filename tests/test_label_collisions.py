@@ -180,6 +180,7 @@ ALIKE = [
 ]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("fmt", ["csv", "parquet"])
 @pytest.mark.parametrize("escaped", [False, True])
 @pytest.mark.parametrize("texts", ALIKE)

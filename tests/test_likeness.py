@@ -205,6 +205,7 @@ SCHEMA = fk.Schema(
 )
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("suppression", [None, 0, 0.1])
 @pytest.mark.parametrize("criterion", CRITERIA, ids=repr)
 def test_what_is_published_is_near_the_table_and_verifies(criterion, suppression, tmp_path):
@@ -276,7 +277,7 @@ def test_an_order_that_is_unknown_is_asked_for():
     counts = fk.GroupCounts.from_bags([["mild", "severe"], ["none", "mild"]])
     with pytest.raises(fk.InputError, match=r"order = \["):
         fk.TCloseness(0.5, "ordered").measure(counts)
-    with pytest.raises(fk.InputError, match="does not name the value 'severe'"):
+    with pytest.raises(fk.InputError, match="'severe'"):
         fk.TCloseness(0.5, "ordered", ["none", "mild"]).measure(counts)
     assert fk.TCloseness(0.5, "ordered", ["none", "mild", "severe"]).measure(counts)
 

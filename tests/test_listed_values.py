@@ -42,6 +42,7 @@ def rows_of(made, table, columns):
     return Counter(zip(*(made.to_arrow(table)[name].to_pylist() for name in columns), strict=True))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain", "decoy"])
 @pytest.mark.parametrize(
     ("required", "least"),

@@ -179,6 +179,7 @@ def test_one_folder_cannot_be_both(desk):
 # ---- what is asked with it ---------------------------------------------------------------------
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("form", "fmt"), FORMS)
 @pytest.mark.parametrize("escape", [False, True])
 def test_one_may_ask_about_named_people_of_ones_own_release(form, fmt, escape, tmp_path):

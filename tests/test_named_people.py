@@ -35,6 +35,7 @@ def drawn(semantics, seed):
     return release, has
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("semantics", SEMANTICS)
 @pytest.mark.parametrize("seed", range(60))
 def test_the_statements_disclose_what_the_facts_do_and_hold_in_the_table(semantics, seed):
@@ -185,7 +186,7 @@ def test_only_what_facts_disclose_of_this_release_is_named():
     other = release_of([(name, 7, value) for name, _, value in WARD])
     with pytest.raises(InputError, match="not one of this release"):
         fk.name_people(release, fk.Facts().disclosure(other, "AIDS"))
-    with pytest.raises(InputError, match="nobody has 'Plague'"):
+    with pytest.raises(InputError, match="'Plague'"):
         fk.name_people(release, fk.Facts().disclosure(release, "Plague"))
     with pytest.raises(InputError, match="only what Facts disclose"):
         fk.name_people(release, fk.Statements("Tom != Flu").disclosure(release, "AIDS"))

@@ -127,7 +127,7 @@ def test_a_loaded_policy_makes_the_same_table_again(load):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(PolicyError, match=r"policy '.*nowhere\.toml' does not exist"):
+    with pytest.raises(PolicyError, match=r"'.*nowhere\.toml'"):
         Policy.load(tmp_path / "nowhere.toml")
     with pytest.raises(PolicyError, match="cannot be read: Is a directory"):
         Policy.load(str(tmp_path))

@@ -247,6 +247,7 @@ def recounted(rows, people):
     return [(n, sum(falls(key, person) for person in people)) for key, n in groups.items()]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("source", ["everybody.csv", "everybody.parquet", "frame"])
 def test_what_is_published_holds_and_verifies_with_the_population_only(method, source, place):
@@ -485,6 +486,7 @@ def towns(path, values):
     return path
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 @pytest.mark.parametrize("value", HOSTILE)
 def test_a_value_that_looks_like_a_label_counts_as_that_value(value, form, tmp_path):

@@ -35,7 +35,7 @@ def test_what_is_not_as_certified_is_refused(tmp_path, monkeypatch):
     with pytest.raises(SchemaError, match="the certificate is for age, zip, sex and disease"):
         open_published(tmp_path / "out", schema(quasi_identifiers=["age"], hierarchies={}))
     several = replace(schema(), person="name", identifiers=[], semantics="set")
-    with pytest.raises(SchemaError, match="for semantics 'single', the policy for 'set'"):
+    with pytest.raises(SchemaError, match=r"'single'.*'set'"):
         open_published(tmp_path / "out", several)
     path = tmp_path / "out" / "certificate.json"
     told = json.loads(path.read_text())

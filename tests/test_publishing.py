@@ -90,6 +90,7 @@ def test_an_index_and_metadata_of_pandas_leave_no_trace(form, tmp_path):
             assert word not in content
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("form", "fmt"), FORMS)
 def test_a_seed_gives_the_same_bytes_and_without_one_they_differ(form, fmt, tmp_path):
     for name, seed in (("a", 7), ("b", 7), ("c", None), ("d", None)):
@@ -100,6 +101,7 @@ def test_a_seed_gives_the_same_bytes_and_without_one_they_differ(form, fmt, tmp_
     assert len({a, c, d}) == 3
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("library", [pa.table, pd.DataFrame, pl.DataFrame])
 def test_a_release_in_csv_reads_the_same_with_pandas_polars_and_foreknow(form, library, tmp_path):

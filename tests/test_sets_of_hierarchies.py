@@ -143,6 +143,7 @@ def test_any_kind_of_hierarchy_names_sets(hierarchy, label, holders):
 # ---- published, and verified without the hierarchy -----------------------------------------------
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("about", [{"any_of": "HIV"}, {"at_level": 2}])
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 def test_a_release_is_verified_without_the_hierarchy(about, form, tmp_path):
@@ -315,7 +316,7 @@ def test_without_a_hierarchy_there_are_no_labels():
 
 def test_a_value_outside_of_the_hierarchy_is_named():
     few = fk.Tree(ROWS[:-1])
-    with pytest.raises(PolicyError, match="the value 'M10' is outside its hierarchy: the tree"):
+    with pytest.raises(PolicyError, match="'M10'"):
         fk.audit(table(), rules(any_of="HIV", hierarchy=few))
     with pytest.raises(PolicyError, match="no levels between"):
         fk.audit(table(), rules(at_level=1, hierarchy=fk.Ordered(CODES)))

@@ -174,6 +174,7 @@ def rows_in(file):
         yield {name.removesuffix("_shuffled"): value for name, value in row.items()}
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("unlinked", [(), ("pay",), ("job",), ("ill", "pay"), ("pay", "job")])
@@ -184,7 +185,7 @@ def test_what_is_published_holds_by_a_plain_reading_of_the_files(form, method, u
         asked = policy(unlinked=unlinked, knowing=knowing)
         table = people(seed=seed)
         if form == "bucketized" and "job" in unlinked:  # it stands beside exact columns there
-            with pytest.raises(fk.InputError, match="'job' is among other"):
+            with pytest.raises(fk.InputError, match="'job'"):
                 fk.publish(table, asked, method=method, form=form, seed=seed)
             continue
         made = fk.publish(table, asked, method=method, form=form, seed=seed)
@@ -440,7 +441,7 @@ def test_bare_counts_are_of_no_other_column():
     for adversary in (fk.KAnonymity(1), fk.LDiversity(1), fk.Facts()):
         limit = {"below": "2/3"} if isinstance(adversary, fk.Facts) else {}
         own, other = (fk.Requirement(adversary, sensitive=c, **limit) for c in ("ill", "pay"))
-        with pytest.raises(PolicyError, match="'pay', and bare counts are taken for 'ill'; give"):
+        with pytest.raises(PolicyError, match=r"'pay'.*'ill'"):
             fk.audit(counts, fk.Policy([own, other], schema=schema))
         assert fk.audit(counts, fk.Policy([own], schema=schema)).safe
         assert fk.audit(counts, fk.Policy([own])).safe
@@ -454,7 +455,7 @@ def test_sights_that_are_read_at_once_are_counted_as_if_each_were_read_alone(sou
 
     draw = random.Random(source)
     connection = duckdb.connect()
-    for turn in range(12):
+    for turn in range(12 if NIGHTLY else 6):
         n = draw.randint(1, 40)
         table = {
             "group": [draw.choice([-1, 0, 2, 10]) for _ in range(n)],
@@ -529,6 +530,7 @@ def tallied_by_hand(table, sensitive, known):
     return dict(found)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("apart", [[], ["ill"], ["pay"]])
 @pytest.mark.parametrize("known", [["ill"], ["pay"], ["ill", "pay"]])

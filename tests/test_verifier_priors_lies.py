@@ -111,6 +111,7 @@ def published(folder, form="bucketized", reading="joint", limit="9/10", file_for
     return made
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 @pytest.mark.parametrize("reading", READINGS)
 def test_a_true_certificate_is_confirmed_from_the_files_alone(tmp_path, reading, file_format):

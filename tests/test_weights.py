@@ -59,7 +59,7 @@ def test_what_counts_more_loses_less(method):
     assert losses[1] < losses[2]
 
 
-@examples(60, deadline=None)
+@examples(60, daily=5, deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES, one=st.sampled_from([0.25, 3, 10]))
 def test_fulldomain_finds_the_node_that_loses_least_by_its_weights(seed, objective, one):
     case = Table(seed)
@@ -113,7 +113,7 @@ def test_the_average_is_weighed_in_every_report_and_certified(tmp_path):
 
 @pytest.mark.parametrize("given", [0, -1, True, "much", float("nan"), float("inf"), None])
 def test_what_is_no_number_above_0_is_refused(given):
-    with pytest.raises(PolicyError, match=r"publish.weights: 'zip' must count a number above 0"):
+    with pytest.raises(PolicyError, match="'zip'"):
         fk.PublishOptions(weights={"zip": given})
 
 

@@ -18,13 +18,13 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
 
 
-def some(cases, least=6):
-    """All cases by night; a twentieth of them in each run, others each time (in CI the same)."""
+def some(cases, least=4):
+    """All cases by night; a fortieth of them in each run, others each time (in CI the same)."""
     cases = list(cases)
     if NIGHTLY or len(cases) <= least:
         return cases
     chance = Random(0 if os.environ.get("CI") == "true" else None)
-    return chance.sample(cases, max(least, len(cases) // 20))
+    return chance.sample(cases, max(least, len(cases) // 40))
 
 
 def points(most):

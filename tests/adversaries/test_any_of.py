@@ -27,7 +27,7 @@ def policy(adversary, below="1/2", any_of=("A", "B"), **more):
     return fk.Policy([fk.Requirement(adversary, below=below, any_of=any_of)], **more)
 
 
-@examples(500, daily=25)
+@examples(500, daily=12)
 @given(releases, st.sampled_from([("A",), ("A", "B"), ("B", "D")]))
 def test_facts_are_those_of_an_enumeration_of_worlds_in_which_nothing_is_merged(bags, united):
     present = {value for bag in bags for value in bag}
@@ -201,10 +201,10 @@ def test_a_set_that_does_not_fit_the_table_is_refused(any_of, message):
 
 def test_where_a_set_is_unsupported_it_is_refused(tmp_path):
     several = fk.GroupCounts.from_people([[{"A"}, {"B", "C"}]], semantics="set")
-    with pytest.raises(fk.ForeknowError, match="unsupported under semantics 'set'"):
+    with pytest.raises(fk.ForeknowError, match="'set'"):
         fk.audit(several, policy(fk.Facts()))
     held = fk.Schema(quasi_identifiers=["age"], sensitive="x", semantics="set", person="id")
-    with pytest.raises(fk.ForeknowError, match="unsupported under semantics 'set'"):
+    with pytest.raises(fk.ForeknowError, match="'set'"):
         policy(fk.Facts(), schema=held).ledger(several.values)
     with pytest.raises(fk.InputError, match="needs each value by itself, and at_level counts"):
         fk.Requirement(fk.KAnonymity(2), at_level=1)

@@ -53,7 +53,7 @@ def verified(scene, rules):
 
 @pytest.mark.parametrize("reading", ["joint", "binary"])
 @pytest.mark.parametrize("relative", [False, True])
-@examples(500, deadline=None)
+@examples(500, daily=12, deadline=None)
 @given(SEEDS, st.integers(1, 3))
 def test_sums_are_those_of_an_enumeration_and_the_verifier_finds_them(
     reading, relative, seed, many

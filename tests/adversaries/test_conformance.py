@@ -52,7 +52,7 @@ def amounts(kind):
     """The names of what a kind has whole numbers of; none where it knows something else."""
     if kind is fk.Priors:
         return []
-    return [each.name for each in dataclasses.fields(kind)]
+    return [each.name for each in dataclasses.fields(kind) if each.name != "of"]
 
 
 def made(kind, *given, reading="joint"):
@@ -325,7 +325,7 @@ class Search:
 
 
 @of_each_ledger
-@examples(120)
+@examples(120, daily=5)
 @given(data=st.data())
 def test_every_change_of_a_history_is_judged_as_from_scratch(kind, semantics, rising, data):
     search = Search(data, kind, semantics, rising)
@@ -345,7 +345,7 @@ def test_every_change_of_a_history_is_judged_as_from_scratch(kind, semantics, ri
 
 
 @of_each_ledger
-@examples(150)
+@examples(150, daily=5)
 @given(data=st.data())
 def test_proposals_are_evaluated_alone_together_and_carried_out(kind, semantics, rising, data):
     search = Search(data, kind, semantics, rising, steps=2)
@@ -390,7 +390,7 @@ def test_proposals_are_evaluated_alone_together_and_carried_out(kind, semantics,
 
 
 @of_each_ledger
-@examples(100)
+@examples(100, daily=5)
 @given(data=st.data())
 def test_groups_may_come_without_others_leaving(kind, semantics, rising, data):
     search = Search(data, kind, semantics, rising, steps=0)
@@ -409,7 +409,7 @@ def test_groups_may_come_without_others_leaving(kind, semantics, rising, data):
 
 
 @of_each_ledger
-@examples(100)
+@examples(100, daily=5)
 @given(data=st.data())
 def test_what_is_accepted_greedily_is_safe_and_in_order_where_nothing_mends(
     kind, semantics, rising, data
@@ -476,7 +476,7 @@ def test_enough_knowledge_discloses_everything_and_is_never_admitted(kind, amoun
 
 
 @each(SEARCHABLE)
-@examples(200)
+@examples(200, daily=5)
 @given(data=st.data(), bags=BAGS)
 def test_a_threshold_that_is_attained_is_refused_however_floats_are_rounded(kind, data, bags):
     adversary, counts = data.draw(known(kind)), fk.GroupCounts.from_bags(bags)

@@ -81,6 +81,7 @@ def test_every_group_of_up_to_seven_people_for_each_value(people):
         check_group(bag_of(held), 5, Worlds([bag_of(held)]))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "held",
     [(3, 3, 2), (4, 2, 1, 1), (3, 2, 2, 1), (4, 3, 1), (5, 4, 1), (4, 4, 4, 1), (5, 3, 2, 1)]

@@ -250,7 +250,7 @@ def as_release(table):
 
 
 def test_who_has_which_value_is_not_looked_at():
-    table = bucketized(made_up(0.5, people=150))
+    table = bucketized(made_up(0.5, people=90))
     shuffled = {name: table.column(name).to_pylist() for name in table.column_names}
     random, rows = Random(8), {}
     for row, group in enumerate(shuffled["group"]):
@@ -365,7 +365,7 @@ def test_people_with_exact_columns_are_found_in_their_groups():
     for number in range(6):
         row = (f"job {number}",)
         assert float(learned.tables[0].prior(row, f"disease {number}")) > 0.4
-    with pytest.raises(fk.InputError, match="has no column 'salary'"):
+    with pytest.raises(fk.InputError, match="'salary'"):
         fk.Priors.from_release(made.release, ["salary"], people=table)
     with pytest.raises(fk.InputError, match="give the table that the release was made from"):
         fk.Priors.from_release(made.release, ["job"], people=table.slice(1))
@@ -380,7 +380,7 @@ def test_what_cannot_be_learned_is_refused():
         fk.Learned("kind")
     with pytest.raises(fk.InputError, match="names a column twice"):
         fk.Learned(["kind", "kind"])
-    with pytest.raises(fk.InputError, match="'value' is the sensitive column"):
+    with pytest.raises(fk.InputError, match="'value'"):
         fk.Learned(["value"]).disclosure(release)
     with pytest.raises(fk.InputError, match="kinds"):
         fk.Learned(["kinds"]).disclosure(release)
@@ -460,7 +460,7 @@ def test_a_missing_label_is_a_kind_of_its_own():
 
 
 def test_where_a_job_tells_nothing_nobody_becomes_sure():
-    for seed in range(3):
+    for seed in range(3 if NIGHTLY else 1):
         release = as_release(bucketized(made_up(1 / 6, seed=seed)))
         (table,) = fk.Priors.from_release(release, ["job"]).tables
         for row in table.chances.values():

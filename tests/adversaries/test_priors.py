@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_priors import priors_table, random_scene
-from tests.examples import examples
+from tests.examples import NIGHTLY, examples
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure, worst
@@ -296,7 +296,7 @@ def test_what_the_priors_do_not_know_is_named():
     with pytest.raises(DataError, match=r"no probabilities of the sensitive value 'c'.*give 0"):
         SIMPLE.disclosure(grouped(table("ma mc")))
     frame = table("ma fb").rename_columns({"sex": "gender"})
-    with pytest.raises(DataError, match="no column 'sex'"):
+    with pytest.raises(DataError, match="'sex'"):
         SIMPLE.disclosure(grouped(frame))
 
 
@@ -382,7 +382,7 @@ def near(monkeypatch):
 def test_bounds_are_never_too_low_and_never_make_a_release_safe_that_is_not(near, reach):
     near(reach)
     bounded = loose = settled = 0
-    for seed in range(100):
+    for seed in range(100 if NIGHTLY else 40):
         random = Random(seed)
         scene = random_scene(random, n_groups=4)
         reading = random.choice(READINGS)
@@ -413,8 +413,8 @@ def test_bounds_are_never_too_low_and_never_make_a_release_safe_that_is_not(near
         ratios = scene.ratios(truth).values()
         assert Fraction(gain.ratio) >= max(ratios)
         assert gain.exact is None or gain.exact <= max(ratios)
-    assert bounded > 10
-    assert loose > 1
+    assert bounded > (10 if NIGHTLY else 2)
+    assert loose > (1 if NIGHTLY else 0)
     assert settled > 5 or reach == 1
 
 

@@ -36,7 +36,7 @@ def asked(bags, wide, share):
 
 @pytest.mark.parametrize("seed", range(PARTS))
 def test_the_worst_window_is_that_of_the_largest_ones_each_counted_as_one_value(seed):
-    for bags, wide, share in cases(seed, 100 if NIGHTLY else 25):
+    for bags, wide, share in cases(seed, 100 if NIGHTLY else 15):
         truth, windows = worst_of_maximal(bags, wide, MOST, share), asked(bags, wide, share)
         assert {at: fk.Facts(*at).disclosure(windows).exact for at in truth} == truth
         for k in range(3):
@@ -44,7 +44,7 @@ def test_the_worst_window_is_that_of_the_largest_ones_each_counted_as_one_value(
 
 
 def test_windows_that_begin_anywhere_and_whose_values_stay_apart_are_no_worse():
-    for bags, wide, share in cases(100, 300 if NIGHTLY else 10):
+    for bags, wide, share in cases(100, 300 if NIGHTLY else 6):
         assert worst_of_maximal(bags, wide, MOST, share) == worst_of_windows(
             bags, wide, MOST, share
         )

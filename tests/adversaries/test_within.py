@@ -49,7 +49,7 @@ def some_windows(bags, within):
     return found
 
 
-@examples(400, deadline=None)
+@examples(400, daily=12, deadline=None)
 @given(releases, st.sampled_from(WIDTHS), st.sampled_from(AMOUNTS))
 def test_facts_are_those_of_an_enumeration_of_worlds_for_windows_that_begin_anywhere(
     bags, within, amounts
@@ -82,7 +82,7 @@ def one_by_one(bags, adversary, every):
     return max(found)
 
 
-@examples(600, deadline=None)
+@examples(600, daily=20, deadline=None)
 @given(
     st.lists(st.lists(st.integers(-9, 25), min_size=1, max_size=9), min_size=1, max_size=5),
     st.sampled_from([*WIDTHS, 11]),
@@ -381,7 +381,9 @@ def test_what_is_published_holds_by_a_plain_reading_of_the_files(
     else:
         ends = [x * (1 + wide) if x >= 0 else x / (1 + wide) for x in begin]
         every = [[v for v in begin if x <= v <= end] for x, end in zip(begin, ends, strict=True)]
-    found = one_by_one(bags, adversary, random.Random(2).sample(every, min(60, len(every))))
+    found = one_by_one(
+        bags, adversary, random.Random(2).sample(every, min(60 if NIGHTLY else 25, len(every)))
+    )
     claimed = made.audit.verdicts[0].disclosure
     assert len(groups) > 1
     assert found <= claimed.exact < Fraction(2, 3)

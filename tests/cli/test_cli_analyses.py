@@ -135,22 +135,13 @@ def test_a_published_folder_needs_no_policy(desk):
         (["--value", "AID"], "no group contains the sensitive value 'AID'; did you mean 'AIDS'?"),
         (["--value", "AIDS", "--above", "1,2"], "three whole numbers l,k,m from 0"),
         (["--value", "AIDS", "--above", "1,2,-3"], "three whole numbers l,k,m from 0"),
-        (["--value", "AIDS", "--above", "a,b,c"], "three whole numbers l,k,m from 0"),
         (["--above", "1,2,3"], "add --value"),
         (["--name-people"], "add --value"),
         (["--value", "AIDS", "--name-people"], "needs a table with a row for each person, and"),
-        (["--person", "nobody"], "has no column 'nobody'"),
-        (["--semantics", "bag"], "semantics 'bag' is unknown"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(ward, more, said):
     assert said in ward.refused(*ward.ask(*more))
-
-
-@pytest.mark.parametrize("confidence", ["0", "1.5", "95", "-1", "much"])
-def test_a_confidence_is_above_0_and_at_most_1(ward, confidence):
-    said = ward.refused(*ward.ask(confidence=confidence))
-    assert "above 0 and at most 1" in said or "not a number" in said
 
 
 @pytest.mark.parametrize(
@@ -216,18 +207,11 @@ def test_a_published_folder_needs_no_columns(ward):
     ("more", "said"),
     [
         (["--levels", "age"], "--levels takes a level for each column"),
-        (["--levels", "age=x"], "--levels takes a level for each column"),
-        (["--levels", "=1"], "--levels takes a level for each column"),
         (["--levels", ""], "--levels takes a level for each column"),
         (["--levels", "age=1,age=2"], "--levels names 'age' twice"),
         (["--levels", "agee=1"], "'agee' is no quasi-identifier of table.csv; did you mean 'age'"),
-        (["--levels", "age=3"], "'age' has the levels 0 (exact) to 2 ('*'), not 3"),
-        (["--levels", "sex=2"], "give it a hierarchy"),
         (["--levels", "age=1", "--group", "sex"], "leave out --group"),
         (["--levels", "age=1", "--quasi-identifiers", "sex"], "contradicts --policy"),
-        (["--levels", "age=1", "--upto", "500"], "upto is at most 200"),
-        (["--levels", "age=1", "--upto", "-1"], "upto must be 0 or more"),
-        (["--levels", "age=1", "--value", "flue"], "'flue'; did you mean 'flu'?"),
     ],
 )
 def test_what_cannot_be_asked_of_curves_is_refused(ward, more, said):
@@ -237,12 +221,6 @@ def test_what_cannot_be_asked_of_curves_is_refused(ward, more, said):
 def test_a_raw_table_needs_columns(ward):
     said = ward.refused("curves", "table.csv", "--levels", "age=1", "--sensitive", "disease")
     assert "--quasi-identifiers" in said
-
-
-def test_sets_are_refused(ward):
-    ward.put("set.toml", LATTICE.replace("[schema]", '[schema]\nsemantics = "set"\nperson = "who"'))
-    said = ward.refused("curves", "ward.csv", "--policy", "set.toml", "--group", "ward")
-    assert "one sensitive value per person, and semantics 'set' means several" in said
 
 
 def test_the_command_of_the_docs_draws_figure_5(desk):
@@ -281,9 +259,6 @@ def test_negations_are_another_question(ward):
     [
         (["--knowledge", "1;3"], "--knowledge takes whole numbers"),
         (["--knowledge", ""], "--knowledge takes whole numbers"),
-        (["--knowledge", "-1"], "--knowledge takes whole numbers"),
-        (["--knowledge", "999"], "at most 200 pieces"),
-        (["--sensitive", "diseas"], "is no sensitive column of the policy"),
     ],
 )
 def test_what_cannot_be_surveyed_is_refused(ward, more, said):
@@ -388,24 +363,14 @@ def test_the_written_table_is_read_as_the_policy_says(measure, desk):
 @pytest.mark.parametrize(
     ("more", "release", "table", "said"),
     [
-        (["--queries", "0"], "out", "table.csv", "queries must be a whole number from 1"),
-        (["--predicates", "3"], "out", "table.csv", "only 2 attributes"),
-        (["--predicates", "0"], "out", "table.csv", "predicates must be a whole number from 1"),
-        (["--delta", "0"], "out", "table.csv", "delta is a share"),
-        (["--delta", "nan"], "out", "table.csv", "delta is a share"),
-        (["--seed", "-1"], "out", "table.csv", "the seed must be a whole number from 0"),
         (["--group", "g"], "out", "table.csv", "leave out --group"),
-        ([], "nowhere.csv", "table.csv", "nowhere.csv"),
         ([], "out", "nowhere.csv", "nowhere.csv"),
         ([], "out", "out", "is published already; give the raw table"),
-        ([], "out", "other.csv", "nobody with the sensitive value"),
         ([], "out", "small.csv", "give the table that the release was made of"),
-        ([], "table.csv", "out/release.csv", "has no column 'name'"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(measure, desk, more, release, table, said):
     lines = (desk.folder / "table.csv").read_text()
-    desk.put("other.csv", lines.replace("flu", "gout"))
     desk.put("small.csv", "\n".join(lines.splitlines()[:5]))
     arguments = ["utility", release, table, "--policy", "policy.toml", *more]
     assert said in desk.refused(*arguments)

@@ -75,6 +75,7 @@ main()
 """
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -122,6 +123,7 @@ def test_the_demo_runs_from_end_to_end_and_is_verified(desk):
     assert fk.Certificate.load(desk.folder / "shown" / "certificate.json").safe
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("fmt", ["csv", "parquet"])
 @pytest.mark.parametrize(
     ("form", "names"), [("generalized", ["release"]), ("bucketized", ["people", "sensitive"])]

@@ -1,11 +1,13 @@
 """What holds for every command that writes what it finds, asked of the registry of commands."""
 
+import shutil
 from pathlib import Path
 
 import click
 import pytest
 from tests.cli.desk import LABELS, POLICY, TABLE
 
+import foreknow as fk
 from foreknow.cli.entry import COMMANDS
 
 # The least that each takes in the folder of a desk; "made" was published.
@@ -33,11 +35,20 @@ def having(*options):
     return [name for name, each in EVERY.items() if {*options} <= {own.name for own in each.params}]
 
 
-@pytest.fixture
-def ready(desk):
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """A folder with a table, a policy and what was made of them."""
+    folder = tmp_path_factory.mktemp("published")
     hierarchies = "\n[schema.hierarchies]\nage = { intervals = [20] }\n\n[["
-    desk.put("policy.toml", POLICY.replace("\n[[", hierarchies, 1))
-    desk.says(*desk.publish("-q", out="made"))
+    (folder / "policy.toml").write_text(POLICY.replace("\n[[", hierarchies, 1))
+    (folder / "table.csv").write_text(TABLE)
+    fk.publish(folder / "table.csv", folder / "policy.toml").write(folder / "made")
+    return folder
+
+
+@pytest.fixture
+def ready(desk, published):
+    shutil.copytree(published, desk.folder, dirs_exist_ok=True)
     return desk
 
 

@@ -40,6 +40,7 @@ def several(desk, request):
     return desk
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("fmt", ["csv", "parquet"])
 def test_publish_audit_and_verify(several, form, fmt):

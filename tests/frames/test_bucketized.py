@@ -20,6 +20,7 @@ def counted(source, **more):
     return Release.from_bucketized(source, sensitive="disease", **more).counts
 
 
+@pytest.mark.thinned(2)
 def test_a_tally_is_read_alike_by_every_backend(everywhere):
     found = counted(everywhere(TALLY))
     assert texts(bags(found)) == texts(GROUPS)
@@ -94,6 +95,7 @@ def told(counts):
     return {label: (int(counts.sizes[i]), counts.bag(i)) for i, label in enumerate(counts.groups)}
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("held", ["the tally", "the people"])
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
 def test_the_table_of_people_gives_the_sizes_of_groups(everywhere, semantics, held):
@@ -131,10 +133,10 @@ def test_several_columns_may_make_a_group_with_nulls_as_values_of_their_own(tmp_
 def test_under_single_the_table_of_people_is_compared():
     people = pa.table({"group": [1] * 3 + [2] * 4})
     assert counted(TALLY, people=people) == counted(TALLY)
-    with pytest.raises(DataError, match="group 2 has 3 people but 4 values; under 'single'"):
+    with pytest.raises(DataError, match="'single'"):
         counted(TALLY, people=people.slice(0, 6))
     more = pa.table({"group": [1] * 3 + [2] * 4 + [3]})
-    with pytest.raises(DataError, match="group 3 has one person but 0 values; under 'single'"):
+    with pytest.raises(DataError, match="'single'"):
         counted(TALLY, people=more)
 
 

@@ -221,7 +221,7 @@ def test_nulls_do_not_count_and_smoothing_leaves_nothing_impossible():
     found = as_dicts(count_chances(table, ["sex"], "disease", Fraction(1)))
     assert found[("m",)]["a"] == (1 + Fraction(2, 3)) / 2
     nobody = pa.table({"sex": ["m"], "disease": pa.nulls(1, pa.string())})
-    with pytest.raises(DataError, match="has no rows with a 'disease'"):
+    with pytest.raises(DataError, match="'disease'"):
         Priors.learn(nobody, ["sex"], "disease")
     table = pa.table({"sex": list("mmff"), "disease": ["a", "a", "b", "a"]})
     for smoothing, chance in ((0, 0), (0.1, Fraction(1, 40) / Fraction(21, 10))):

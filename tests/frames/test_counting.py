@@ -62,6 +62,7 @@ def generalized(source, *columns, **more):
     ).counts
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_groups_are_counted_alike_by_every_backend_in_any_order_of_rows(everywhere, shuffled):
     order = np.random.default_rng(1).permutation(len(PEOPLE))
@@ -73,6 +74,7 @@ def test_groups_are_counted_alike_by_every_backend_in_any_order_of_rows(everywhe
     assert texts(bags(generalized(source, "age", "sex"))) == texts(BY_AGE_AND_SEX)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     "values",
     [
@@ -130,7 +132,7 @@ def test_a_pandas_index_is_neither_a_column_nor_a_row_number():
         {"gid": [1, 1, 2], "disease": ["x", "y", "x"]}, index=pd.Index([2, 0, 0], name="age")
     )
     assert bags(by_group(frame)) == {1: {"x": 1, "y": 1}, 2: {"x": 1}}
-    with pytest.raises(DataError, match="no column 'age'"):
+    with pytest.raises(DataError, match="'age'"):
         generalized(frame, "age")
     # Nor when it bears the name of a column.
     assert bags(by_group(frame.rename_axis("gid"))) == bags(by_group(frame))

@@ -118,6 +118,7 @@ ADDRESSES += [f"postgresql:clinic:{SECRET}@localhost/med", f"host=localhost pass
 ADDRESSES += [f"host=localhost password = '{SECRET} \\' {SECRET}' port=9"]
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "PostgreSQL", "mysql"])
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_no_password_is_printed_whatever_it_holds(address, scheme, capfd, monkeypatch, tmp_path):

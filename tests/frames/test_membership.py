@@ -39,6 +39,7 @@ def texts(found):
     return {str(name): str(label) for name, label in found.items()}
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
 def test_everybody_is_in_their_group_in_every_backend(everywhere, semantics):
     table = PEOPLE if semantics != "single" else PEOPLE.set_column(3, "d", pa.array(list("abcde")))
@@ -134,6 +135,7 @@ def released(source):
     return Release.from_groups(source, group="gid", sensitive="d", person="pid").counts.n_people
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("people", "says"),
     [

@@ -94,7 +94,7 @@ def test_a_column_that_was_not_read_with_the_others_is_refused_by_name(turning):
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     microdata = fk.Microdata(turning, schema)
     assert microdata.n_people == N
-    with pytest.raises(DataError, match=r"column 'name' cannot be read once more.*collect it"):
+    with pytest.raises(DataError, match="'name'"):
         microdata.source.arrow(["name"])
 
 

@@ -87,7 +87,7 @@ def test_dates_and_declared_types_are_read_and_written_as_iso(tmp_path):
         given = schema_of(types={"income": declared})
         assert sorted(fk.Microdata(in_csv(tmp_path, sent), given).values) == sorted(wanted)
     given = schema_of(types={"income": "number"}, reading=fk.Reading())
-    with pytest.raises(fk.InputError, match=r"'income' must hold a number.* row 2 holds '1\.5\.0'"):
+    with pytest.raises(fk.InputError, match=r"'income'.*'1\.5\.0'"):
         _ = fk.Microdata(in_csv(tmp_path, ["1.5", "1.5.0", "2", "3", "4", "5"]), given).values
 
 

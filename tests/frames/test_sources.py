@@ -1,7 +1,6 @@
 """Opening tables: what is one, what is not, and what the message says then."""
 
 import os
-import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -45,32 +44,8 @@ def test_paths_and_texts_are_the_same_and_opened_tables_stay(tmp_path):
     require(table, ["gid", "disease"])
     with pytest.raises(DataError, match="no column 'x'"):
         require(table, ["gid", "x", "y"])
-    with pytest.raises(DataError, match=r"there is no file or folder '.*nowhere\.csv'"):
+    with pytest.raises(DataError, match=r"'.*nowhere\.csv'"):
         open_table(tmp_path / "nowhere.csv")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("people.ods", "people", "people.json", "people.gz"),
-        *("people.csv.xls", "people.csv.bak", "people.txt.json"),
-    ],
-)
-def test_an_extension_that_is_not_supported_is_named(tmp_path, name):
-    with pytest.raises(DataError, match=r"neither CSV .* nor Parquet"):
-        open_table(write(tmp_path, "gid,disease\n1,Flu\n", name))
-
-
-@pytest.mark.parametrize("content", [b"", b"hello", b"PAR1" + b"\0" * 50 + b"PAR1"])
-def test_a_broken_parquet_file_says_so_in_one_line(tmp_path, content):
-    with pytest.raises(DataError, match=r"people\.parquet cannot be read as Parquet: ") as said:
-        open_table(write(tmp_path, content, "people.parquet"))
-    assert "\n" not in str(said.value)
-
-
-def test_a_folder_without_parquet_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"the folder .* holds no \.parquet file"):
-        open_table(tmp_path)
 
 
 def cast(column, kind):
@@ -185,16 +160,6 @@ def test_parts_that_differ_are_named(tmp_path, other):
         counted(folder_of(tmp_path, TABLE, other))
 
 
-@pytest.mark.parametrize(
-    "thing",
-    [None, 5, ["gid"], {"gid": [1]}, np.zeros((2, 2)), pd.Series([1]), pl.Series([1]), b"a.csv"],
-    ids=lambda thing: type(thing).__name__,
-)
-def test_what_is_no_table_is_named_with_what_would_be(thing):
-    with pytest.raises(DataError, match=f"{type(thing).__name__} is not a table; give a path"):
-        open_table(thing)
-
-
 def test_what_is_no_open_relation_of_duckdb_is_refused():
     connection = duckdb.connect()
     for thing, says in ((duckdb.sqltype("INTEGER"), ", not DuckDBPyType"), (connection, "")):
@@ -206,28 +171,6 @@ def test_what_is_no_open_relation_of_duckdb_is_refused():
         counted(relation)
 
 
-@pytest.mark.parametrize(
-    ("table", "says"),
-    [
-        (
-            pd.DataFrame([[1, 2, 3]], columns=["gid", "disease", "disease"]),
-            "pandas frame has two columns named 'disease'; rename",
-        ),
-        (pa.table([[1], [2], [3]], names=["gid", "disease", "gid"]), "gid"),
-        (pd.DataFrame([[1, "Flu"]]), "column name 0 is no text"),
-        (pd.DataFrame([[1, "Flu"]], columns=["gid", " "]), "column 2 has no name"),
-        (pd.DataFrame(), "the pandas frame has no column 'gid'"),
-        (
-            pl.DataFrame({"gid": [1], "disease": [b"x"]}, schema_overrides={"disease": pl.Object}),
-            "disease",
-        ),
-    ],
-)
-def test_frames_whose_columns_cannot_be_told_are_refused(table, says):
-    with pytest.raises(DataError, match=says):
-        counted(table)
-
-
 def test_a_table_without_rows_is_refused(everywhere):
     with pytest.raises(DataError, match="has no rows"):
         counted(everywhere(TABLE.slice(0, 0)))
@@ -235,17 +178,10 @@ def test_a_table_without_rows_is_refused(everywhere):
 
 def test_an_unknown_column_is_named_with_a_hint(everywhere):
     source = everywhere(TABLE)
-    with pytest.raises(DataError, match="has no column 'diseas'; did you mean 'disease'"):
+    with pytest.raises(DataError, match=r"'diseas'.*'disease'"):
         counted(source, sensitive="diseas")
-    with pytest.raises(DataError, match="has no column 'group'; known: 'gid', 'disease'"):
+    with pytest.raises(DataError, match=r"'group'.*'gid'.*'disease'"):
         counted(source, group="group")
-
-
-@pytest.mark.parametrize("values", [["x", 3], [1, "a"], [True, "y"]], ids=str)
-def test_objects_of_mixed_types_are_refused(values):
-    frame = pd.DataFrame({"gid": [1, 2], "disease": pd.Series(values, dtype=object)})
-    with pytest.raises(DataError, match=r"pandas frame holds a column of mixed types.*disease"):
-        counted(frame)
 
 
 def odd_columns():
@@ -263,10 +199,69 @@ def odd_columns():
         yield make({"gid": [1], "disease": [timedelta(days=1)]})
 
 
-@pytest.mark.parametrize("table", list(odd_columns()), ids=lambda table: str(table)[:80])
-def test_lists_structs_binaries_and_spans_of_time_are_refused_by_name(table):
-    with pytest.raises(DataError, match=r"column 'disease' is of type .*; give one plain value"):
+def objects(**columns):
+    return pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in columns.items()})
+
+
+def date_far_away(role):
+    for far in (pa.array([10**7], pa.date32()), pa.array([10**18], pa.timestamp("us"))):
+        table = TABLE.slice(0, 1)
+        table = table.set_column(table.column_names.index(role), role, far)
+        for hold in (lambda table: table, duckdb.from_arrow, pl.from_arrow):
+            yield hold(table), f"column '{role}': .*; make it text"
+
+
+ROLES = {"gid": [1, 2], "disease": ["Flu", "AIDS"]}
+NO_TABLES = [None, 5, ["gid"], {"gid": [1]}, np.zeros((2, 2)), pd.Series([1]), b"a.csv"]
+REFUSED = [
+    *((thing, f"{type(thing).__name__} is not a table") for thing in (*NO_TABLES, pl.Series([1]))),
+    (pd.DataFrame([[1, 2, 3]], columns=["gid", "disease", "disease"]), r"two.*'disease'"),
+    (pa.table([[1], [2], [3]], names=["gid", "disease", "gid"]), "gid"),
+    (pd.DataFrame([[1, "Flu"]]), "column name 0 is no text"),
+    (pd.DataFrame([[1, "Flu"]], columns=["gid", " "]), "column 2 has no name"),
+    (pd.DataFrame(), "'gid'"),
+    (pl.DataFrame({"gid": [1], "disease": [b"x"]}, {"gid": int, "disease": pl.Object}), "disease"),
+    *((table, "column 'disease' is of type .*; give one plain value") for table in odd_columns()),
+    *(
+        (objects(gid=[1, 2], disease=values), "mixed types.*disease")
+        for values in (["x", 3], [1, "a"], [True, "y"])
+    ),
+    *(
+        (objects(**{**ROLES, role: values}), "beyond 64 bits")
+        for role in ROLES
+        for values in ([2**70, 1], [2**64, 2**63], [2**63, -1])
+    ),
+    *(
+        (hold({"^g.*$" if odd else "*": [1], "gid": [2], "disease": ["Flu"]}), "is a pattern")
+        for hold in (pl.DataFrame, pl.LazyFrame)
+        for odd in (True, False)
+    ),
+    *date_far_away("gid"),
+    *date_far_away("disease"),
+]
+
+
+@pytest.mark.parametrize(("table", "says"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_no_table_or_has_odd_columns_is_refused_by_name(table, says):
+    with pytest.raises(DataError, match=says):
         counted(table)
+
+
+BROKEN = [
+    *((f"people.{end}", "gid,disease\n1,Flu\n") for end in ("ods", "json", "gz", "csv.xls")),
+    *((name, "gid,disease\n1,Flu\n") for name in ("people", "people.csv.bak", "people.txt.json")),
+    *(("people.parquet", each) for each in (b"", b"hello", b"PAR1" + b"\0" * 50 + b"PAR1")),
+]
+
+
+@pytest.mark.parametrize(("name", "content"), BROKEN)
+def test_a_file_that_cannot_be_read_says_so_in_one_line(tmp_path, name, content):
+    says = "cannot be read as Parquet: " if name == "people.parquet" else "neither CSV .* nor Parq"
+    with pytest.raises(DataError, match=says) as said:
+        open_table(write(tmp_path, content, name))
+    assert "\n" not in str(said.value)
+    with pytest.raises(DataError, match=r"the folder .* holds no \.parquet file"):
+        open_table(folder_of(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -290,37 +285,6 @@ def test_times_with_zones_and_intervals_of_duckdb_are_refused_by_name(role, valu
         open_table(frame).arrow([role])
     beside = duckdb.sql(f"SELECT 1 AS gid, 'Flu' AS disease, {value} AS unused")
     assert counted(beside) == {1: {"Flu": 1}}
-
-
-@pytest.mark.parametrize("name", ["^g.*$", "*"])
-@pytest.mark.parametrize("hold", [pl.DataFrame, pl.LazyFrame])
-def test_columns_that_polars_would_read_as_patterns_are_refused_by_name(hold, name):
-    frame = hold({name: [1], "group": [2], "disease": ["Flu"]})
-    with pytest.raises(DataError, match=f"column name '{re.escape(name)}' is a pattern; rename"):
-        counted(frame, group=name)
-
-
-@pytest.mark.parametrize("values", [[2**70, 1], [2**64, 2**63], [2**63, -1]], ids=str)
-@pytest.mark.parametrize("role", ["gid", "disease"])
-def test_whole_numbers_beyond_64_bits_are_refused(role, values):
-    columns = {"gid": [1, 2], "disease": ["Flu", "AIDS"]}
-    frame = pd.DataFrame(columns | {role: pd.Series(values, dtype=object)})
-    with pytest.raises(DataError, match="the pandas frame holds a number beyond 64 bits"):
-        counted(frame)
-
-
-@pytest.mark.parametrize(
-    "far",
-    [pa.array([10**7], pa.date32()), pa.array([10**18], pa.timestamp("us"))],
-    ids=lambda array: str(array.type),
-)
-@pytest.mark.parametrize("hold", [lambda table: table, duckdb.from_arrow, pl.from_arrow])
-@pytest.mark.parametrize("role", ["gid", "disease"])
-def test_dates_beyond_the_year_9999_are_refused_by_name(role, hold, far):
-    table = TABLE.slice(0, 1)
-    table = table.set_column(table.column_names.index(role), role, far)
-    with pytest.raises(DataError, match=f"column '{role}': .*; make it text"):
-        counted(hold(table))
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ def held(microdata):
     return columns, list(microdata.values), microdata.sensitive_codes.tolist(), microdata.n_people
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("missing", ["drop", {"label": "unknown"}])
 def test_every_source_reads_them_as_nulls_and_the_rest_as_what_it_is(everywhere, missing):
     found = fk.Microdata(everywhere(TABLE), schema(missing=missing))
@@ -62,10 +63,11 @@ def test_every_source_reads_them_as_nulls_and_the_rest_as_what_it_is(everywhere,
 
 
 def test_an_error_still_names_the_column(everywhere):
-    with pytest.raises(DataError, match="'ill' is missing in 4 rows"):
+    with pytest.raises(DataError, match="'ill'"):
         _ = fk.Microdata(everywhere(TABLE), schema(missing="error")).n_people
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 @pytest.mark.parametrize("missing", ["drop", {"label": "unknown"}])
 def test_what_is_published_is_that_of_the_table_with_nulls(everywhere, missing, engine):
@@ -151,6 +153,7 @@ def test_blanks_around_them_do_not_count(everywhere):
     assert sorted(found.values) == ["unknown", "x", "y"]
 
 
+@pytest.mark.thinned(3)
 def test_other_columns_and_people_are_read_so_too(everywhere):
     table = TABLE.append_column("job", pa.array(["cook", "NA", None] * 4))
     rules = fk.Schema(

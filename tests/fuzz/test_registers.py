@@ -35,7 +35,7 @@ ROWS = [
     *(("abc", "ab*", "*"), ("abd", "ab*", "*"), ("ab", "a", "*"), ("20", "20 to 29", "*")),
     *(("25", "20 to 29", "*"), ("30", "30 to 39", "*"), ("*b", "20 to 29", "*"), ("x", "a", "*")),
 ]
-FULL = 3000 if NIGHTLY else 40
+FULL = 3000 if NIGHTLY else 20
 
 
 def column(chance, kind, size):

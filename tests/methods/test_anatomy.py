@@ -89,6 +89,7 @@ def test_groups_have_l_different_values_and_nobody_shares_theirs(case, seed, ran
     assert sum(len(bag) - l for bag in bags) == len(values) % l
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("bag", "l"),
     [("aabb", 2), ("aabc", 2), ("aabbc", 2), ("abcd", 3), ("aabbcd", 2), ("aabbcc", 3)],

@@ -15,7 +15,7 @@ from foreknow.methods.art.judge import safe_groups
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import robust_groups
 
-TIMES = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
+TIMES = 80 if os.environ.get("FOREKNOW_NIGHTLY") else 1
 READINGS = ("joint", "binary")
 
 
@@ -60,9 +60,9 @@ def check(table, groups):
 @pytest.mark.parametrize(
     ("kind", "many", "sizes", "n_values"),
     [
-        ("different", 150, (2, 9), 5),
-        ("repeated", 60, (2, 7), 4),
-        ("limits", 120, (2, 7), 4),
+        ("different", 40, (2, 9), 5),
+        ("repeated", 15, (2, 7), 4),
+        ("limits", 30, (2, 7), 4),
     ],
 )
 def test_small_tables_are_grouped_soundly_whenever_they_can_be(
@@ -83,9 +83,9 @@ def test_small_tables_are_grouped_soundly_whenever_they_can_be(
 @pytest.mark.parametrize(
     ("kind", "many", "sizes", "n_values"),
     [
-        ("different", 40, (13, 40), 6),
-        ("repeated", 10, (13, 22), 4),
-        ("limits", 12, (13, 22), 5),
+        ("different", 20, (13, 40), 6),
+        ("repeated", 6, (13, 22), 4),
+        ("limits", 8, (13, 22), 5),
     ],
 )
 def test_tables_that_are_searched_are_grouped_soundly(kind, many, sizes, n_values, reading):
@@ -104,7 +104,7 @@ def test_tables_that_are_searched_are_grouped_soundly(kind, many, sizes, n_value
 @pytest.mark.parametrize("kind", KINDS)
 def test_proofs_that_there_is_none_are_right(kind, reading):
     proved = 0
-    for table in tables(kind, 9, reading, 80 * TIMES, (2, 8), 4):
+    for table in tables(kind, 9, reading, 24 * TIMES, (2, 8), 4):
         if impossible(table.problem, ArtNames()):
             proved += 1
             assert not can_be_grouped(table), table
@@ -114,7 +114,7 @@ def test_proofs_that_there_is_none_are_right(kind, reading):
 @pytest.mark.parametrize("reading", READINGS)
 def test_the_judge_agrees_with_enumeration(reading):
     said = set()
-    for table in some_limits(1, reading, 200 * TIMES, (1, 7), 4):
+    for table in some_limits(1, reading, 60 * TIMES, (1, 7), 4):
         problem = table.problem
         whole = np.zeros(problem.n_people, dtype=np.int64)
         found = safe_groups(problem, whole, problem.profiles, problem.values, 1)[0]

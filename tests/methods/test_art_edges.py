@@ -188,7 +188,7 @@ def test_a_search_that_leaves_people_over_ends_in_a_pool():
 def test_like_parts_are_safe_and_hold_everybody(reading):
     random = np.random.default_rng(12)
     parted = 0
-    for table in some_limits(12, reading, 20 * TIMES, (2, 9), 3):
+    for table in some_limits(12, reading, 12 * TIMES, (2, 9), 3):
         problem = table.problem
         people = np.flatnonzero(random.random(problem.n_people) < 0.9)
         if problem.unique or not len(people):

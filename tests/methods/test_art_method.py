@@ -193,6 +193,17 @@ SETS = {
 }
 
 
+def of_adult(by, how, **limit):
+    """Priors of Adult, and the groups and the release that ART makes by them."""
+    rows = adult()
+    names = [name for name in rows.column_names if name != "occupation"]
+    schema = fk.Schema(quasi_identifiers=names, sensitive="occupation")
+    priors = Priors.learn(rows, SETS[by], "occupation", **how)
+    groups = ART(priors=priors, **limit).partition(fk.Microdata(rows, schema), seed=1)
+    grouped = rows.append_column("gid", pa.array(groups))
+    return priors, groups, fk.Release.from_groups(grouped, group="gid", sensitive="occupation")
+
+
 @pytest.mark.parametrize(
     ("by", "r", "smoothing", "semantics"),
     [
@@ -210,19 +221,11 @@ SETS = {
     ],
 )
 def test_no_posterior_of_adult_exceeds_the_limit(by, r, smoothing, semantics):
-    rows = adult()
-    names = [name for name in rows.column_names if name != "occupation"]
-    schema = fk.Schema(quasi_identifiers=names, sensitive="occupation")
-    priors = Priors.learn(rows, SETS[by], "occupation", smoothing=smoothing, semantics=semantics)
-    groups = ART(r=r, priors=priors).partition(fk.Microdata(rows, schema), seed=1)
-    sizes = np.bincount(groups)
-    assert sizes.min() >= r
+    how = {"smoothing": smoothing, "semantics": semantics}
+    priors, groups, release = of_adult(by, how, r=r)
+    assert np.bincount(groups).min() >= r
     assert groups.min() == 0
-    release = fk.Release.from_groups(
-        rows.append_column("gid", pa.array(groups)), group="gid", sensitive="occupation"
-    )
-    found = priors.disclosure(release)
-    assert found.exact <= Fraction(1, r)
+    assert priors.disclosure(release).exact <= Fraction(1, r)
 
 
 @pytest.mark.parametrize(
@@ -236,14 +239,7 @@ def test_no_posterior_of_adult_exceeds_the_limit(by, r, smoothing, semantics):
     ],
 )
 def test_no_posterior_of_adult_exceeds_so_many_times_the_prior(by, times, semantics):
-    rows = adult()
-    names = [name for name in rows.column_names if name != "occupation"]
-    schema = fk.Schema(quasi_identifiers=names, sensitive="occupation")
-    priors = Priors.learn(rows, SETS[by], "occupation", semantics=semantics)
-    groups = ART(times=times, priors=priors).partition(fk.Microdata(rows, schema), seed=1)
-    release = fk.Release.from_groups(
-        rows.append_column("gid", pa.array(groups)), group="gid", sensitive="occupation"
-    )
+    priors, groups, release = of_adult(by, {"semantics": semantics}, times=times)
     assert 1 < priors.gain(release).exact <= Fraction(times)
     assert groups.max() >= 100
 

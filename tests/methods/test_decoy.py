@@ -44,7 +44,7 @@ def chance(microdata, policy, groups, world):
     st.integers(1, 2),
     st.randoms(use_true_random=False),
 )
-@examples(25, deadline=None)
+@examples(25, daily=5, deadline=None)
 def test_what_one_trial_tells(values, least, many, decoys, j, draw):
     """Whatever bags of a part are unsafe: by all worlds, all lots and all decoys."""
     n, many = len(values), min(many, len(values) // 2)

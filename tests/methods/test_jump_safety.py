@@ -52,6 +52,7 @@ def group_alike(functions):
     return len(groupings) < len(functions)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_safe_and_jump_never_release_what_is_not_safe(name):
     """An adversary who sees the groups alone cannot tell which function was released.
@@ -154,6 +155,7 @@ CONVEX = [
 ]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("prop", CONVEX, ids=repr)
 def test_safe_is_jump_by_one_for_convex_properties(prop):
     """Also for entropy and recursive diversity, where Theorem 6 says "generally incomparable"."""

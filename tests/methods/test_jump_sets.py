@@ -21,7 +21,8 @@ from foreknow.methods.jump.disclosure_set import BeyondReach, Need
 from foreknow.methods.jump.functions import Function
 from foreknow.methods.jump.run import case_of
 
-ROUNDS = 1200 if NIGHTLY else 15
+ROUNDS = 1200 if NIGHTLY else 10
+BOUNDED = 200 if NIGHTLY else 20
 
 
 def algorithms(functions, prop, chance):
@@ -55,6 +56,7 @@ def compare(functions, table, name, chance):
             assert list(found.marginals.values()) == oracle.marginals(silent)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_exact_sets_are_those_of_enumeration(name):
     chance = random.Random(name)
@@ -64,7 +66,7 @@ def test_exact_sets_are_those_of_enumeration(name):
         compare(functions, table, name, chance)
         reached[len(functions)] += 1
         people[len(table)] += 1
-    assert len(reached) > 2
+    assert len(reached) > (2 if NIGHTLY else 1)
     assert len(people) > 3
 
 
@@ -85,7 +87,7 @@ SHAPES = [
 def test_bounds_are_never_wrong(prop, monkeypatch):
     chance = random.Random(repr(prop))
     told = close = 0
-    for _ in range(40):
+    for _ in range(BOUNDED):
         n, sizes = chance.choice(SHAPES)
         functions = [blocks(n, *size) for size in sizes]
         table = [chance.choice("aaabbcde") for _ in range(n)]
@@ -105,7 +107,7 @@ def test_bounds_are_never_wrong(prop, monkeypatch):
                 told += 1
                 assert one.exact.permutation_safe(parts)
                 assert one.exact._judged(counted)
-    assert told > 3
+    assert told >= BOUNDED // 20
     assert close > 0 or not prop.complete
 
 
@@ -175,7 +177,7 @@ def alone(algorithm, table):
 
 
 def tables(chance):
-    return [[chance.choice("aabbcde") for _ in range(8)] for _ in range(40)]
+    return [[chance.choice("aabbcde") for _ in range(8)] for _ in range(24)]
 
 
 def test_other_tables_do_not_bring_a_table_within_reach():
@@ -192,8 +194,7 @@ def test_other_tables_do_not_bring_a_table_within_reach():
             assert [outcome(algorithm, table) for table in given] == expected
             assert [outcome(algorithm, table) for table in given[::-1]] == expected[::-1]
             met.update(expected)
-    assert met["beyond"] > 20
-    assert sum(met.values()) - met["beyond"] > 20
+    assert min(met["beyond"], sum(met.values()) - met["beyond"]) > 12
 
 
 def test_what_was_found_is_used_again_where_that_makes_no_difference():

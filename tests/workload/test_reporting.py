@@ -184,7 +184,7 @@ def test_a_column_without_values_has_no_width(type_, hierarchy):
         made(table=table, roles=roles, policy=policy), microdata, attributes=["age"], **ASKING
     )
     assert found.utility.ncp == {"age": 1.0, "empty": 0.0}
-    with pytest.raises(fk.InputError, match="'empty' is missing everywhere"):
+    with pytest.raises(fk.InputError, match="'empty'"):
         fk.utility_report(made(table=table, roles=roles, policy=policy), microdata, **ASKING)
 
 

@@ -55,6 +55,7 @@ def check(held, groups, priors, reading):
     return some
 
 
+@pytest.mark.thinned(2)
 @both
 @every_kind
 def test_posteriors_are_what_enumeration_says(reading, kind):
@@ -93,6 +94,7 @@ def agree(groups, priors, reading="joint", most=1e-10):
     return found
 
 
+@pytest.mark.thinned(2)
 @both
 @every_kind
 def test_groups_of_some_size(reading, kind):
@@ -176,6 +178,7 @@ def check_bounds(held, groups, priors, reading):
     return pairs
 
 
+@pytest.mark.thinned(2)
 @both
 @pytest.mark.parametrize("twice", [True, False])
 @every_kind
@@ -187,7 +190,7 @@ def test_bounds_are_never_below_enumeration(monkeypatch, reading, kind, twice):
     for _ in range(15):
         pairs += check_bounds(*random_scene(drawn, 20, 5, kind), reading)
     assert len(pairs) > 300
-    assert sum(bound < 0.999 for bound, _ in pairs) > 100  # and they say something
+    assert 3 * sum(bound < 0.999 for bound, _ in pairs) > len(pairs)  # and they say something
 
 
 def test_bounds_hold_for_larger_groups():
