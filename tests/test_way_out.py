@@ -309,3 +309,12 @@ def test_suppression_is_not_offered_where_no_share_that_was_tried_divides():
     assert made.counts.n_groups == 1
     assert len(made.advice) == 1
     assert made.advice[0].startswith("Worthless: all 60 people are in one group")
+
+
+def test_a_way_out_that_is_the_default_is_to_leave_the_key_out():
+    table = pa.table({"age": [30, 30, 41, 41], "job": list("abcd"), "ill": list("xyxy")})
+    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["job"]}
+    policy = {"schema": roles, "require": [{"k_anonymity": 2, "knowing": ["job"]}]}
+    with pytest.raises(fk.NoSafeRelease) as error:
+        fk.publish(table, policy)
+    assert any("leave knowing out" in line for line in error.value.way_out)
