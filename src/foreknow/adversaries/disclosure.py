@@ -44,7 +44,8 @@ class Disclosure(Plain):
     estimated : bool
         Whether the probability is only the upper end of a statistical interval.
     bounded : bool
-        Whether the probability is only an upper bound, though never too low.
+        Whether the probability is only an upper bound, though never too low: then there is no
+        `exact`.
     prior : Fraction or None
         How likely it was before the release, where the disclosure is the highest of all relative
         to that.
@@ -59,11 +60,18 @@ class Disclosure(Plain):
     estimated: bool = False
     bounded: bool = False
     prior: Fraction | None = None
+    # of a bound, itself as a fraction, where that is at hand: it settles limits
+    _bound: Callable[[], Fraction | None] = field(default=lambda: None)
 
     @cached_property
     def exact(self) -> Fraction | None:
         """The probability as a fraction."""
         return self._exact()
+
+    @cached_property
+    def settled(self) -> Fraction | None:
+        """What limits are compared with: the probability, or its bound, as a fraction."""
+        return self._bound() if self.bounded else self.exact
 
     @cached_property
     def witness(self) -> Witness | None:
@@ -88,17 +96,15 @@ class Disclosure(Plain):
             return False
         if abs(self.probability - float(bound)) > CLOSE:
             return self.probability < bound
-        exact = self.exact
         # Without a fraction, a probability this near the threshold does not count as below it.
-        return exact is not None and exact < bound
+        return self.settled is not None and self.settled < bound
 
     def at_most(self, threshold: Number) -> bool:
         """Whether the probability is at most a threshold, settled as `below` is."""
         bound = as_fraction(threshold)
         if self.estimated or abs(self.probability - float(bound)) > CLOSE:
             return self.below(bound) or bound >= 1
-        exact = self.exact
-        return bound >= 1 or (exact is not None and exact <= bound)
+        return bound >= 1 or (self.settled is not None and self.settled <= bound)
 
     def keeps(self, limit: Limit) -> bool:
         """Whether the probability keeps a limit, settled as `below` and `at_most` are."""
@@ -141,7 +147,7 @@ def worst(disclosures: Iterable[Disclosure]) -> Disclosure:
     if len(near) == 1:
         return near[0]
     # One that has no fraction may be the highest of them.
-    return max(near, key=lambda d: (d.exact is None, d.exact or Fraction(0)))
+    return max(near, key=lambda d: (d.settled is None, d.settled or Fraction(0)))
 
 
 def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
@@ -153,4 +159,4 @@ def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
     near = [d for d, own in zip(found, times, strict=True) if own >= max(times) * (1 - CLOSE)]
     if len(near) == 1:
         return near[0]
-    return max(near, key=lambda d: (d.exact is None, (d.exact or 0) / (d.prior or 1)))
+    return max(near, key=lambda d: (d.settled is None, (d.settled or 0) / (d.prior or 1)))

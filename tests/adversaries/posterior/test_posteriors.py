@@ -18,6 +18,7 @@ from tests.adversaries.posterior.drawing import (
 )
 from tests.oracle.posterior_worlds import joint, joint_by_permanents
 
+from foreknow.adversaries.priors import exchanges
 from foreknow.adversaries.priors import posteriors as kernel
 from foreknow.adversaries.priors.exact import exact_group, exact_joint
 from foreknow.adversaries.priors.posteriors import posteriors
@@ -184,7 +185,7 @@ def check_bounds(held, groups, priors, reading):
 @every_kind
 def test_bounds_are_never_below_enumeration(monkeypatch, reading, kind, twice):
     if not twice:  # as for groups of very many values and signatures
-        monkeypatch.setattr(kernel, "_TWICE", 0)
+        monkeypatch.setattr(exchanges, "_TWICE", 0)
     drawn = random.Random(f"bound {reading} {kind}")
     pairs = []
     for _ in range(15):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.priors.exact import exact_group
+from foreknow.adversaries.priors.exchanges import Amounts
+from foreknow.adversaries.priors.known import Bounds, Known
 from foreknow.adversaries.priors.posteriors import GroupPosteriors, cell_places, posteriors
 from foreknow.adversaries.priors.signature_groups import (
     FloatArray,
@@ -80,8 +82,10 @@ class Gain(Plain):
         return f"Gain({self.ratio:.6g} times the prior, {self.posterior!r})"
 
 
-def judged(release: HasCounts, table: PriorTable, reading: Reading) -> Judged:
-    """Judge a release; what was worked out is kept with its counts."""
+def judged(
+    release: HasCounts, table: PriorTable, reading: Reading, amounts: Amounts = (0, 0, 0)
+) -> Judged:
+    """Judge a release, with facts of some amounts; what was worked out is kept with its counts."""
     counts, signatures = counts_of(release), signatures_of("Priors", release)
     sensitive = getattr(release, "sensitive", None)
     if sensitive in table.attributes:
@@ -92,13 +96,18 @@ def judged(release: HasCounts, table: PriorTable, reading: Reading) -> Judged:
     key = ("priors", table, reading)
     if key not in counts.memory:
         counts.memory[key] = _judge(counts, signatures(table.attributes), table, reading)
-    found: Judged = counts.memory[key]
+    if any(amounts) and (*key, amounts) not in counts.memory:
+        counts.memory[(*key, amounts)] = replace(counts.memory[key], amounts=amounts)
+    found: Judged = counts.memory[(*key, amounts) if any(amounts) else key]
     return found
 
 
-def judged_before(counts: GroupCounts, table: PriorTable, reading: Reading) -> Judged | None:
+def judged_before(
+    counts: GroupCounts, table: PriorTable, reading: Reading, amounts: Amounts
+) -> Judged | None:
     """What was worked out before, if it was."""
-    return counts.memory.get(("priors", table, reading))
+    key = ("priors", table, reading)
+    return counts.memory.get((*key, amounts) if any(amounts) else key)
 
 
 def _judge(
@@ -132,6 +141,7 @@ class Judged:
     table: PriorTable
     matrix: PriorMatrix
     found: GroupPosteriors
+    amounts: Amounts = (0, 0, 0)  # of facts on top
 
     def disclosures(self) -> dict[Label, Disclosure]:
         """The worst of each value."""
@@ -148,7 +158,7 @@ class Judged:
 
     def chances(self) -> Chances:
         """The posterior of each signature and value that occur in a group."""
-        cases, upper = self.found.cases, self._bounds[0]
+        cases, upper = self.found.cases, self._bounds.upper
         case, kind, column = cell_places(cases, self.found.offsets)
         value = cases.values[column]
         return Chances(
@@ -160,8 +170,8 @@ class Judged:
             holders=cases.counts[column],
             chance=upper,
             upper=upper,
-            lower=self._bounds[1],
-            exact=lambda cells: [self._exact_of((int(value[c]),), c) for c in cells.tolist()],
+            lower=self._bounds.lower,
+            exact=lambda cells: [self._fraction_of((int(value[c]),), c) for c in cells.tolist()],
             prior=lambda cells: [self._prior_of((int(value[c]),), c) for c in cells.tolist()],
             have_it=False,
         )
@@ -172,7 +182,7 @@ class Judged:
         pair = signature * self.counts.n_values + value
         distinct, of_cell = np.unique(pair, return_inverse=True)
         highest = np.zeros(len(distinct))
-        np.maximum.at(highest, of_cell, self._bounds[0])
+        np.maximum.at(highest, of_cell, self._bounds.upper)
         who, what = np.divmod(distinct, self.counts.n_values)
         return who, what, self.matrix.chances[who, what], highest
 
@@ -181,8 +191,15 @@ class Judged:
         return _Cells(*self.found.cells())
 
     @cached_property
-    def _bounds(self) -> tuple[FloatArray, FloatArray]:
-        return self.found.upper(), self.found.lower()
+    def _known(self) -> Known | None:
+        """The facts on top, if there are any."""
+        return Known(self.found, self.matrix, self.amounts) if any(self.amounts) else None
+
+    @cached_property
+    def _bounds(self) -> Bounds:
+        if self._known is not None:
+            return self._known.of_set(())
+        return Bounds(self.found.upper(), self.found.lower(), self.found.bounded)
 
     @cached_property
     def _cells_of(self) -> list[IntArray]:
@@ -195,8 +212,7 @@ class Judged:
         """One value: a place for each kind of person and case of groups that it is in."""
         cells = self._cells_of[code]
         value = self.counts.values[code] if name is None else name
-        upper, lower = (bound[cells] for bound in self._bounds)
-        return _Secret(value, (code,), cells, upper, lower, self.found.bounded[cells])
+        return _Secret(value, (code,), cells, *(bound[cells] for bound in self._bounds))
 
     def _of_set(self, codes: Sequence[int], name: Label) -> _Secret:
         """Values whose posteriors are added up; a place's first cell stands for all."""
@@ -207,8 +223,11 @@ class Judged:
             return _Secret(name, tuple(codes), cells, none, none, none.astype(bool))
         apart = (np.diff(case[cells]) != 0) | (np.diff(signature[cells]) != 0)
         starts = np.concatenate(([0], np.flatnonzero(apart) + 1))
+        if self._known is not None:
+            of_set = (bound[cells[starts]] for bound in self._known.of_set(codes))
+            return _Secret(name, tuple(codes), cells[starts], *of_set)
         spare = len(codes) * 2.0**-50  # more than the roundings of a sum
-        upper, lower = (np.add.reduceat(bound[cells], starts) for bound in self._bounds)
+        upper, lower = (np.add.reduceat(bound[cells], starts) for bound in self._bounds[:2])
         return _Secret(
             name,
             tuple(codes),
@@ -230,19 +249,21 @@ class Judged:
         def settled() -> tuple[Fraction | None, int]:
             return self._highest(secret, near, int(secret.cells[top]))
 
+        bounded = bool(secret.bounded[upper >= lower.max()].any())
         return Disclosure(
             secret.name,
             float(upper[top]),
-            lambda: settled()[0],
+            lambda: None if bounded else settled()[0],
             lambda: self._witness(secret, int(near[0]) if len(near) == 1 else settled()[1]),
-            bounded=bool(secret.bounded[top]),
+            bounded=bounded,
+            _bound=lambda: settled()[0],
         )
 
     def _highest(self, secret: _Secret, near: IntArray, top: int) -> tuple[Fraction | None, int]:
         """The exact maximum and its cell; where one is out of reach, the surest cell."""
         best, surest = Fraction(-1), top
         for cell in near.tolist():
-            found = self._exact(secret, cell)
+            found = self._fraction(secret, cell)
             if found is None:
                 return None, surest
             if found > best:
@@ -266,8 +287,8 @@ class Judged:
         near = np.flatnonzero((most >= least.max()) & (most > 0)).tolist()
         at, settled = top, len(near) == 1 and most[top] <= least[top] * (1 + CLOSE)
         probability = float(secret.upper[at])
-        if not settled and len(near) <= _MOST_GAINS and not secret.bounded[near].any():
-            exact = {each: self._exact(secret, int(cells[each])) for each in near}
+        if not settled and len(near) <= _MOST_GAINS and self._settles(secret.bounded[near]):
+            exact = {each: self._fraction(secret, int(cells[each])) for each in near}
             known = {
                 each: p / self._prior(secret, int(cells[each]))
                 for each, p in exact.items()
@@ -277,14 +298,20 @@ class Judged:
                 at, settled = max(known, key=known.__getitem__), True
                 probability = _float_above(exact[at] or Fraction(0))
         cell = int(cells[at])
+        bounded = not settled or bool(secret.bounded[at])
         return Disclosure(
             secret.name,
             probability,
-            (lambda: self._exact(secret, cell)) if settled else (lambda: None),
+            lambda: None if bounded else self._fraction(secret, cell),
             lambda: self._witness(secret, cell),
-            bounded=not settled,
+            bounded=bounded,
             prior=self._prior(secret, cell),
+            _bound=lambda: self._fraction(secret, cell) if settled else None,
         )
+
+    def _settles(self, bounded: NDArray[np.bool_]) -> bool:
+        """Whether there are fractions of bounds: of those with facts on top, and of no others."""
+        return self._known is not None or not bounded.any()
 
     def _prior(self, secret: _Secret, cell: int) -> Fraction:
         return self._prior_of(secret.codes, cell)
@@ -294,27 +321,32 @@ class Judged:
         priors = [self.matrix.exact(signature, code) for code in codes]
         return min(sum(priors, Fraction(0)), Fraction(1))
 
-    def _exact(self, secret: _Secret, cell: int) -> Fraction | None:
-        """The posterior at one cell; None where it is out of reach."""
-        return self._exact_of(secret.codes, cell)
+    def _fraction(self, secret: _Secret, cell: int) -> Fraction | None:
+        """The posterior, or its bound, at one cell; None where it is out of reach."""
+        return self._fraction_of(secret.codes, cell)
 
-    def _exact_of(self, codes: Sequence[int], cell: int) -> Fraction | None:
+    def _fraction_of(self, codes: Sequence[int], cell: int) -> Fraction | None:
         """How likely one of some values is for people of a cell; None where it is out of reach."""
-        if self.found.bounded[cell]:
-            return None
         case, cases = int(self._cells.case[cell]), self.found.cases
         signatures, bag = cases.people_of(case), cases.bag_of(case)
+        place = (cell - int(self.found.offsets[case])) // len(bag)
+        if self._bounds.bounded[cell]:
+            return None if self._known is None else self._known.bound(codes, case, place)
         columns = [column for column, (code, _) in enumerate(bag) if code in codes]
         if len(signatures) == 1:  # all are alike: nobody is likelier than another
             ((_, n_people),) = signatures
-            return Fraction(sum(bag[column][1] for column in columns), n_people)
-        posteriors = self._exact_table(case)
-        if posteriors is None:
+            row: list[Fraction | None] = [Fraction(count, n_people) for _, count in bag]
+        else:
+            posteriors = self._exact_table(case)
+            if posteriors is None:
+                return None
+            row = posteriors[place]
+        each = [own for own in row if own is not None]
+        if len(each) < len(row):
             return None
-        # The cells of a case are its signatures, each with all values of the bag.
-        row = posteriors[(cell - int(self.found.offsets[case])) // len(bag)]
-        each = [row[column] for column in columns]
-        return None if None in each else sum((x for x in each if x is not None), Fraction(0))
+        if self._known is not None:
+            return self._known.conditioned(each, columns, [count for _, count in bag])
+        return sum((each[column] for column in columns), Fraction(0))
 
     def _exact_table(self, case: int) -> list[list[Fraction | None]] | None:
         """Exact posteriors of a case, by signature and value; None where they are out of reach."""
@@ -379,14 +411,19 @@ class _Recoded:
 
 
 def judged_set(
-    release: HasCounts, table: PriorTable, reading: Reading, members: Sequence[str], name: Label
+    release: HasCounts,
+    table: PriorTable,
+    reading: Reading,
+    amounts: Amounts,
+    members: Sequence[str],
+    name: Label,
 ) -> tuple[Judged, list[int]]:
     """Judge a release for values that are one secret (``binary``: one value); and their codes."""
     counts = counts_of(release)
     of = np.array([str(value) in members for value in counts.values], dtype=bool)
     if reading == "joint":
-        return judged(release, table, reading), np.flatnonzero(of).tolist()
+        return judged(release, table, reading, amounts), np.flatnonzero(of).tolist()
     others = [value for value, own in zip(counts.values, of, strict=True) if not own]
     united = counts.united(of, Labels([*others, name]))
     merged = table.united(members, str(name))
-    return judged(_Recoded(release, united), merged, reading), [len(others)]
+    return judged(_Recoded(release, united), merged, reading, amounts), [len(others)]

@@ -16,7 +16,9 @@ from pydantic import model_validator
 
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, of_value, worst, worst_by_prior
+from foreknow.adversaries.facts.facts import Facts, FactsSettings
 from foreknow.adversaries.priors.disclosure import Gain, Judged, judged, judged_set
+from foreknow.adversaries.priors.exchanges import Amounts
 from foreknow.adversaries.priors.fit import Kinds, fits
 from foreknow.adversaries.priors.signature_groups import Reading
 from foreknow.adversaries.priors.table import PriorTable
@@ -44,6 +46,7 @@ class PriorsSettings(Settings):
     """``priors = { file = "by_sex.csv" }`` in a policy file."""
 
     semantics: Literal["joint", "binary"] = "joint"
+    facts: FactsSettings | None = None
     file: str | list[str] | None = None
     tables: list[TableSettings] | None = None
 
@@ -72,6 +75,10 @@ class Priors:
         How a prior enters. ``joint``: everybody has exactly one value, as equations 1 to 3 have
         it. ``binary``: each value by itself, had or not had, as the paper's bound reads it. The
         joint adversary can be surer.
+    facts : Facts
+        What is known on top of the priors: up to so many values that the target does not have,
+        other people's values, and links. Values that are ruled out alone are answered exactly; of
+        known people and links a proven bound is given, which is never too low.
 
     Attributes
     ----------
@@ -117,6 +124,7 @@ class Priors:
 
     source: Any = field(compare=False)
     semantics: Reading = "joint"
+    facts: Facts = field(default=Facts(), kw_only=True)
     tables: tuple[PriorTable, ...] = field(init=False)
     fit: Any = field(init=False, default=None, compare=False)
     key: ClassVar[str] = "priors"
@@ -133,6 +141,8 @@ class Priors:
                 f"Priors: semantics {self.semantics!r} is unknown"
                 f"{did_you_mean(str(self.semantics), known)}"
             )
+        if not isinstance(self.facts, Facts):
+            raise InputError(f"Priors: facts must be Facts, not {self.facts!r}")
         given = self.source if isinstance(self.source, (list, tuple)) else [self.source]
         if not given:
             raise InputError("Priors: give at least one table of probabilities")
@@ -344,7 +354,7 @@ class Priors:
         """
         found = []
         for table in self.tables:
-            own, codes = judged_set(release, table, self.semantics, members, name)
+            own, codes = judged_set(release, table, self.semantics, self.amounts, members, name)
             found.append(own.of_set(codes, name, relative=relative))
         return (worst_by_prior if relative else worst)(found)
 
@@ -355,23 +365,32 @@ class Priors:
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Priors:
         """Make them of their table in a policy file, whose folder relative paths start at."""
+        facts = Facts() if read.facts is None else Facts.from_settings(read.facts, folder)
         if read.tables is not None:
-            tables = [PriorTable.from_dict(table.model_dump()) for table in read.tables]
-            return cls(tables, read.semantics)
-        files = [read.file] if isinstance(read.file, str) else read.file
-        return cls([str(folder / path) for path in files], read.semantics)
+            tables: Any = [PriorTable.from_dict(table.model_dump()) for table in read.tables]
+        else:
+            files = [read.file] if isinstance(read.file, str) else read.file
+            tables = [str(folder / path) for path in files]
+        return cls(tables, read.semantics, facts=facts)
 
     def to_dict(self) -> dict[str, Any]:
         """The table that stands for it in a policy file, with all probabilities."""
         tables = [table.to_dict() for table in self.tables]
-        return {"priors": {"semantics": self.semantics, "tables": tables}}
+        on_top = self.facts.to_dict() if any(self.amounts) else {}
+        return {"priors": {"semantics": self.semantics, "tables": tables, **on_top}}
+
+    @property
+    def amounts(self) -> Amounts:
+        """Values that are ruled out, people who are known, and links, on top of the priors."""
+        return self.facts.l, self.facts.k, self.facts.m
 
     def _judged(self, release: HasCounts) -> list[Judged]:
-        return [judged(release, table, self.semantics) for table in self.tables]
+        return [judged(release, table, self.semantics, self.amounts) for table in self.tables]
 
     def __repr__(self) -> str:
         sets = "; ".join(", ".join(table.attributes) for table in self.tables)
-        return f"Priors({sets}: {self.semantics})"
+        on_top = f", {self.facts!r}" if any(self.amounts) else ""
+        return f"Priors({sets}: {self.semantics}{on_top})"
 
 
 def _table(source: Any) -> PriorTable:

@@ -1,0 +1,353 @@
+"""Known: posteriors of everybody to somebody who has facts on top of the priors.
+
+Values that the target does not have only condition its own posterior: where that is exact, so is
+what comes of it. People who are known, and links, are answered by the bound of `exchanges`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import inf, prod
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.adversaries.assignment import possible
+from foreknow.adversaries.priors.exchanges import ROUNDING, Amounts, exact_odds, least_odds
+from foreknow.adversaries.priors.posteriors import GroupPosteriors
+from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix
+from foreknow.data.sparse import IntArray
+
+Mask: TypeAlias = NDArray[np.bool_]
+# Groups of one shape are judged together, so many numbers at a time.
+_NUMBERS = 1 << 20
+# With chances at least as large as this, products of four neither overflow nor underflow.
+_LEAST = 2.0**-200
+_NOTHING = 2.0**-290
+# So many linked people at most are compared by fractions.
+_MOST_TIES = 4096
+
+
+class Bounds(NamedTuple):
+    """By cell of the posteriors: floats that the answer is never above or below.
+
+    Where it is `bounded`, the answer is an upper bound itself.
+    """
+
+    upper: FloatArray
+    lower: FloatArray
+    bounded: Mask
+
+
+class _Shape(NamedTuple):
+    """Cases that have as many signatures and as many values."""
+
+    cases: IntArray
+    cells: IntArray  # (cases, signatures, values)
+    signatures: IntArray
+    people: IntArray
+    values: IntArray
+    counts: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Facts of some amounts on top of the posteriors of a release."""
+
+    found: GroupPosteriors
+    matrix: PriorMatrix
+    amounts: Amounts
+
+    @cached_property
+    def of_values(self) -> Bounds:
+        """Of each value by itself."""
+        return self.of_set(())
+
+    def of_set(self, codes: Sequence[int]) -> Bounds:
+        """Of some values that are one secret, in each cell of theirs."""
+        every = np.arange(self.found.cases.n_groups)
+        if any(self.amounts[1:]):
+            return self._exchanged(codes, every)
+        beyond = self.found.bounded
+        by_case = np.logical_or.reduceat(beyond, self.found.offsets[:-1])
+        exactly = self._ruled_out(codes)
+        if not by_case.any():
+            return exactly
+        bounds = self._exchanged(codes, np.flatnonzero(by_case))
+        return Bounds(*(np.where(beyond, *both) for both in zip(bounds, exactly, strict=True)))
+
+    # ---- values that the target does not have, exactly ------------------------------------
+
+    def _ruled_out(self, codes: Sequence[int]) -> Bounds:
+        """What is left of the others stays as it is; the most likely of them are ruled out."""
+        upper, lower = self.found.upper(), self.found.lower()
+        high, low, l = np.zeros_like(upper), np.zeros_like(upper), self.amounts[0]
+        for shape in self._shapes(np.arange(self.found.cases.n_groups)):
+            most, least = upper[shape.cells], lower[shape.cells]
+            spare = (shape.cells.shape[2] + 8.0) * 2 * ROUNDING
+            if codes:
+                secret = np.isin(shape.values, codes)[:, None, :]
+                rest = [_least_left(np.where(secret, 0.0, own), l) for own in (least, most)]
+                most, least = (
+                    np.where(secret, own, 0.0).sum(axis=2, keepdims=True) for own in (most, least)
+                )
+            elif self.found.reading == "joint":
+                rest = [_least_left_of_others(own, l) for own in (least, most)]
+            else:
+                others = shape.people.sum(axis=1)[:, None] - shape.counts
+                share = (_left(shape.counts, others, l) / np.maximum(others, 1))[:, None, :]
+                rest = [(1 - own) * share for own in (most, least)]
+            own = np.minimum(_share(most, rest[0]) * (1 + spare), 1.0)
+            # Where next to nothing is left of next to nothing, it is 0 if it cannot be at all.
+            for case, place, column in np.argwhere((most < _NOTHING) & (own > _NOTHING)).tolist():
+                which = codes or shape.values[case, [column]].tolist()
+                if not self._may_have(which, int(shape.cases[case]), place):
+                    own[case, place, column] = 0.0
+            high[shape.cells] = own
+            low[shape.cells] = _share(least, rest[1]) * (1 - spare)
+        return Bounds(high, low, np.zeros(len(upper), dtype=bool))
+
+    def _may_have(self, codes: Sequence[int], case: int, place: int) -> bool:
+        """Whether people of one signature of a case have one of some values in some world."""
+        people, counts, rows, secret = self._part(codes, case)
+        held = possible(np.array([[p > 0 for p in row] for row in rows]), people, counts)
+        return held is not None and bool(held[place, secret].any())
+
+    def conditioned(
+        self, row: Sequence[Fraction], columns: Sequence[int], counts: Sequence[int]
+    ) -> Fraction:
+        """How likely some values of a case are for people whose exact posteriors are a row."""
+        had, l = sum((row[column] for column in columns), Fraction(0)), self.amounts[0]
+        if not had:
+            return had
+        if self.found.reading == "binary":
+            ((column,), every) = columns, sum(counts)
+            others = every - counts[column]
+            left = _exactly_left(counts, column, l)
+            return had / (had + (1 - had) * Fraction(left, others or 1))
+        others_of = sorted(p for column, p in enumerate(row) if column not in columns)
+        return had / (had + sum(others_of[: max(len(others_of) - l, 0)], Fraction(0)))
+
+    # ---- people who are known, and links --------------------------------------------------
+
+    def _exchanged(self, codes: Sequence[int], cases: IntArray) -> Bounds:
+        """Odds against the target of each cell, times that nobody who is linked has the secret."""
+        odds, linked = self._odds(codes, cases)
+        factors = _without(linked).prod(axis=0)
+        factor = factors[0] if codes else factors[self.found.cells()[2]]
+        able = np.isfinite(odds)
+        chance = able / (1 + np.where(able, odds, 0.0) * factor)
+        error = self._error * (len(linked) + 2)
+        lower = chance * (0.0 if self._extreme else 1 - error)
+        return Bounds(np.minimum(chance * (1 + error), 1.0), lower, np.ones(len(odds), dtype=bool))
+
+    def _odds(self, codes: Sequence[int], cases: IntArray) -> tuple[FloatArray, FloatArray]:
+        """By cell the odds against it; and by linked person and value the least of anybody."""
+        odds = np.full(len(self.found.probabilities), np.inf)
+        links = min(self.amounts[2], int(self.found.cases.sizes.max(initial=0)))
+        linked = np.full((links, 1 if codes else self.matrix.chances.shape[1]), np.inf)
+        for shape in self._shapes(cases):
+            own, more = self._odds_of(shape, codes, links)
+            odds[shape.cells] = own
+            for least, one in zip(linked, more, strict=True):
+                if codes:
+                    least[0] = min(least[0], one.min())
+                else:
+                    np.minimum.at(least, shape.values, one.min(axis=1))
+        return odds, linked
+
+    def _odds_of(
+        self, shape: _Shape, codes: Sequence[int], links: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """The same of some cases by case, signature and value; of each linked person, too."""
+        l, k, _ = self.amounts
+        n, c, most = shape.people, shape.counts, int(shape.people.sum(axis=1).max())
+        k, m = min(k, most), min(links, max(most - k, 0))
+        at = shape.signatures[:, None, :], shape.values[:, :, None]
+        f, values = self.matrix.chances[at], c.shape[1]
+        secret = np.isin(shape.values, codes)
+        if self.found.reading == "joint":
+            amounts = min(l, values - 1), k, m
+            odds, linked = least_odds(n, c, f, secret, amounts)
+        else:  # each value by itself, of which all others are one
+            n, others = np.repeat(n, values, axis=0), n.sum(axis=1)[:, None] - c
+            pairs = np.stack([f, self.matrix.complements[at]], axis=2).reshape(-1, 2, f.shape[2])
+            none, had = np.zeros((len(pairs), 2), dtype=bool), slice(0, 1)
+            left = _left(c, others, l)
+            counts = (np.stack([c, own], axis=2).reshape(-1, 2) for own in (left, others))
+            odds, _ = least_odds(n, next(counts), pairs, none, (0, k, 0), had)
+            _, linked = least_odds(n, next(counts), pairs, none, (0, k, m), had)
+            odds, linked = odds.reshape(f.shape), linked.reshape(m, *f.shape)
+        if codes:
+            with np.errstate(divide="ignore"):
+                odds, linked = (
+                    1 / np.where(secret[:, :, None], 1 / own, 0.0).sum(axis=-2, keepdims=True)
+                    for own in (odds, linked)
+                )
+        more = np.where(np.isfinite(odds), 0.0, np.inf)  # where more are known than there are
+        every = [*linked, *([more] * (links - m))]
+        odds = np.broadcast_to(odds, f.shape).swapaxes(1, 2)
+        return odds, np.array(every).reshape(links, *more.shape).swapaxes(2, 3)
+
+    def bound(self, codes: Sequence[int], case: int, place: int) -> Fraction | None:
+        """The bound of some values for people of one signature of a case, as a fraction.
+
+        None where too many linked people would have to be compared.
+        """
+        odds = self._exact(codes, case, place, self.amounts[:2], 0)[0]
+        if odds == inf:
+            return Fraction(0)
+        linked = self._exact_linked(tuple(codes))
+        if linked is None:
+            return None
+        return 1 / (1 + Fraction(odds) * prod(own / (1 + own) for own in linked if own != inf))
+
+    @cached_property
+    def _linked(self) -> dict[tuple[int, ...], list[Fraction | float] | None]:
+        """What `_exact_linked` found, by the values that are asked for."""
+        return {}
+
+    def _exact_linked(self, codes: tuple[int, ...]) -> list[Fraction | float] | None:
+        """Of each linked person the least odds of anybody, as fractions; None if too many tie."""
+        if codes in self._linked:
+            return self._linked[codes]
+        cases = np.arange(self.found.cases.n_groups)
+        linked = self._odds(codes, cases)[1][:, :1]
+        found: list[Fraction | float] | None = [inf] * len(linked)
+        if not linked.all() and not self._extreme:
+            found = [Fraction(0)]  # as soon as one of them is certain
+        elif len(linked):
+            most = (linked * (1 + 4 * self._error))[:, :, None] if not self._extreme else inf
+            near = []
+            for shape in self._shapes(cases):
+                more = self._odds_of(shape, codes, len(linked))[1][..., 0]
+                tied = ((more <= most) & np.isfinite(more)).any(axis=0)
+                near += [(int(shape.cases[case]), place) for case, place in np.argwhere(tied)]
+            if len(near) <= _MOST_TIES:
+                every = [
+                    self._exact(codes, case, int(place), (0, self.amounts[1]), len(linked))[1:]
+                    for case, place in near
+                ]
+                found = [min(own) for own in zip(*every, strict=True)] or found
+            else:
+                found = None
+        self._linked[codes] = found
+        return found
+
+    def _exact(
+        self, codes: Sequence[int], case: int, place: int, amounts: tuple[int, int], links: int
+    ) -> list[Fraction | float]:
+        """Odds against some values for people of one signature; then of those who are linked."""
+        people, counts, rows, secret = self._part(codes, case)
+        (l, k), every = amounts, sum(people)
+        if self.found.reading == "binary":
+            (column,) = (
+                at for at, (x, _) in enumerate(self.found.cases.bag_of(case)) if x in codes
+            )
+            bag = [count for _, count in self.found.cases.bag_of(case)]
+            counts, l = [counts[0], _exactly_left(bag, column, l)], 0
+        k, m = min(k, every), min(links, max(every - k, 0))
+        found = exact_odds(people, counts, rows, place, secret, (min(l, len(counts)), k, m))
+        return [*found, *([inf if found[0] == inf else Fraction(0)] * (links - m))]
+
+    def _part(
+        self, codes: Sequence[int], case: int
+    ) -> tuple[list[int], list[int], list[list[Fraction]], list[int]]:
+        """People, values, priors of a case, and which of the values are a secret.
+
+        Where each value is had or not had, these are the two values.
+        """
+        people, bag = self.found.cases.people_of(case), self.found.cases.bag_of(case)
+        rows = [[self.matrix.exact(s, x) for x, _ in bag] for s, _ in people]
+        n, c = [own for _, own in people], [own for _, own in bag]
+        secret = [column for column, (value, _) in enumerate(bag) if value in codes]
+        if self.found.reading == "joint":
+            return n, c, rows, secret
+        (column,) = secret
+        pairs = [[row[column], 1 - row[column]] for row in rows]
+        return n, [c[column], sum(c) - c[column]], pairs, [0]
+
+    # ---- arrays ---------------------------------------------------------------------------
+
+    @cached_property
+    def _error(self) -> float:
+        """Bound of the relative error of odds: terms and sums of one sign, and the priors'."""
+        cases = self.found.cases
+        widest = np.diff(cases.offsets).max() + np.diff(cases.value_offsets).max()
+        return 16 * ROUNDING * (int(widest) + 16)
+
+    @cached_property
+    def _extreme(self) -> bool:
+        """Whether products of chances may be beyond floats, so that nothing is a lower bound."""
+        known = [self.matrix.chances]
+        if self.found.reading == "binary":
+            known.append(self.matrix.complements)
+        return any(((own > 0) & (own < _LEAST)).any() for own in known)
+
+    def _shapes(self, some: IntArray) -> Iterator[_Shape]:
+        """Cases by how many signatures and values they have, so many together as memory allows."""
+        cases = self.found.cases
+        rows, columns = np.diff(cases.offsets)[some], np.diff(cases.value_offsets)[some]
+        kinds = rows * (int(columns.max(initial=0)) + 1) + columns
+        for kind in np.unique(kinds).tolist():
+            alike = some[kinds == kind]
+            height = int(np.diff(cases.offsets)[alike[0]])
+            width = int(np.diff(cases.value_offsets)[alike[0]])
+            size = max(_NUMBERS // (width * width * height), 1)
+            for start in range(0, len(alike), size):
+                own = alike[start : start + size]
+                at = cases.offsets[own][:, None] + np.arange(height)
+                bag = cases.value_offsets[own][:, None] + np.arange(width)
+                cells = self.found.offsets[own][:, None] + np.arange(height * width)
+                yield _Shape(
+                    own,
+                    cells.reshape(len(own), height, width),
+                    cases.signatures[at],
+                    cases.people[at],
+                    cases.values[bag],
+                    cases.counts[bag],
+                )
+
+
+def _share(had: FloatArray, rest: FloatArray) -> FloatArray:
+    """What somebody has of what is left; 0 where they have nothing."""
+    return had / np.where(had > 0, had + rest, 1.0)
+
+
+def _without(odds: FloatArray) -> FloatArray:
+    """How likely it is that somebody has not got what these odds are against."""
+    return np.where(np.isinf(odds), 1.0, odds / (1 + np.where(np.isinf(odds), 0.0, odds)))
+
+
+def _least_left(chances: FloatArray, l: int) -> FloatArray:
+    """The sum along the last axis without the l largest."""
+    falling = -np.sort(-chances, axis=-1)
+    return np.asarray(falling[..., l:].sum(axis=-1, keepdims=True))
+
+
+def _least_left_of_others(chances: FloatArray, l: int) -> FloatArray:
+    """The same for each place, and without itself."""
+    falling = -np.sort(-chances, axis=-1)
+    end = np.concatenate([falling, np.zeros_like(falling[..., :1])], axis=-1)
+    following = end[..., [min(l, chances.shape[-1])]]
+    rest = falling[..., l + 1 :].sum(axis=-1, keepdims=True)
+    # Whoever is not among the l + 1 largest leaves its place to the last of these.
+    return np.asarray(rest + np.maximum(following - chances, 0.0))
+
+
+def _left(counts: IntArray, others: IntArray, l: int) -> IntArray:
+    """How many people have neither a value nor the l most frequent others, by group and value."""
+    falling = np.concatenate([-np.sort(-counts, axis=1), np.zeros_like(counts[:, :1])], axis=1)
+    l = min(l, counts.shape[1])
+    tops, following = falling[:, :l].sum(axis=1, keepdims=True), falling[:, [l]]
+    return np.asarray(others - tops - following + np.maximum(counts, following))
+
+
+def _exactly_left(counts: Sequence[int], column: int, l: int) -> int:
+    """The same of one value of one group."""
+    others = sorted(count for at, count in enumerate(counts) if at != column)
+    return sum(others[: max(len(others) - l, 0)])

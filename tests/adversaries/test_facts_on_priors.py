@@ -1,0 +1,153 @@
+"""Facts on top of priors: exact where values are ruled out alone, else never below the truth."""
+
+import random
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+from tests.examples import NIGHTLY
+from tests.oracle.facts_on_priors import binary, surest
+
+import foreknow as fk
+
+VALUES = "abcd"
+CASES = range(20_000 if NIGHTLY else 2_000)
+LOTS = 20
+
+
+def scene(rng, kind):
+    """One or two small groups: of each its rows of priors and its bag, and kinds of people."""
+    kinds = [{v: Fraction(rng.randint(1, 9), 40) for v in VALUES} for _ in range(rng.randint(1, 3))]
+    if kind == "equal":
+        kinds = [dict.fromkeys(VALUES, Fraction(1, 4))] * 2
+    if kind == "zeros":
+        for row in kinds:
+            if rng.random() < 0.5:
+                row[rng.choice(VALUES)] = Fraction(0)
+    groups = []
+    for size in rng.choice([(1,), (3,), (4,), (4,), (5,), (2, 3), (3, 3)]):
+        width = rng.choice([1, 2, 3, 3, 4, 4])
+        groups.append(
+            ([rng.randrange(len(kinds)) for _ in range(size)], rng.choices(VALUES[:width], k=size))
+        )
+    return kinds, groups
+
+
+def priors_of(kinds, reading="joint", facts=None):
+    rows = [(f"k{i}", v, str(p)) for i, row in enumerate(kinds) for v, p in row.items()]
+    kind, value, chance = zip(*rows, strict=True)
+    table = pa.table({"kind": kind, "value": value, "probability": chance})
+    return fk.Priors(table, reading, facts=facts or fk.Facts())
+
+
+def release_of(groups):
+    rows = [
+        (g, f"k{kind}", x)
+        for g, (people, bag) in enumerate(groups)
+        for kind, x in zip(people, bag, strict=True)
+    ]
+    group, kind, ill = zip(*rows, strict=True)
+    table = pa.table({"group": group, "kind": kind, "ill": ill})
+    return fk.Release.from_groups(table, group="group", sensitive="ill")
+
+
+def possible(kinds, groups, reading):
+    try:
+        priors_of(kinds, reading).disclosures(release_of(groups))
+    except fk.InputError:
+        return False
+    return True
+
+
+def settled(found):
+    """What a disclosure says, as a fraction; never below the truth if floats were right."""
+    exact = found.settled
+    assert exact is not None
+    assert abs(exact - Fraction(found.probability)) <= Fraction(1, 10**9)
+    assert not found.bounded or found.exact is None
+    return exact
+
+
+AMOUNTS = [
+    *[(0, 0, 1), (0, 1, 0), (1, 0, 0), (2, 0, 0), (1, 1, 0)] * 3,
+    *[(0, 1, 1), (1, 0, 1), (1, 1, 1), (0, 2, 0), (1, 2, 2)],
+]
+
+
+@pytest.mark.parametrize("lot", range(LOTS))
+def test_facts_on_priors_are_never_below_enumeration(lot):
+    answers = equal = below_one = 0
+    for case in CASES[lot::LOTS]:
+        rng = random.Random(case)
+        reading = rng.choice(["joint", "binary"])
+        kinds, groups = scene(rng, rng.choice(["any", "zeros"]))
+        amounts = rng.choice(AMOUNTS)
+        if not possible(kinds, groups, reading):
+            continue
+        held = [([kinds[i] for i in people], bag) for people, bag in groups]
+        found = priors_of(kinds, reading, fk.Facts(*amounts)).disclosures(release_of(groups))
+        for value, one in found.items():
+            weigh = {} if reading == "joint" else {"weigh": binary(value)}
+            true = surest(held, value, amounts, **weigh)
+            said = settled(one)
+            assert said >= true, (case, value, amounts, said, true)
+            if not any(amounts[1:]):
+                assert said == one.exact == true, (case, value, amounts, said, true)
+            answers, equal = answers + 1, equal + (said == true)
+            below_one += said < 1
+    print(f"{answers} answers, {equal} as enumerated, {below_one} below 1")
+    assert answers > 150
+    assert below_one > answers / 8
+    assert equal > answers * 0.75
+
+
+def test_with_equal_priors_they_are_facts():
+    for case in range(300):
+        rng = random.Random(f"equal {case}")
+        kinds, groups = scene(rng, "equal")
+        ruled, known = rng.choice([(0, 0), (1, 0), (2, 0), (0, 1), (0, 2), (1, 1), (2, 3)])
+        release, facts = release_of(groups), fk.Facts(ruled, known)
+        for reading in ("joint", "binary"):
+            found = priors_of(kinds, reading, facts).disclosures(release)
+            assert {v: settled(one) for v, one in found.items()} == {
+                v: one.exact for v, one in facts.disclosures(release).items()
+            }
+        linked = fk.Facts(ruled, known, rng.randint(1, 2))
+        found = priors_of(kinds, "joint", linked).disclosures(release)
+        for value, one in linked.disclosures(release).items():
+            assert settled(found[value]) >= one.exact
+
+
+def test_sets_of_values_are_never_below_enumeration():
+    equal = answers = 0
+    for case in range(len(CASES) // 5):
+        rng = random.Random(f"sets {case}")
+        reading = rng.choice(["joint", "joint", "binary"])
+        kinds, groups = scene(rng, rng.choice(["any", "zeros"]))
+        amounts, secret = rng.choice(AMOUNTS), rng.sample(VALUES, 2)
+        if not possible(kinds, groups, reading):
+            continue
+        if reading == "binary":
+            for row in kinds:  # as one value, as likely as both together
+                row["ab"] = sum(row[v] for v in secret)
+        held = [([kinds[i] for i in people], list(bag)) for people, bag in groups]
+        release = release_of(groups)
+        if not {x for _, bag in groups for x in bag} & set(secret):
+            continue
+        priors = priors_of([{v: row[v] for v in VALUES} for row in kinds], reading)
+        found = fk.Priors(list(priors.tables), reading, facts=fk.Facts(*amounts))
+        try:
+            said = settled(found.disclosure_of_set(release, secret, "these"))
+        except fk.DataError:  # of the set itself there is no world
+            continue
+        if reading == "binary":
+            held = [(own, ["ab" if x in secret else x for x in bag]) for own, bag in held]
+            true = surest(held, ["ab"], amounts, binary("ab"))
+        else:
+            true = surest(held, secret, amounts)
+        assert said >= true, (case, amounts, secret, said, true)
+        if not any(amounts[1:]):
+            assert said == true
+        answers, equal = answers + 1, equal + (said == true)
+    assert answers > 150
+    assert equal > answers * 0.6
