@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,20 +58,19 @@ def _least_exchanges(n: IntArray, c: IntArray, chances: FloatArray) -> FloatArra
         rows = []
         for x in range(len(c)):
             ratio, own, order, people = _ratios(f, n, slice(x, x + 1))
-            sums = _Lists.of(ratio, order, people).sums(take)
+            sums = _least_sums(ratio, order, people, 1.0, take)
             rows.append(_times(own, sums).sum(axis=1)[0])
         return np.asarray(np.minimum(np.stack(rows, axis=1), _MOST))
     ratio, own, order, people = _ratios(f, n, slice(None))
-    lists = _Lists.of(ratio, order, people)
-    each = _times(own, lists.sums(take))
+    each = _times(own, _least_sums(ratio, order, people, 1.0, take))
     # Given that t has x, of which one less is left, how likely can u be to have y?
-    fewer = _times(own, lists.sums(take - 1))
+    fewer = _times(own, _least_sums(ratio, order, people, 1.0, take - 1))
     others = 1.0 - np.eye(len(c))
     left = np.einsum("yzu,zx->xyu", each, others) + fewer.swapaxes(0, 1)
     chance = np.minimum(take / (take + left) * (1 + _SPARE), 1.0)
     # So much less is taken that roundings of running totals reach no greater ratio.
     less = take * (1 - _SPARE * (16 + len(n)))
-    capped = _times(own, _Lists.of(ratio, order, people * chance).sums(less, chance))
+    capped = _times(own, _least_sums(ratio, order, people * chance, chance, less))
     return np.asarray(np.minimum(np.maximum(each, capped).sum(axis=1).T, _MOST))
 
 
@@ -79,13 +78,12 @@ def _ratios(
     f: FloatArray, n: IntArray, rows: slice
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
     """By some x, all y, and u or t: ratios, factors, the order of ratios, and people who count."""
-    wide, long = f[..., rows, None, :], f[..., None, :, :]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = np.where(long > 0, wide / long, np.inf)
-        own = np.where(wide > 0, long / wide, 0.0)
-    own *= ~np.eye(f.shape[-2], dtype=bool)[rows, :, None]
-    people = np.where(np.isfinite(ratio), n[..., None, None, :], 0).astype(np.float64)
-    return ratio, own, np.argsort(ratio, axis=-1), people
+        ratio = np.where(f > 0, f[rows, None, :] / f[None, :, :], np.inf)
+        own = np.where(f[rows, None, :] > 0, f[None, :, :] / f[rows, None, :], 0.0)
+    own *= ~np.eye(len(f), dtype=bool)[rows, :, None]
+    people = np.where(np.isfinite(ratio), n, 0).astype(np.float64)
+    return ratio, own, np.argsort(ratio, axis=2), people
 
 
 def _times(own: FloatArray, sums: FloatArray) -> FloatArray:
@@ -95,35 +93,27 @@ def _times(own: FloatArray, sums: FloatArray) -> FloatArray:
     return np.asarray(np.minimum(found, _MOST))
 
 
-class _Lists(NamedTuple):
-    """By x and y, and each kind of people u: ratios as they come, and the least first."""
-
-    ratio: FloatArray
-    order: IntArray
-    least: FloatArray
-    there: FloatArray  # how many people these are
-    ends: FloatArray  # and with those before
-
-    @classmethod
-    def of(cls, ratio: FloatArray, order: IntArray, amounts: FloatArray) -> _Lists:
-        """Sort amounts of people as their ratios are."""
-        there = np.take_along_axis(amounts, order, axis=-1)
-        least = np.take_along_axis(ratio, order, axis=-1)
-        return cls(ratio, order, least, there, np.cumsum(there, axis=-1))
-
-    def sums(self, take: FloatArray, one: FloatArray | float = 1.0) -> FloatArray:
-        """By x, y and t: sum of the least ratios over u, as far as `take` goes, without t."""
-        least, there, ends = self.least, self.there, self.ends
-        used = np.clip(take - (ends - there), 0, there)
-        # Where t is among the first, the next in order takes its place, or others after it.
-        after = (ends <= take).sum(axis=-1, keepdims=True)
-        end = np.full((*least.shape[:-1], 1), np.inf)
-        following = np.take_along_axis(np.concatenate([least, end], axis=-1), after, axis=-1)
-        inside = np.empty(least.shape, dtype=bool)
-        np.put_along_axis(inside, self.order, (ends <= take) & (there > 0), axis=-1)
-        with np.errstate(invalid="ignore", over="ignore"):
-            whole = np.where(used > 0, used * least, 0.0).sum(axis=-1, keepdims=True)
-            return np.where(inside, whole + one * (following - self.ratio), whole)
+def _least_sums(
+    ratio: FloatArray,
+    order: IntArray,
+    amounts: FloatArray,
+    one: FloatArray | float,
+    take: FloatArray,
+) -> FloatArray:
+    """By x, y and t: sum of the least ratios over u, as far as `take` goes, without t."""
+    least = np.take_along_axis(ratio, order, axis=2)
+    there = np.take_along_axis(amounts, order, axis=2)
+    ends = np.cumsum(there, axis=2)
+    used = np.clip(take - (ends - there), 0, there)
+    # Where t is among the first, the next in order takes its place, or others after it.
+    after = (ends <= take).sum(axis=2, keepdims=True)
+    end = np.full((*ratio.shape[:2], 1), np.inf)
+    following = np.take_along_axis(np.concatenate([least, end], axis=2), after, axis=2)
+    inside = np.empty(ratio.shape, dtype=bool)
+    np.put_along_axis(inside, order, (ends <= take) & (there > 0), axis=2)
+    with np.errstate(invalid="ignore", over="ignore"):
+        whole = np.where(used > 0, used * least, 0.0).sum(axis=2, keepdims=True)
+        return np.asarray(np.where(inside, whole + one * (following - ratio), whole))
 
 
 # ---- facts on top -------------------------------------------------------------------------------
@@ -147,17 +137,36 @@ def least_odds(
     most: of each value the sum of all holders' but so many, or nothing where it is ruled out.
     """
     l, k, m = amounts
-    ratio, own, order, people = _ratios(f, n, rows)
-    own *= ~(secret[:, rows, None] & secret[:, None, :])[..., None]
-    lists, take = _Lists.of(ratio, order, people), c[:, None, :, None].astype(np.float64)
-    # By j: of all holders of y but the j whose exchanges weigh most.
-    sums = [_times(own, lists.sums(np.maximum(take - j, 0))) for j in range(k + m + 1)]
-    each = [[by_value[:, :, y] for by_value in sums] for y in range(c.shape[1])]
+    take, values = c.T[:, :, None, None], np.arange(c.shape[1])
+    # Along the last axis: each person u, by y, group and x; their exchanges, the least first.
+    at = np.repeat(np.tile(np.arange(n.shape[1]), len(n)), n.ravel()).reshape(len(n), 1, -1)
+    one_each = np.take_along_axis(f, at, axis=2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        long = one_each.swapaxes(0, 1)[:, :, None]
+        ratio = np.where(long > 0, one_each[:, rows] / long, np.inf)
+        wide = f[:, rows]
+        own = np.where(wide > 0, f.swapaxes(0, 1)[:, :, None] / wide, 0.0)
+    apart = values[:, None] != values[rows]
+    together = secret.T[:, :, None] & secret[None, :, rows]
+    own *= (apart[:, None] & ~together)[..., None]
+    ratio.sort(axis=-1)
+    until = np.cumsum(ratio, axis=-1)
+    sums = []
+    for j in range(k + m + 1):  # of all holders of y but the j whose exchanges weigh most
+        left = np.broadcast_to(np.maximum(take - j, 0), (*ratio.shape[:-1], 1))
+        first = np.take_along_axis(until, np.maximum(left - 1, 0), axis=-1)
+        first = np.where(left > 0, np.minimum(first, _MOST), 0.0)
+        last = np.take_along_axis(ratio, np.minimum(left, ratio.shape[-1] - 1), axis=-1)
+        # Where t is among the first, whose own exchange weighs 1, the next takes its place.
+        following = np.minimum(last, _MOST) * (1 - 8 * ROUNDING)
+        sums.append(own * first + np.maximum(own * following - 1, 0.0))
+    each = [[own_of_y[y] for own_of_y in sums] for y in values]
     best = _fewest(each, amounts, np.zeros(each[0][0].shape), np.minimum)
     holders = np.where(f > 0, c[:, :, None], 0)[:, rows]
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = [
-            np.where(holders > 0, own / holders, np.inf) for own in (best[l][k], *best[0][k + 1 :])
+            np.where(holders > 0, np.minimum(own, _MOST) / holders, np.inf)
+            for own in (best[l][k], *best[0][k + 1 :])
         ]
     return odds[0], np.array(odds[1:]).reshape(m, *holders.shape)
 

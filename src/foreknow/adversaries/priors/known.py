@@ -24,7 +24,7 @@ from foreknow.data.sparse import IntArray
 
 Mask: TypeAlias = NDArray[np.bool_]
 # Groups of one shape are judged together, so many numbers at a time.
-_NUMBERS = 1 << 20
+_NUMBERS, _MOST_NUMBERS = 1 << 17, 1 << 24
 # With chances at least as large as this, products of four neither overflow nor underflow.
 _LEAST = 2.0**-200
 _NOTHING = 2.0**-290
@@ -172,7 +172,13 @@ class Known:
         secret = np.isin(shape.values, codes)
         if self.found.reading == "joint":
             amounts = min(l, values - 1), k, m
-            odds, linked = least_odds(n, c, f, secret, amounts)
+            step = max(_MOST_NUMBERS // (values * most * len(n)), 1)
+            parts = [
+                least_odds(n, c, f, secret, amounts, slice(x, x + step))
+                for x in range(0, values, step)
+            ]
+            odds = np.concatenate([own for own, _ in parts], axis=1)
+            linked = np.concatenate([own for _, own in parts], axis=2)
         else:  # each value by itself, of which all others are one
             n, others = np.repeat(n, values, axis=0), n.sum(axis=1)[:, None] - c
             pairs = np.stack([f, self.matrix.complements[at]], axis=2).reshape(-1, 2, f.shape[2])
@@ -277,8 +283,8 @@ class Known:
     def _error(self) -> float:
         """Bound of the relative error of odds: terms and sums of one sign, and the priors'."""
         cases = self.found.cases
-        widest = np.diff(cases.offsets).max() + np.diff(cases.value_offsets).max()
-        return 16 * ROUNDING * (int(widest) + 16)
+        terms = cases.sizes.max(initial=0) + np.diff(cases.value_offsets).max(initial=0)
+        return 2 * ROUNDING * (int(terms) + 32)
 
     @cached_property
     def _extreme(self) -> bool:
@@ -289,15 +295,17 @@ class Known:
         return any(((own > 0) & (own < _LEAST)).any() for own in known)
 
     def _shapes(self, some: IntArray) -> Iterator[_Shape]:
-        """Cases by how many signatures and values they have, so many together as memory allows."""
+        """Cases of as many signatures, values and people, so many together as memory allows."""
         cases = self.found.cases
         rows, columns = np.diff(cases.offsets)[some], np.diff(cases.value_offsets)[some]
+        sizes = cases.sizes[some]
         kinds = rows * (int(columns.max(initial=0)) + 1) + columns
+        kinds = kinds * (int(sizes.max(initial=0)) + 1) + sizes
         for kind in np.unique(kinds).tolist():
             alike = some[kinds == kind]
             height = int(np.diff(cases.offsets)[alike[0]])
             width = int(np.diff(cases.value_offsets)[alike[0]])
-            size = max(_NUMBERS // (width * width * height), 1)
+            size = max(_NUMBERS // (width * width * int(cases.sizes[alike[0]])), 1)
             for start in range(0, len(alike), size):
                 own = alike[start : start + size]
                 at = cases.offsets[own][:, None] + np.arange(height)
