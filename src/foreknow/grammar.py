@@ -124,6 +124,8 @@ class RequireTable(Settings):
     """A ``[[require]]`` table: secret, sight and limit, whatever the adversary or criterion is."""
 
     knowledge: ClassVar[tuple[str, ...]] = ()
+    # Kinds that others may know on top: what stands beside these is a part of them.
+    on_top: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     criteria: ClassVar[tuple[str, ...]] = ()
     # Whether labels of a hierarchy were written as their values, of which there may be none.
     written_out: ClassVar[bool] = False
@@ -164,6 +166,12 @@ class RequireTable(Settings):
                     raise ValueError(f"{key}: {error}") from None
         if "at_most_times" in read:
             read["at_most_times"] = as_times(read["at_most_times"])
+        for kind, parts in cls.on_top.items():
+            for part in parts if isinstance(read.get(kind), Mapping) else ():
+                if isinstance(read.get(part), Mapping):
+                    if part in read[kind]:
+                        raise ValueError(f"{part} is given in {kind} and beside it; keep one")
+                    read[kind] = {**read[kind], part: read.pop(part)}
         return read
 
     @model_validator(mode="after")
@@ -448,6 +456,11 @@ def require_table(
     fields |= {key: (settings | None, None) for key, settings in criteria.items()}
     made: Any = create_model("Require", __base__=base, **fields)
     made.knowledge, made.criteria = tuple(knowledge), tuple(criteria)
+    if not base.written_out:  # certificates have one way to write it
+        made.on_top = {
+            kind: tuple(own for own in knowledge if own in settings.model_fields)
+            for kind, settings in knowledge.items()
+        }
     return made
 
 

@@ -33,6 +33,7 @@ from pydantic import (
 
 from foreknow._version import __version__
 from foreknow.adversaries import registry as adversaries
+from foreknow.adversaries.facts.facts import FactsSettings
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.criteria import registry as criteria
 from foreknow.data.layout import several_of
@@ -144,6 +145,7 @@ class _Priors(Settings):
     """Priors as a certificate has them: written out, or kept with the owner; never in files."""
 
     semantics: Literal["joint", "binary"] = "joint"
+    facts: FactsSettings | None = None
     tables: Annotated[list[_AnyTable], Field(min_length=1)]
 
 

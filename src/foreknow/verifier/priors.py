@@ -18,14 +18,14 @@ import numpy as np
 
 from foreknow.errors import CertificateError
 from foreknow.verifier.counts import Bag, Group, Ints
+from foreknow.verifier.exchanges import Amounts, Asked, Case, Shape, worst_exchanged
 
 # A value, a group, the posterior, and how likely it was before.
 Worst: TypeAlias = "tuple[str | None, Group | None, Fraction, Fraction]"
 Signature: TypeAlias = "tuple[str | None, ...]"
-# How many people have each signature, and each value: groups of one shape are judged at once.
-_Shape: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]]"
 # What values that are one secret are called together, and these.
 _Set: TypeAlias = "tuple[str, Collection[str]]"
+_NO_WORLD = "the priors allow no way to assign the values of a group"
 _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 
 # Weights of one group, those that are worked out at once, and bits of a common denominator.
@@ -116,10 +116,12 @@ def worst_priors(
     reading: str,
     relative: bool = False,
     together: _Set | None = None,
+    amounts: Amounts = (0, 0, 0),
 ) -> Worst:
     """The highest posterior of a wanted value (by its prior, if `relative`), and whose it is.
 
-    Of values `together`, a name and its members, posteriors and priors are added up.
+    Of values `together`, a name and its members, posteriors and priors are added up. Facts of some
+    amounts are known on top: values that are ruled out, people who are known and linked.
     """
     wanted = wanted if together is None else together[1]
     alike: dict[Any, Group] = {}
@@ -127,10 +129,19 @@ def worst_priors(
         signed = sorted(people[group].items(), key=lambda item: (-item[1], str(item[0])))
         values = sorted(bag.items(), key=lambda item: (-item[1], item[0]))
         alike.setdefault((tuple(signed), tuple(values)), group)
-    shapes: dict[_Shape, list[_Case]] = {}
+    shapes: dict[Shape, list[Case]] = {}
     for place, (signed, bag) in enumerate(alike):
-        for shape, case in _cases(place, signed, bag, wanted, chances, reading, together):
+        for shape, case in _cases(
+            place, signed, bag, wanted, chances, reading, together, amounts[0]
+        ):
             shapes.setdefault(shape, []).append(case)
+    if any(amounts[1:]):
+        for shape, cases in shapes.items():
+            _require_worlds(shape, cases)
+        name = None if together is None else together[0]
+        asked = Asked(list(wanted), name, amounts, reading == "binary")
+        found = worst_exchanged(shapes, asked, relative)
+        return _NOBODY if found is None else (found[0], [*alike.values()][found[1]], *found[2:])
     groups, best, top = list(alike.values()), _NOBODY, (0, 1)
     first: tuple[str, int] = ("", 0)  # of equal ones the first value, and of its groups the first
     for shape, cases in sorted(shapes.items(), key=lambda own: _kinds(own[0])):
@@ -138,8 +149,8 @@ def worst_priors(
             raise CertificateError("a group is too large to be verified against priors")
         step = max(1, _AT_ONCE // states)
         for some in (cases[at : at + step] for at in range(0, len(cases), step)):
-            weight, total, before = _judged(some, shape, wanted, together)
-            above, below = weight, total + 0 * weight
+            weight, total, before = _judged(some, shape, wanted, together, amounts[0], reading)
+            above, below = weight, total
             if relative:  # by how likely it was before
                 scale = np.array([case.scales for case in some], object)
                 above, below = weight * scale[:, :, None], total * before
@@ -149,20 +160,10 @@ def worst_priors(
                 more, own = one * top[1] - top[0] * other, (value, some[c].place)
                 if more > 0 or (more == 0 and own < first):
                     prior = Fraction(before[c, s, x], some[c].scales[s])
-                    chance = Fraction(weight[c, s, x], total[c, s, 0])
+                    chance = Fraction(weight[c, s, x], total[c, s, x])
                     best, top = (value, groups[some[c].place], chance, prior), (one, other)
                     first = own
     return best
-
-
-class _Case(NamedTuple):
-    """One group as far as it matters, and the chances of its people, by one denominator each."""
-
-    place: int
-    values: list[str]  # of each column of chances; none of those that are not asked for
-    rows: list[list[int]]  # by signature, then value
-    before: list[list[int]]  # the same of what is asked for
-    scales: list[int]
 
 
 def _cases(
@@ -173,7 +174,8 @@ def _cases(
     chances: Chances,
     reading: str,
     together: _Set | None,
-) -> Iterator[tuple[_Shape, _Case]]:
+    ruled_out: int,
+) -> Iterator[tuple[Shape, Case]]:
     """A group as one question; or one for each value, where each is had or not had."""
     amounts, counts = tuple(n for _, n in signed), tuple(n for _, n in bag)
     values, asked = [value for value, _ in bag], [value for value, _ in bag if value in wanted]
@@ -186,30 +188,90 @@ def _cases(
                 [int(chances.any(who, together[1]) * scale)]
                 for (who, _), scale in zip(signed, scales, strict=True)
             ]
-        yield (amounts, counts), _Case(place, values, rows, before, scales)
+        yield (amounts, counts), Case(place, values, rows, before, scales)
     for value in asked if reading == "binary" else ():
         table = [chances.whole(who, [value]) for who, _ in signed]
         pairs = [[own, scale - own] for (own,), scale in table]
         copies, scales = counts[values.index(value)], [scale for _, scale in table]
         shape = amounts, (copies, sum(counts) - copies)
-        yield shape, _Case(place, [value], pairs, [own for own, _ in table], scales)
+        others = sorted(n for other, n in bag if other != value)
+        left = sum(others[: max(len(others) - ruled_out, 0)])
+        yield shape, Case(place, [value], pairs, [own for own, _ in table], scales, left)
 
 
 def _judged(
-    cases: Sequence[_Case], shape: _Shape, wanted: Collection[str], together: _Set | None
+    cases: Sequence[Case],
+    shape: Shape,
+    wanted: Collection[str],
+    together: _Set | None,
+    ruled_out: int,
+    reading: str,
 ) -> tuple[Any, Any, Any]:
-    """By group, signature and value: the people who have it over all worlds, and all; its prior."""
+    """By group, signature and value: the people who have it over all worlds, and all; its prior.
+
+    Where values are ruled out, in the worlds that are left; the most frequent ones are the worst.
+    """
     table = np.array([case.rows for case in cases], object)
-    weight, total = _posteriors(shape, table)
+    every, total = _posteriors(shape, table)
     total = total[:, None, None] * np.array(shape[0], object)[None, :, None]
     asked = np.array([[value in wanted for value in case.values] for case in cases])
-    weight = weight[:, :, : asked.shape[1]] * asked[:, None, :]
+    weight = every[:, :, : asked.shape[1]] * asked[:, None, :]
     if together is not None:
         weight = weight.sum(axis=2, keepdims=True)
+    total = total + 0 * weight
+    if ruled_out and reading == "joint":
+        one = (
+            asked[:, :, None] if together is not None else np.eye(every.shape[2], dtype=bool)[None]
+        )
+        for x in range(weight.shape[2]):
+            others = np.sort(np.where(one[:, None, :, x], 0, every), axis=2)
+            left = others[:, :, : max(others.shape[2] - ruled_out, 0)]
+            total[:, :, x] = weight[:, :, x] + left.sum(axis=2)
+    elif ruled_out:
+        left = np.array([case.left for case in cases], object)[:, None, None]
+        weight, total = (
+            weight * max(shape[1][1], 1),
+            (weight * max(shape[1][1], 1) + (total - weight) * left),
+        )
     return weight, total, np.array([case.before for case in cases], object)
 
 
-def _kinds(shape: _Shape) -> tuple[int, ...]:
+def _require_worlds(shape: Shape, cases: Sequence[Case]) -> None:
+    """Refuse groups whose values cannot go to its people, where some cannot have some."""
+    for case in cases:
+        if not (all(map(all, case.rows)) or _is_possible(*shape, case.rows)):
+            raise CertificateError(_NO_WORLD)
+
+
+def _is_possible(people: Sequence[int], counts: Sequence[int], rows: Any) -> bool:
+    """Whether everybody gets a value: who lacks one takes it from others who can have another."""
+    given, room = [[0] * len(counts) for _ in people], [*counts]
+    for start, lacking in enumerate(people):
+        while lacking:
+            taker: dict[int, int] = {}  # of each value
+            gives: dict[int, int | None] = {start: None}  # what each taker has too much then
+            queue, end = [start], None
+            for who in queue:
+                for x in range(len(counts)):
+                    if end is None and rows[who][x] and x not in taker:
+                        taker[x], end = who, x if room[x] else None
+                        fresh = [s for s, own in enumerate(given) if own[x] and s not in gives]
+                        queue += fresh
+                        gives |= dict.fromkeys(fresh, x)
+            if end is None:
+                return False
+            room[end] -= 1
+            lacking -= 1
+            while end is not None:
+                who = taker[end]
+                given[who][end] += 1
+                end = gives[who]
+                if end is not None:
+                    given[who][end] -= 1
+    return True
+
+
+def _kinds(shape: Shape) -> tuple[int, ...]:
     """People get values, or values people: whichever keeps less in mind."""
     return min(reversed(shape), key=_states)
 
@@ -219,7 +281,7 @@ def _states(kinds: tuple[int, ...]) -> int:
     return prod(kind + 1 for kind in kinds)
 
 
-def _posteriors(shape: _Shape, table: Any) -> tuple[Any, Any]:
+def _posteriors(shape: Shape, table: Any) -> tuple[Any, Any]:
     """How many people of each signature have each value, on average: weights, and that of all."""
     amounts, counts = (np.array(own, object)[None, :, None] for own in shape)
     if _kinds(shape) is shape[1]:
@@ -239,7 +301,7 @@ def _shares(items: Sequence[int], kinds: Sequence[int], table: Any) -> tuple[Any
     before, after = steps.ways(table, sorts), steps.ways(table, sorts[::-1])
     total = before[-1][0] if len(sorts) == sum(kinds) else np.zeros(1)
     if not total.all():
-        raise CertificateError("the priors allow no way to assign the values of a group")
+        raise CertificateError(_NO_WORLD)
     found = 0 * table
     for sort, at in enumerate(np.cumsum(items) - items):
         rest = after[len(sorts) - at - 1]

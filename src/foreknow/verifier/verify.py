@@ -442,6 +442,10 @@ def _judge_negations(asked: Asked, settings: Mapping[str, Any]) -> Worst:
 
 def _judge_priors(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     """Judge by each table of priors; attributes are read from the table of people."""
+    on_top = settings.get("facts", {})
+    if not isinstance(on_top, Mapping) or set(on_top) - {"l", "k", "m"}:
+        raise CertificateError(f"facts on top of priors are amounts l, k, m, not {on_top}")
+    l, k, m = _amounts(on_top, "lkm", "facts")
     written, reading = asked.written, settings.get("semantics", "joint")
     if reading not in ("joint", "binary"):
         raise CertificateError(f"priors cannot be read as {reading!r}")
@@ -459,7 +463,8 @@ def _judge_priors(asked: Asked, settings: Mapping[str, Any]) -> Worst:
                 together, held = (name, asked.members), asked.plain
             else:
                 chances = chances.united(asked.members, name)
-        found = worst_priors(held, people, asked.about, chances, reading, asked.relative, together)
+        known = chances, reading, asked.relative, together, (l, k, m)
+        found = worst_priors(held, people, asked.about, *known)
         worst = max(worst, found, key=lambda item: item[2] / item[3] if asked.relative else item[2])
     return worst
 

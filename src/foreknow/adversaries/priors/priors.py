@@ -143,6 +143,11 @@ class Priors:
             )
         if not isinstance(self.facts, Facts):
             raise InputError(f"Priors: facts must be Facts, not {self.facts!r}")
+        if self.facts.k + self.facts.m > _MOST_PEOPLE:
+            raise InputError(
+                f"Priors: on top of them, at most {_MOST_PEOPLE} people are known or linked (k + "
+                "m); of more, limit Facts by themselves"
+            )
         given = self.source if isinstance(self.source, (list, tuple)) else [self.source]
         if not given:
             raise InputError("Priors: give at least one table of probabilities")
@@ -401,6 +406,8 @@ def _table(source: Any) -> PriorTable:
     return PriorTable(*read_chances(source))
 
 
+# What is known of more people takes too long to be bounded.
+_MOST_PEOPLE = 100
 # Chances that were learned are kept in these steps, and are at least one of them.
 _STEPS = 2**50
 

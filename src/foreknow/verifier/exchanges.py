@@ -1,0 +1,291 @@
+"""The verifier's own bound of posteriors, where people are known, or linked, on top of priors.
+
+It shares no code with the adversary. If the target exchanges values with somebody else, a world is
+so many times as likely. In every world in which the target has the value, each other value has as
+many holders as the group has of it: those with whom the target's exchange weighs least are taken.
+Floats say who of all people may be the worst; of these, fractions decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import reduce
+from math import inf
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from foreknow.errors import CertificateError
+
+# How many people have each signature, and each value.
+Shape: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]]"
+# Values that are ruled out, people who are known, people who are linked.
+Amounts: TypeAlias = "tuple[int, int, int]"
+
+_AT_ONCE = 1 << 19
+# So near to the worst, fractions decide: floats are far nearer, unless chances are extreme.
+_NEAR, _EXTREME = 1e-9, 2.0**-200
+_MOST_TIES = 1 << 15
+_MOST_PEOPLE = 100
+
+
+class Case(NamedTuple):
+    """One group as far as it matters, and the chances of its people, by one denominator each."""
+
+    place: int
+    values: list[str]  # of each column of chances; none of those that are not asked for
+    rows: list[list[int]]  # by signature, then value
+    before: list[list[int]]  # the same of what is asked for
+    scales: list[int]
+    left: int = 0  # where a value is had or not: how many have neither it nor what is ruled out
+
+
+class Asked(NamedTuple):
+    """What is asked of all cases: of which values, with which facts."""
+
+    wanted: Sequence[str]
+    name: str | None  # of the values, where they are one secret
+    amounts: Amounts
+    binary: bool
+
+    @property
+    def names(self) -> list[str]:
+        """What each secret is called."""
+        return sorted(self.wanted) if self.name is None else [self.name]
+
+
+class _Part(NamedTuple):
+    """Cases of one shape, and odds by case, signature and secret: of the target, then of links."""
+
+    shape: Shape
+    cases: Sequence[Case]
+    columns: list[list[list[int]]]  # by case and secret
+    secrets: Any  # by case and secret, its place among the names; or behind them
+    odds: Any
+    extreme: bool  # whether products of its chances may be beyond floats
+
+    @classmethod
+    def of(cls, shape: Shape, cases: Sequence[Case], asked: Asked, links: int) -> _Part:
+        """Work the odds out in floats."""
+        names, table = asked.names, np.array([_floats(case) for case in cases])
+        wanted = np.array([[value in asked.wanted for value in case.values] for case in cases])
+        every = np.zeros((len(cases), len(shape[1])), bool)
+        every[:, : wanted.shape[1]] = wanted
+        one = every if asked.name is not None else np.zeros_like(every)
+        l, k, m = *asked.amounts[:2], links
+        if asked.binary:
+            left = np.array([case.left for case in cases])
+            odds = np.concatenate(
+                [
+                    _odds(shape, table, one, (0, k, 0), left),
+                    _odds(shape, table, one, (0, k, m), None)[1:],
+                ]
+            )
+        else:
+            odds = _odds(shape, table, one, (l, k, m), None)
+        if asked.name is not None:
+            with np.errstate(divide="ignore"):
+                added = np.where(every[:, None, :], 1 / odds, 0.0).sum(axis=-1, keepdims=True)
+                odds = 1 / added
+            columns = [[[x for x in range(len(own)) if own[x]]] for own in every.tolist()]
+            secrets = np.where(every.any(axis=1, keepdims=True), 0, 1)
+        else:
+            columns = [[[x] for x in range(len(shape[1]))] for _ in cases]
+            places = {name: place for place, name in enumerate(names)}
+            secrets = np.full(every.shape, len(names))
+            for row, case in zip(secrets, cases, strict=True):
+                row[: len(case.values)] = [places.get(x, len(names)) for x in case.values]
+        odds = np.where((secrets < len(names))[:, None, :], odds, inf)
+        extreme = bool(((table > 0) & (table < _EXTREME)).any())
+        return cls(shape, cases, columns, secrets, odds, extreme)
+
+
+def worst_exchanged(
+    shapes: Mapping[Shape, Sequence[Case]], asked: Asked, relative: bool
+) -> tuple[str, int, Fraction, Fraction] | None:
+    """The value, the place of its case, the bound and the prior of the worst; None of nobody."""
+    if sum(asked.amounts[1:]) > _MOST_PEOPLE:
+        raise CertificateError(f"at most {_MOST_PEOPLE} people are known or linked, with priors")
+    links = min(asked.amounts[2], max((sum(people) for people, _ in shapes), default=0))
+    names, parts = asked.names, list[_Part]()
+    for shape, cases in shapes.items():
+        step = max(1, _AT_ONCE // (sum(shape[0]) * len(shape[1]) ** 2))
+        for at in range(0, len(cases), step):
+            parts.append(_Part.of(shape, cases[at : at + step], asked, links))
+    extreme = any(part.extreme for part in parts)
+    linked = np.full((links, len(names) + 1), inf)
+    for part in parts:
+        for least, own in zip(linked, part.odds[1:], strict=True):
+            np.minimum.at(least, part.secrets, own.min(axis=1))
+    factor = np.where(np.isinf(linked), 1.0, linked / (1 + np.minimum(linked, 1e300))).prod(axis=0)
+    scores = [_scores(part, factor, relative) for part in parts]
+    top = max((float(own.max(initial=0.0)) for own in scores), default=0.0)
+    least = 0.0 if extreme else top * (1 - _NEAR)
+    near = [
+        (part, *at)
+        for part, own in zip(parts, scores, strict=True)
+        for at in np.argwhere((own > 0) & (own >= least)).tolist()
+    ]
+    if len(near) > _MOST_TIES:
+        raise CertificateError("too many people are as bad as the worst, to be told apart exactly")
+    exactly: dict[int, Fraction] = {}
+    best: Any = None
+    for part, case, signature, x in near:
+        secret = int(part.secrets[case, x])
+        if secret not in exactly:
+            ties = _ties(parts, secret, None if extreme else linked[:, secret])
+            exactly[secret] = _exact_factor(ties, asked, links)
+        own, columns = part.cases[case], part.columns[case][x]
+        odds = _exact(part.shape, own, signature, columns, asked, 0)[0]
+        chance = Fraction(0) if odds == inf else 1 / (1 + odds * exactly[secret])
+        prior = Fraction(own.before[signature][x], own.scales[signature])
+        found = -(chance / prior if relative else chance), names[secret], own.place
+        if best is None or found < best[0]:
+            best = found, (names[secret], own.place, chance, prior)
+    return None if best is None else best[1]
+
+
+def _floats(case: Case) -> list[list[float]]:
+    return [[p / scale for p in row] for row, scale in zip(case.rows, case.scales, strict=True)]
+
+
+def _scores(part: _Part, factor: Any, relative: bool) -> Any:
+    """How likely each secret is at most, by its prior if the limit is relative to that."""
+    odds, able = part.odds[0], np.isfinite(part.odds[0])
+    found = able / (1 + np.where(able, odds, 0.0) * factor[part.secrets][:, None, :])
+    if relative:
+        width = found.shape[-1]
+        before = np.ones(found.shape)
+        for place, case in enumerate(part.cases):
+            rows = zip(case.before, case.scales, strict=True)
+            own = np.array([[p / scale for p in row[:width]] for row, scale in rows])
+            before[place, :, : own.shape[1]] = own
+        found = found / np.where(able, before, 1.0)
+    return found
+
+
+def _odds(shape: Shape, table: Any, one: Any, amounts: Amounts, left: Any) -> Any:
+    """Odds by case, signature and value: of the target, then of those who are linked.
+
+    The values of `one` are one secret. With `left`, so many have the second value in place of all.
+    """
+    (people, counts), (l, k, m) = shape, amounts
+    n, n_values = sum(people), len(counts)
+    l, k, most = min(l, n_values), min(k, n), max(n - min(k, n), 0)
+    found = np.full((1 + m, *table.shape), inf)
+    others = ~(one[:, :, None] & one[:, None, :]) & ~np.eye(n_values, dtype=bool)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for target in range(len(people)):
+            able = table[:, target] > 0
+            if n == 1:  # there is nobody else
+                found[:, :, target] = np.where(able, 0.0, inf)
+                continue
+            who = [u for u, many in enumerate(people) for _ in range(many - (u == target))]
+            mine, some = table[:, target], table[:, who]
+            own = np.where(others & (mine[:, :, None] > 0), mine[:, None] / mine[:, :, None], 0.0)
+            weights = np.where(
+                some[:, :, None] > 0, some[:, :, :, None] / some[:, :, None], inf
+            )  # by case, person, value of the target, and theirs
+            weights.sort(axis=1)
+            sums = np.cumsum(weights, axis=1)
+
+            def of_least(y: int, known: int, own: Any = own, sums: Any = sums) -> Any:
+                held = counts[y] if left is None or y == 0 else left[:, None]
+                take = np.broadcast_to(np.maximum(held - known, 0), own.shape[:2])
+                at = np.minimum(take, n - 1)[:, None] - 1
+                first = np.take_along_axis(sums[..., y], np.maximum(at, 0), axis=1)[:, 0]
+                return np.where((own[..., y] > 0) & (take > 0), own[..., y] * first, 0.0)
+
+            least = _least(range(n_values), of_least, (l, k, min(m, most)), np.minimum)
+            holders = np.array(counts) * able
+            found[0, :, target] = np.where(able, np.minimum(least[l, k], 1e300) / holders, inf)
+            for i in range(m):
+                linked = least.get((0, k + 1 + i), 0.0)  # more are known than there are
+                found[1 + i, :, target] = np.where(able, np.minimum(linked, 1e300) / holders, inf)
+    return found
+
+
+def _least(
+    values: Iterable[int],
+    of_least: Callable[[int, int], Any],
+    amounts: Amounts,
+    smaller: Callable[[Any, Any], Any],
+) -> dict[tuple[int, int], Any]:
+    """The least sums over values, by how many are ruled out and how many holders are known."""
+    l, k, m = amounts
+    wanted = [(0, b) for b in range(k + m + 1)] + [
+        (a, b) for a in range(1, l + 1) for b in range(k + 1)
+    ]
+    least: dict[tuple[int, int], Any] = dict.fromkeys(wanted, 0)
+    for y in values:
+        each = [of_least(y, known) for known in range(k + m + 1)]
+        before, least = least, {}
+        for a, b in wanted:
+            ways = [before[a, b - known] + each[known] for known in range(b + 1)]
+            least[a, b] = reduce(smaller, ways if not a else [*ways, before[a - 1, b]])
+    return least
+
+
+def _ties(parts: Sequence[_Part], secret: int, linked: Any) -> list[tuple[_Part, int, int, int]]:
+    """Who may be the likeliest of those who are linked; with `linked`, in floats near it."""
+    found = []
+    for part in parts:
+        own = part.odds[1:]
+        near = np.isfinite(own) & (part.secrets == secret)[:, None, :]
+        if linked is not None:
+            near &= own <= linked[:, None, None, None] * (1 + _NEAR)
+        found += [(part, *at) for at in np.argwhere(near.any(axis=0)).tolist()]
+    if len(found) > _MOST_TIES:
+        raise CertificateError("too many people are as bad as the worst, to be told apart exactly")
+    return found
+
+
+def _exact_factor(
+    ties: Sequence[tuple[_Part, int, int, int]], asked: Asked, links: int
+) -> Fraction:
+    """How likely it is at least that nobody who is linked has the secret."""
+    least: list[Any] = [inf] * links
+    for part, case, signature, x in ties:
+        columns = part.columns[case][x]
+        own = _exact(part.shape, part.cases[case], signature, columns, asked, links)[1:]
+        least = list(map(min, least, own))
+    factor = Fraction(1)
+    for odds in least:
+        factor *= 1 if odds == inf else odds / (1 + odds)
+    return factor
+
+
+def _exact(
+    shape: Shape, case: Case, target: int, secret: Sequence[int], asked: Asked, links: int
+) -> list[Any]:
+    """Odds of the target, or of those who are linked behind it, as fractions; or infinite."""
+    (people, counts), (l, k, _), rows = shape, asked.amounts, case.rows
+    n, mine = sum(people), rows[target]
+    l, k, most = min(l, len(counts)), min(k, n), max(n - min(k, n), 0)
+    if asked.binary:
+        l, counts = 0, counts if links else (counts[0], case.left)
+    m, added = min(links, most), [Fraction(0)] * (1 + links)
+    others = [y for y in range(len(counts)) if y not in secret]
+    for x in secret:
+        if not mine[x]:
+            continue
+
+        def of_least(y: int, known: int, x: int = x) -> Any:
+            if not mine[y]:
+                return Fraction(0)
+            weights = sorted(
+                (Fraction(row[x], row[y]), many - (u == target))
+                for u, (row, many) in enumerate(zip(rows, people, strict=True))
+                if row[y]
+            )
+            total, take = Fraction(0), max(counts[y] - known, 0)
+            for weight, many in weights:
+                total, take = total + weight * min(take, many), take - min(take, many)
+            return inf if take else total * Fraction(mine[y], mine[x])
+
+        least = _least(others, of_least, (l, k, m), min)
+        for i in range(1 + links):
+            own = least[l, k] if not i else least.get((0, k + i), 0)
+            added[i] += Fraction(counts[x]) / own if own else inf
+    return [inf if not own else Fraction(0) if own == inf else 1 / own for own in added]
