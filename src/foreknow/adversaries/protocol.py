@@ -130,6 +130,10 @@ class Gaining(Adversary, Protocol):
     def gains(self, release: HasCounts) -> Mapping[Label, Disclosure]:
         """Return every value's posterior that is the highest relative to its prior."""
 
+    @property
+    def in_search(self) -> Adversary | None:
+        """What a search asks in its place, before it is judged itself; None where nothing is."""
+
     def under(self, schema: Any) -> Any:
         """The same with what it needs of a schema."""
 

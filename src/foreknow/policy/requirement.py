@@ -272,7 +272,11 @@ class Requirement:
     def searched(self, exact: bool) -> Requirement:
         """What a search has to ask of groups, where `exact` columns are published or labels."""
         own = self.criterion
-        if own is None or own.of_groups is None:
+        if own is None:
+            asked = [_searched(point) for point in self.points]
+            same = all(one is other for one, other in zip(asked, self.points, strict=True))
+            return self if same else self.at(asked)
+        if own.of_groups is None:
             return self
         if not exact and Need.FINISHED not in own.needs:
             return self
@@ -570,6 +574,14 @@ class Requirement:
             for kind, amounts in point.adversary.to_dict().items():
                 table.setdefault(kind, []).append({**amounts, "below": str(point.below)})
         return table
+
+
+def _searched(point: Point) -> Point:
+    """What a search asks in the place of an adversary who needs groups that are finished."""
+    own = point.adversary.in_search if isinstance(point.adversary, Gaining) else None
+    if own is None or point.relative:
+        return point
+    return Point(own, Limit(point.below))
 
 
 def point_of(name: str, adversary: Any, limits: Mapping[str, Fraction]) -> Point:

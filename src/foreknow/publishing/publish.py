@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from foreknow.adversaries.protocol import Gaining
 from foreknow.attacks.trial import Trial
 from foreknow.auditing.audit import Audit, audit
 from foreknow.data.counts import GroupCounts
@@ -523,6 +524,14 @@ def publish(
             f"{'; '.join(failed)}. It does not ask the whole policy: "
             f"{traits.advice}"
         )
+    beyond = [v.words for v in verdicts.verdicts if not v.safe and _is_beyond_search(v)]
+    if beyond:
+        raise NoSafeRelease(
+            f"the groups keep the limit as far as a search can ask for it, by the facts alone or "
+            f"in each group by itself, but not with priors and facts together: {'; '.join(beyond)}"
+            '. Try method = "art", or ask for more facts in the search: require facts by '
+            "themselves, too, with more of them"
+        )
     if options.written == "generalized":
         _refuse_boxes(anonymizer, policy, release.counts)
     filed, shown = policy, verdicts
@@ -844,6 +853,12 @@ def _refuse_empty_lines(tables: Mapping[str, pa.Table]) -> None:
 
 # What a certificate notes of a trial: its figures would let anybody test guesses of columns.
 TRIED = "an attacker who learns from the release by {} was tried, and stopped nothing"
+
+
+def _is_beyond_search(verdict: Verdict) -> bool:
+    """Whether a search asked for something else in its place, which is near it."""
+    judged = verdict.judged
+    return isinstance(judged, Gaining) and judged.in_search is not None
 
 
 def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -> None:

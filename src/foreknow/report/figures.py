@@ -74,7 +74,9 @@ def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterato
     if not isinstance(priors, Priors) or verdict.requirement.about_sets:
         return  # of sets, what is known of single values would say nothing
     about = verdict.requirement.meant(counts.values).about
-    known = [judged_before(counts, table, priors.semantics) for table in priors.tables]
+    known = [
+        judged_before(counts, table, priors.semantics, priors.amounts) for table in priors.tables
+    ]
     clouds = [
         _cloud(judged, about, *STYLES[place % len(STYLES)][:2])
         for place, judged in enumerate(known)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from foreknow.adversaries.assignment import possible
 from foreknow.adversaries.priors.exchanges import ROUNDING, Amounts, exact_odds, least_odds
 from foreknow.adversaries.priors.posteriors import GroupPosteriors
-from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix
+from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix, SignatureGroups
 from foreknow.data.sparse import IntArray
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -353,6 +353,17 @@ def _left(counts: IntArray, others: IntArray, l: int) -> IntArray:
     l = min(l, counts.shape[1])
     tops, following = falling[:, :l].sum(axis=1, keepdims=True), falling[:, [l]]
     return np.asarray(others - tops - following + np.maximum(counts, following))
+
+
+def least_left(groups: SignatureGroups, l: int) -> IntArray:
+    """The same of each value of many groups, one group after another."""
+    found, lengths = np.empty(len(groups.counts), np.int64), np.diff(groups.value_offsets)
+    for length in np.unique(lengths).tolist():
+        alike = np.flatnonzero(lengths == length)
+        at = groups.value_offsets[alike][:, None] + np.arange(length)
+        counts = groups.counts[at]
+        found[at] = _left(counts, groups.sizes[alike][:, None] - counts, l)
+    return found
 
 
 def _exactly_left(counts: Sequence[int], column: int, l: int) -> int:

@@ -161,6 +161,11 @@ class Priors:
                 f"{twice[0].name}: there are two tables for {', '.join(twice[0].attributes)}"
             )
 
+    @property
+    def in_search(self) -> Facts | None:
+        """The facts on top, by themselves: a search can ask for these while it merges groups."""
+        return _Searched(*self.amounts) if any(self.amounts) else None
+
     def under(self, schema: Any) -> Priors:
         """The same where a schema says which texts stand for what is missing."""
         if not schema.reading.missing:
@@ -396,6 +401,13 @@ class Priors:
         sets = "; ".join(", ".join(table.attributes) for table in self.tables)
         on_top = f", {self.facts!r}" if any(self.amounts) else ""
         return f"Priors({sets}: {self.semantics}{on_top})"
+
+
+class _Searched(Facts):
+    """Facts in place of priors; they are no others, whose limit could contradict theirs."""
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
+    __repr__ = Facts.__repr__
 
 
 def _table(source: Any) -> PriorTable:

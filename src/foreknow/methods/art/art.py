@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from foreknow.adversaries.priors.exchanges import Amounts
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, Reading
 from foreknow.adversaries.priors.table import PriorTable
@@ -79,6 +80,9 @@ class ART:
 
     Of tables of up to 12 people all groupings are gone through, so a grouping is found if there
     is one. Of larger tables, none may be found although there is one.
+
+    Facts on top of priors are asked of each group; links, which join groups, as if so many people
+    more were known. `publish` judges the release that was made, links and all.
 
     Ties are broken at random. Which people share a group depends on
     their values: an adversary who knows the algorithm, and reasons from it, is not covered.
@@ -195,6 +199,7 @@ class ART:
             steps,
             limits=[own.limits for own in known],
             reading=[own.reading for own in known],
+            amounts=[own.amounts for own in known],
             unique=self.unique,
             apart=policy is not None and policy.options.written == "generalized",
         )
@@ -229,6 +234,7 @@ class _Own:
     labels: list[Signature]
     matrix: PriorMatrix
     limits: LimitTable
+    amounts: Amounts
 
 
 def _known(
@@ -238,9 +244,13 @@ def _known(
     found: list[_Own] = []
     for limit in asked:
         for table in limit.priors.tables:
-            reading = limit.priors.semantics
+            reading, (l, k, m) = limit.priors.semantics, limit.priors.amounts
+            # Links join groups; in one group they are at least as weak as people who are known.
+            amounts = l, k + m, 0
             same = [
-                i for i, own in enumerate(found) if (own.table, own.reading) == (table, reading)
+                i
+                for i, own in enumerate(found)
+                if (own.table, own.reading, own.amounts) == (table, reading, amounts)
             ]
             if same:
                 own = found[same[0]]
@@ -253,7 +263,7 @@ def _known(
             limits, *others = limit.tables(matrix, values, people)
             for more in others:
                 limits = limits.tightest(more)
-            found.append(_Own(table, reading, codes, labels, matrix, limits))
+            found.append(_Own(table, reading, codes, labels, matrix, limits, amounts))
     return found
 
 

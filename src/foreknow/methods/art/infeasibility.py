@@ -112,7 +112,7 @@ def _too_frequent(problem: ArtProblem, names: ArtNames, known: Known) -> list[st
     table = np.zeros((len(known.priors.chances), problem.n_values), dtype=np.int64)
     np.add.at(table, known.signature_of, problem.table)  # (signatures, values)
     present = np.flatnonzero(table.sum(axis=1))
-    limits, table = known.limits, table[present]
+    limits, table = known.asked, table[present]
     people, counts = table.sum(axis=1), table.sum(axis=0)
     positive = known.priors.chances[present] > 0
     most = people @ (np.minimum(limits.floats[present], 1.0) * positive)  # (values,)

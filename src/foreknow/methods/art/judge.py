@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.exact import exact_group
+from foreknow.adversaries.priors.known import Known as FactsOnTop
+from foreknow.adversaries.priors.known import least_left
 from foreknow.adversaries.priors.posteriors import posteriors
 from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
 from foreknow.data.sparse import IntArray, count_pairs
@@ -84,15 +86,16 @@ def _robust(groups: SignatureGroups, known: Known) -> NDArray[np.bool_]:
     _, signature, value = judged.cells()
     # What has no prior has no posterior: it needs no limit.
     possible = known.priors.chances[signature, value] > 0
-    limit = np.where(possible, known.limits.floats[signature, value], np.inf)
-    upper = judged.upper()
+    limit = np.where(possible, known.asked.floats[signature, value], np.inf)
+    on_top = FactsOnTop(judged, known.priors, known.amounts) if any(known.amounts) else None
+    upper = judged.upper() if on_top is None else on_top.of_values.upper
     starts = judged.offsets[:-1]
     missing = np.isnan(upper)
     good = ~np.logical_or.reduceat(missing, starts)
     good &= np.logical_and.reduceat(missing | (upper < limit + _NEAR), starts)
     near = np.logical_or.reduceat(upper > limit - _NEAR, starts)
     for case in np.flatnonzero(good & near).tolist():
-        good[case] = _exactly_safe(judged.cases, case, known)
+        good[case] = _exactly_safe(judged.cases, case, known, on_top)
     found[left] = good[judged.case_of]
     return found
 
@@ -111,23 +114,42 @@ def _alike(groups: SignatureGroups, known: Known) -> tuple[NDArray[np.bool_], ND
     fits = known.priors.chances[at] > 0
     if known.reading == "binary":
         fits &= (known.priors.complements[at] > 0) | (counts == sizes)
-    limits = known.limits
-    over = limits.den[at] * counts + limits.strict[at] - limits.num[at] * sizes
+    limits = known.asked
+    l, k, _ = known.amounts
+    # Whoever is left with l values ruled out and k people known.
+    left = least_left(groups, l)[cells] - k if l or k else sizes - counts
+    over = limits.den[at] * counts + limits.strict[at]
+    over -= limits.num[at] * (counts + np.maximum(left, 0))
     safe = single.copy()
     np.logical_and.at(safe, owner, fits & np.asarray(over <= 0, dtype=bool))
     return single, safe
 
 
-def _exactly_safe(cases: SignatureGroups, case: int, known: Known) -> bool:
+def _exactly_safe(
+    cases: SignatureGroups, case: int, known: Known, on_top: FactsOnTop | None
+) -> bool:
     """Decide in fractions; what is out of reach is refused."""
-    try:
-        table = exact_group(cases, case, known.priors, known.reading)
-    except UnsupportedError:
-        return False
+    signatures, bag = cases.people_of(case), cases.bag_of(case)
+    if on_top is not None and any(known.amounts[1:]):
+        table: Any = [
+            [on_top.bound([value], case, place) for value, _ in bag]
+            for place in range(len(signatures))
+        ]
+    else:
+        try:
+            table = exact_group(cases, case, known.priors, known.reading)
+        except UnsupportedError:
+            return False
+        if on_top is not None and not any(cell is None for row in table for cell in row):
+            counts = [count for _, count in bag]
+            table = [
+                [on_top.conditioned(row, [column], counts) for column in range(len(bag))]
+                for row in table
+            ]
     return all(
-        cell is not None and known.limits.holds(signature, value, cell)
-        for (signature, _), row in zip(cases.people_of(case), table, strict=True)
-        for (value, _), cell in zip(cases.bag_of(case), row, strict=True)
+        cell is not None and known.asked.holds(signature, value, cell)
+        for (signature, _), row in zip(signatures, table, strict=True)
+        for (value, _), cell in zip(bag, row, strict=True)
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.adversaries.priors.exchanges import Amounts
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix
 from foreknow.data.labels import Label, Labels, chosen
@@ -22,6 +23,9 @@ from foreknow.numbers import Number, as_fraction, as_threshold
 
 # Numerators and denominators up to this are compared as 64-bit numbers, times people.
 _WHOLE = 1 << 31
+
+# Groups are not all as the whole table is.
+_LIKELY = Fraction(4, 5)
 
 Share: TypeAlias = tuple[Fraction, bool]
 NO_LIMIT: Share = (Fraction(1), False)
@@ -197,6 +201,28 @@ class LimitTable:
             np.where(taken, self.den, other.den),
             np.where(taken, self.strict, other.strict),
         )
+
+    def tightened(self, amounts: Amounts, left: Sequence[Fraction] | None = None) -> LimitTable:
+        """Shares c/N of groups of one signature that keep the limit against facts on top, too.
+
+        With l values ruled out and k people known, ``c / (N - k - those who have the l)`` must keep
+        it. Where all values keep ``limit / (1 + limit * (l + k))``, it does. With `left`, how much
+        of the table is left by value if the l most frequent others are ruled out, it likely does.
+        """
+        l, k, _ = amounts
+        if not l and not k:
+            return self
+        rows = []
+        for signature in range(len(self.num)):
+            row = []
+            for value in range(self.num.shape[1]):
+                limit, strict = self.share(signature, value)
+                own = limit / (1 + limit * (l + k))
+                if left is not None:
+                    own = min(own, limit * left[value] * _LIKELY / (1 + limit * k))
+                row.append((own if limit < 1 or strict else limit, strict))
+            rows.append(row)
+        return LimitTable.of_shares(rows)
 
     def rows(self, signatures: IntArray) -> LimitTable:
         """The rows of some signatures, in that order."""

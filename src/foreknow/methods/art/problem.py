@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.adversaries.priors.exchanges import Amounts
 from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix, Reading
 from foreknow.data.sparse import IntArray, combine
 from foreknow.methods.art.limits import NO_LIMIT, LimitTable, Share, tightness
@@ -22,8 +23,20 @@ class Known:
 
     signature_of: IntArray  # the signature of each profile
     priors: PriorMatrix
-    limits: LimitTable
+    asked: LimitTable
     reading: Reading = "joint"
+    amounts: Amounts = (0, 0, 0)  # of facts on top, without links
+    left: Sequence[Fraction] | None = None  # of the table, by value: see `LimitTable.tightened`
+
+    @cached_property
+    def limits(self) -> LimitTable:
+        """The same for shares of a group that are kept with facts on top, too."""
+        return self.asked.tightened(self.amounts)
+
+    @cached_property
+    def likely(self) -> LimitTable:
+        """Shares with which groups likely keep them."""
+        return self.asked.tightened(self.amounts, self.left)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +65,7 @@ class ArtProblem:
         reading: Reading | Sequence[Reading] = "joint",
         unique: bool | None = None,
         apart: bool = False,
+        amounts: Sequence[Amounts] | None = None,
     ) -> ArtProblem:
         """Build from everybody's signatures, by attribute set; limits as tables, or all 1/r."""
         sizes = [len(matrix.chances) for matrix in priors]
@@ -61,10 +75,14 @@ class ArtProblem:
             limits = [LimitTable.same(matrix.chances.shape, share) for matrix in priors]
         readings = [reading] * len(sizes) if isinstance(reading, str) else reading
         owners = (np.asarray(codes)[first].astype(np.int64) for codes in signatures)
+        on_top = amounts or [(0, 0, 0)] * len(sizes)
+        left = [
+            _left(np.asarray(values), own, m) for (own, *_), m in zip(on_top, priors, strict=True)
+        ]
         spread = np.zeros((len(values), 0)) if places is None else places
         made = cls(
             profiles.astype(np.int64),
-            tuple(map(Known, owners, priors, limits, readings)),
+            tuple(map(Known, owners, priors, limits, readings, on_top, left)),
             np.asarray(values).astype(np.int64),
             spread,
             np.zeros(spread.shape[1]) if steps is None else steps,
@@ -119,7 +137,7 @@ class ArtProblem:
     @cached_property
     def limits(self) -> LimitTable:
         """By profile and value: the tightest limit of all adversaries, for shares of a group."""
-        found = [own.limits.rounded.rows(own.signature_of) for own in self.known]
+        found = [own.likely.rounded.rows(own.signature_of) for own in self.known]
         return reduce(LimitTable.tightest, found)
 
     @cached_property
@@ -253,3 +271,16 @@ class ArtProblem:
         rank = np.empty(n, dtype=np.int64)
         rank[np.argsort(keys, kind="stable")] = np.arange(n)
         return rank
+
+
+def _left(values: NDArray[Any], l: int, priors: PriorMatrix) -> Sequence[Fraction] | None:
+    """How much of the table is left by value if the l most frequent others are ruled out."""
+    if not l:
+        return None
+    counts = np.bincount(values, minlength=priors.chances.shape[1]).tolist()
+    found = []
+    for value, own in enumerate(counts):
+        others = sorted(counts[:value] + counts[value + 1 :])
+        left = own + sum(others[: max(len(others) - l, 0)])
+        found.append(Fraction(left, max(len(values), 1)))
+    return found
