@@ -54,7 +54,7 @@ def impossible(problem: ArtProblem, names: ArtNames) -> list[str]:
 def asked(problem: ArtProblem) -> str:
     """What a grouping should do, in words that follow "a grouping that"."""
     limit, strict = problem.share or NO_LIMIT
-    if problem.share is None or not limit:
+    if problem.share is None or not limit or problem.with_facts:
         return "keeps every limit"
     found = f"is r-robust for r = {float(1 / limit):g}"
     if strict:

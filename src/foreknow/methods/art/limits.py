@@ -25,7 +25,7 @@ from foreknow.numbers import Number, as_fraction, as_threshold
 _WHOLE = 1 << 31
 
 # Groups are not all as the whole table is.
-_LIKELY = Fraction(4, 5)
+_LIKELY = Fraction(9, 10)
 
 Share: TypeAlias = tuple[Fraction, bool]
 NO_LIMIT: Share = (Fraction(1), False)
@@ -202,12 +202,15 @@ class LimitTable:
             np.where(taken, self.strict, other.strict),
         )
 
-    def tightened(self, amounts: Amounts, left: Sequence[Fraction] | None = None) -> LimitTable:
+    def tightened(
+        self, amounts: Amounts, frequent: Sequence[tuple[Fraction, Fraction]] = ()
+    ) -> LimitTable:
         """Shares c/N of groups of one signature that keep the limit against facts on top, too.
 
         With l values ruled out and k people known, ``c / (N - k - those who have the l)`` must keep
-        it. Where all values keep ``limit / (1 + limit * (l + k))``, it does. With `left`, how much
-        of the table is left by value if the l most frequent others are ruled out, it likely does.
+        it. Where all values keep ``limit / (1 + limit * (l + k))``, it does. Of `frequent` values,
+        their share of the table and what is left of it if others are ruled out, larger groups may
+        have more.
         """
         l, k, _ = amounts
         if not l and not k:
@@ -218,8 +221,8 @@ class LimitTable:
             for value in range(self.num.shape[1]):
                 limit, strict = self.share(signature, value)
                 own = limit / (1 + limit * (l + k))
-                if left is not None:
-                    own = min(own, limit * left[value] * _LIKELY / (1 + limit * k))
+                if frequent and frequent[value][0] > own * _LIKELY:
+                    own = max(own, limit * frequent[value][1] * _LIKELY)
                 row.append((own if limit < 1 or strict else limit, strict))
             rows.append(row)
         return LimitTable.of_shares(rows)

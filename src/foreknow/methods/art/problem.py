@@ -26,7 +26,7 @@ class Known:
     asked: LimitTable
     reading: Reading = "joint"
     amounts: Amounts = (0, 0, 0)  # of facts on top, without links
-    left: Sequence[Fraction] | None = None  # of the table, by value: see `LimitTable.tightened`
+    frequent: Sequence[tuple[Fraction, Fraction]] = ()  # see `LimitTable.tightened`
 
     @cached_property
     def limits(self) -> LimitTable:
@@ -36,7 +36,7 @@ class Known:
     @cached_property
     def likely(self) -> LimitTable:
         """Shares with which groups likely keep them."""
-        return self.asked.tightened(self.amounts, self.left)
+        return self.asked.tightened(self.amounts, self.frequent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +76,12 @@ class ArtProblem:
         readings = [reading] * len(sizes) if isinstance(reading, str) else reading
         owners = (np.asarray(codes)[first].astype(np.int64) for codes in signatures)
         on_top = amounts or [(0, 0, 0)] * len(sizes)
-        left = [
-            _left(np.asarray(values), own, m) for (own, *_), m in zip(on_top, priors, strict=True)
-        ]
+        counts = np.bincount(np.asarray(values), minlength=priors[0].chances.shape[1]).tolist()
+        shares = [_shares_of(counts, own) if any(own) else () for own in on_top]
         spread = np.zeros((len(values), 0)) if places is None else places
         made = cls(
             profiles.astype(np.int64),
-            tuple(map(Known, owners, priors, limits, readings, on_top, left)),
+            tuple(map(Known, owners, priors, limits, readings, on_top, shares)),
             np.asarray(values).astype(np.int64),
             spread,
             np.zeros(spread.shape[1]) if steps is None else steps,
@@ -141,11 +140,16 @@ class ArtProblem:
         return reduce(LimitTable.tightest, found)
 
     @cached_property
+    def with_facts(self) -> bool:
+        """Whether facts are known on top of some priors."""
+        return any(any(own.amounts) for own in self.known)
+
+    @cached_property
     def share(self) -> Share | None:
         """The one limit of everybody and every value, if it is one."""
         shares = []
         for own in self.known:
-            table = own.limits.rows(own.signature_of)
+            table = own.likely.rows(own.signature_of)
             if not all((part == part[0, 0]).all() for part in (table.num, table.den, table.strict)):
                 return None
             shares.append(table.share(0, 0))
@@ -178,7 +182,7 @@ class ArtProblem:
     @cached_property
     def loosest(self) -> FloatArray:
         """By value, the loosest limit of anybody for the tightest adversary."""
-        each = [known.limits.floats[known.signature_of].max(axis=0) for known in self.known]
+        each = [known.asked.floats[known.signature_of].max(axis=0) for known in self.known]
         found: FloatArray = np.minimum.reduce([np.ones(self.n_values), *each])
         return found
 
@@ -273,14 +277,11 @@ class ArtProblem:
         return rank
 
 
-def _left(values: NDArray[Any], l: int, priors: PriorMatrix) -> Sequence[Fraction] | None:
-    """How much of the table is left by value if the l most frequent others are ruled out."""
-    if not l:
-        return None
-    counts = np.bincount(values, minlength=priors.chances.shape[1]).tolist()
-    found = []
+def _shares_of(counts: Sequence[int], amounts: Amounts) -> list[tuple[Fraction, Fraction]]:
+    """By value, its share of the table, and what is left of it without the l most frequent."""
+    found, every = [], max(sum(counts), 1)
     for value, own in enumerate(counts):
-        others = sorted(counts[:value] + counts[value + 1 :])
-        left = own + sum(others[: max(len(others) - l, 0)])
-        found.append(Fraction(left, max(len(values), 1)))
+        others = sorted((*counts[:value], *counts[value + 1 :]))
+        left = own + sum(others[: max(len(others) - amounts[0], 0)])
+        found.append((Fraction(own, every), Fraction(left, every)))
     return found

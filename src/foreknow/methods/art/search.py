@@ -83,8 +83,33 @@ def _checked(problem: ArtProblem, groups: list[IntArray]) -> IntArray:
     if len(people) != problem.n_people or found.min() < 0:
         raise InternalError("ART did not group everybody once")
     if not safe_groups(problem, found, problem.profiles, problem.values, len(groups)).all():
+        if problem.with_facts:
+            raise NoSafeRelease(
+                "people of one kind have too few values that are left where some are ruled out "
+                f"and some people known. To publish, {WHAT_TO_DO}"
+            )
         raise InternalError("ART made a group that breaks a limit")
     return found
+
+
+def _united(problem: ArtProblem, groups: list[IntArray]) -> list[IntArray]:
+    """Groups of one profile each, united where one by itself breaks a limit.
+
+    Shares of a group do not tell how much of it is left where values without a limit are ruled
+    out. To unite groups of one profile never makes anybody surer.
+    """
+    safe = safe_lists(problem, groups).tolist()
+    made: list[IntArray] = []
+    of_profile: dict[int, list[int]] = {}
+    for at, group in enumerate(groups):
+        of_profile.setdefault(int(problem.profiles[group[0]]), []).append(at)
+    for own in of_profile.values():
+        kept = [groups[at] for at in own if safe[at]]
+        bad = [groups[at] for at in own if not safe[at]]
+        while bad and not safe_lists(problem, [np.concatenate(bad)])[0] and kept:
+            bad.append(kept.pop())
+        made += kept + ([np.concatenate(bad)] if bad else [])
+    return made
 
 
 def _attempt(problem: ArtProblem, random: np.random.Generator) -> tuple[list[IntArray], IntArray]:
@@ -133,6 +158,8 @@ def _first_groups(
         own = np.flatnonzero(mixer.free & (problem.profiles == profile))
         kept[_most_of(wanted, own[problem.allowed[profile][problem.values[own]]])] = True
     alone = uniform_groups(wanted, np.flatnonzero(kept), random)
+    if problem.with_facts:
+        alone = _united(problem, alone)
     _log.info("%d mixed groups, %d of one profile", len(groups), len(alone))
     groups += alone
     left = np.flatnonzero(mixer.free & ~kept)
