@@ -146,8 +146,24 @@ WRITTEN_OUT = "below = 0.5\n[require.priors]\ntables = [{ attributes = ['a'], "
         ),
         ("prior = {}\nbelow = 0.5", r"unknown key require\[0\]\.prior; did you mean 'priors'"),
         (
-            f"{SEX_CSV}\nfacts = {{ l = 1 }}\nbelow = 0.5",
+            f"{SEX_CSV}\nimplications = {{ k = 1 }}\nbelow = 0.5",
             r"require\[0\]: several adversaries in one requirement need a threshold each",
+        ),
+        (
+            f"{SEX_CSV}\nfacts = [{{ l = 1, below = 0.5 }}]\nbelow = 0.5",
+            r"require\[0\]: several adversaries in one requirement need a threshold each",
+        ),
+        (
+            'priors = { file = "sex.csv", facts = { l = 1 } }\nfacts = { l = 1 }\nbelow = 0.5',
+            r"require\[0\]: facts is given in priors and beside it; keep one",
+        ),
+        (
+            f"{SEX_CSV}\nfacts = {{ l = 1, n = 2 }}\nbelow = 0.5",
+            r"unknown key require\[0\]\.priors\.facts\.n",
+        ),
+        (
+            f"{SEX_CSV}\nfacts = {{ k = 60, m = 41 }}\nbelow = 0.5",
+            r"at most 100 people are known or linked \(k \+ m\)",
         ),
         (f"{SEX_CSV}\nat_most = 0", "a threshold must be above 0 and at most"),
         ('priors = { file = "none.csv" }\nbelow = 0.5', "there is no file or folder '.*none.csv'"),
@@ -198,3 +214,22 @@ def test_two_limits_for_one_adversary_contradict_each_other_even_of_two_files(lo
             one('priors = { file = "sex.csv" }\nbelow = 0.5')
             + one('priors = { file = "copy.csv" }\nbelow = 0.6')
         )
+
+
+def test_facts_beside_priors_are_known_on_top_of_them(load):
+    policy = load(one(f"{SEX_CSV}\nfacts = {{ l = 1, k = 2 }}\nbelow = 0.5"))
+    (point,) = policy.requirements[0].points
+    assert point.adversary.facts == fk.Facts(1, 2)
+    assert len(point.adversary.tables) == 1
+    again = fk.Policy.from_dict(policy.to_dict())
+    assert again.requirements == policy.requirements
+    assert again.requirements[0].points == policy.requirements[0].points
+
+
+def test_points_of_a_skyline_have_facts_of_their_own(load):
+    own = 'priors = [{ file = "sex.csv", below = 0.5 }, '
+    policy = load(one(own + '{ file = "sex.csv", facts = { l = 1 }, below = 0.7 }]'))
+    assert [p.adversary.facts.l for p in policy.requirements[0].points] == [0, 1]
+    assert fk.Policy.from_dict(policy.to_dict()).requirements[0].points == (
+        policy.requirements[0].points
+    )

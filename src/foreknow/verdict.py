@@ -64,6 +64,10 @@ class Found(Protocol):
         """What is reached; None where it is infinite, or there is no fraction."""
 
     @property
+    def settled(self) -> Fraction | None:
+        """What limits are compared with: the same, or the fraction of an upper bound."""
+
+    @property
     def prior(self) -> Fraction | None:
         """How likely it was before, where the limit is relative to that."""
 
@@ -79,8 +83,14 @@ class WorstCase:
 
     value: str | None
     group: str | None
-    exact: Fraction | None
+    exact: Fraction | None  # of a bound, the bound
     prior: Fraction | None = None
+    bounded: bool = False  # whether it is only an upper bound, though never too low
+
+    @property
+    def settled(self) -> Fraction | None:
+        """What limits are compared with."""
+        return self.exact
 
     @property
     def probability(self) -> float:
@@ -175,6 +185,7 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, as a certificate has them."""
         judged, exact = self.judged, self.reached
+        said = "inf" if self.of_groups else None
         return {
             "requirement": self.place,
             "judged": dict(judged) if isinstance(judged, Mapping) else judged.to_dict(),
@@ -182,7 +193,8 @@ class Verdict:
             **({"limit": str(self.limit)} if self.required.relative else {}),
             "value": self.value,
             "group": self.group,
-            "exact": "inf" if exact is None else exact_text(exact),
+            "exact": said if exact is None else exact_text(exact),
+            **({"bounded": True} if self.bounded else {}),
             **({} if self.of_groups else {"probability": self.probability}),
             "safe": self.safe,
         }
@@ -190,7 +202,7 @@ class Verdict:
     @property
     def said(self) -> tuple[str, str]:
         """What is reached and the limit, in digits that look alike only where they are."""
-        limit, chance, exact = self.limit, self.probability, self.reached
+        limit, chance, exact = self.limit, self.probability, self.found.settled
         if abs(chance - limit) <= CLOSE and exact in (None, limit):
             reached = f"{float(limit):.4g}"
             return reached, reached + ("" if self.required.inclusive else _STRICTLY)
@@ -206,7 +218,18 @@ class Verdict:
         if self.of_groups:
             return str(self.found)
         reached, limit = self.said
+        reached = self._most + reached
         return f"{self.judged} reaches {reached} for {str(self.value)!r}, the limit is {limit}"
+
+    @property
+    def bounded(self) -> bool:
+        """Whether what is reached is only an upper bound."""
+        return bool(getattr(self.found, "bounded", False))
+
+    @property
+    def _most(self) -> str:
+        """What begins a figure that is only an upper bound."""
+        return "at most " if self.bounded else ""
 
     def __repr__(self) -> str:
         if self.idle:
@@ -215,6 +238,7 @@ class Verdict:
         if self.of_groups:
             return f"Verdict({word}: {self.judged}, {self.found})"
         chance, limit = self.said
+        chance = self._most + chance
         return f"Verdict({word}: {self.judged} reaches {chance} for {self.value!r}, limit {limit})"
 
     def _repr_html_(self) -> str:

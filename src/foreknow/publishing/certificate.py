@@ -180,6 +180,7 @@ class _Finding(Settings):
     value: str | None
     group: str | None
     exact: _Exact | None
+    bounded: Literal[True] | None = None
     probability: float | None = None
     safe: bool
 

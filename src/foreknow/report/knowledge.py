@@ -16,6 +16,7 @@ from foreknow.adversaries.implications.implications import (
 )
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
+from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
 from foreknow.numbers import significant
@@ -197,7 +198,8 @@ def describe(
         case Priors(), PriorsWitness():
             whose = f"a member of {group_words(witness.group)}"
             short, details = short_priors(adversary), prior_details(witness)
-            return Description(used_prior(witness), short, whose, details)
+            knows = f"knows {_on_top(adversary, noun)}{used_prior(witness)}"
+            return Description(knows, short, whose, details)
         case Priors(), _:
             return Description(
                 known_priors(adversary, noun), short_priors(adversary), nobody=unused
@@ -309,19 +311,48 @@ def known_priors(priors: Priors, noun: str) -> str:
     beside = "each by itself, " if len(sets) > 1 else ""
     by = listing([f"by {columns}" for columns in sets], "or", most=8)
     each = " (each value by itself)" if priors.semantics == "binary" else ""
-    return f"knows how likely {plural(noun)} are {by}, {beside}and these of everybody{each}"
+    likely = f"how likely {plural(noun)} are {by}, {beside}and these of everybody{each}"
+    return f"knows {_on_top(priors, noun)}{likely}"
+
+
+def _on_top(priors: Priors, noun: str) -> str:
+    """The facts that are known beside the statistics, which come after; empty if there are none."""
+    known = Terms(noun).known(*priors.amounts)
+    return f"up to {known} and " if known else ""
 
 
 def short_priors(priors: Priors) -> str:
     """The same for a narrow column: by which columns, and how they are read."""
     sets = [", ".join(visible(name) for name in table.attributes) for table in priors.tables]
-    return f"priors by {'; '.join(sets)} ({priors.semantics})"
+    facts = "".join(f", {some}" for some in [Terms().short(*priors.amounts)] if some)
+    return f"priors by {'; '.join(sets)} ({priors.semantics}){facts}"
+
+
+def reader_of(priors: Any) -> str:
+    """Who has facts on top of priors, by the names of tables and amounts; empty of others.
+
+    >>> from foreknow.adversaries.priors.table import PriorTable
+    >>> table = PriorTable(("sex",), ("Flu",), {("f",): (Fraction(1),)}, "by_sex.csv")
+    >>> reader_of(Priors(table, facts=Facts(1, 2)))
+    'a reader with the priors of by_sex.csv and facts l=1, k=2'
+    """
+    if not isinstance(priors, Priors) or not any(priors.amounts):
+        return ""
+    default = PriorTable.__dataclass_fields__["name"].default
+    called = [
+        f"by {', '.join(map(visible, table.attributes))}"
+        if table.name == default
+        else f"of {visible(table.name)}"
+        for table in priors.tables
+    ]
+    facts = [f"{key}={own}" for key, own in zip("lkm", priors.amounts, strict=True) if own]
+    return f"a reader with the priors {listing(called, 'or', most=8)} and facts {', '.join(facts)}"
 
 
 def used_prior(witness: PriorsWitness) -> str:
-    """Say which probability the adversary used, after "who"."""
+    """Say which probability the adversary used, after "knows"."""
     who = _person(witness)
-    return f"knows that people with {who} have it with probability {share_text(witness.prior)}"
+    return f"that people with {who} have it with probability {share_text(witness.prior)}"
 
 
 def prior_details(witness: PriorsWitness) -> tuple[tuple[str, str], ...]:

@@ -202,7 +202,7 @@ def percent(found: Disclosure, limit: Fraction, digits: int = 0, to: Rounding = 
         return limit_text(limit)
     if to != "nearest" and abs(chance - rounded(100 * chance, digits) / 100) < _NEAR:
         # A float may lie on the other side of what is printed.
-        chance = chance if found.exact is None else found.exact
+        chance = chance if found.settled is None else found.settled
 
     def apart(shown: Fraction) -> bool:
         return shown != limit and (shown < limit) == (chance < limit)
@@ -296,8 +296,8 @@ def _settled(found: Disclosure, limit: Fraction) -> Fraction:
     chance = found.probability
     if min(chance, 1 - chance, abs(chance - float(limit))) > _NEAR:
         return Fraction(chance)
-    if found.exact is not None:
-        return found.exact
+    if found.settled is not None:
+        return found.settled
     return limit if abs(chance - float(limit)) <= CLOSE else Fraction(chance)
 
 

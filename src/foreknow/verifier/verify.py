@@ -195,6 +195,8 @@ class Judge(NamedTuple):
     of_several: bool = False  # whether people may have several values
     of_windows: bool = False
     relative: bool = False  # whether limits may be relative to a prior, or be reached
+    # Whether it gives an upper bound, though never too low, by its settings.
+    bounded: Callable[[Any], bool] = lambda settings: False
 
 
 class Gauge(NamedTuple):
@@ -300,7 +302,8 @@ def _verdicts(
         value, group, chance, before = worst
         limit = Limit(amount, table.below is None and bool(table.limits), relative)
         prior = before if relative else None
-        found = WorstCase(value, None if group is None else _name(group), chance, prior)
+        bounded = judge.bounded(settings)
+        found = WorstCase(value, None if group is None else _name(group), chance, prior, bounded)
         safe = limit.holds(chance, prior)
         yield Verdict(position, required, {kind: settings}, limit, found, safe, table.known)
 
@@ -440,12 +443,22 @@ def _judge_negations(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     return _judge_facts(asked, {"l": k})
 
 
+def _on_top(settings: Mapping[str, Any]) -> list[int]:
+    """The amounts of facts that are known on top of priors."""
+    facts = settings.get("facts") or {}
+    if not isinstance(facts, Mapping) or set(facts) - {"l", "k", "m"}:
+        raise CertificateError(f"facts on top of priors are amounts l, k and m, not {facts}")
+    return _amounts(facts, "lkm", "facts")
+
+
+def _are_exchanges(settings: Mapping[str, Any]) -> bool:
+    """Whether people are known or linked on top of priors, of which only a bound is proved."""
+    return any(_on_top(settings)[1:])
+
+
 def _judge_priors(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     """Judge by each table of priors; attributes are read from the table of people."""
-    on_top = settings.get("facts", {})
-    if not isinstance(on_top, Mapping) or set(on_top) - {"l", "k", "m"}:
-        raise CertificateError(f"facts on top of priors are amounts l, k, m, not {on_top}")
-    l, k, m = _amounts(on_top, "lkm", "facts")
+    l, k, m = _on_top(settings)
     written, reading = asked.written, settings.get("semantics", "joint")
     if reading not in ("joint", "binary"):
         raise CertificateError(f"priors cannot be read as {reading!r}")
@@ -501,7 +514,7 @@ VERIFIERS: dict[str, Judge] = {
     "facts": Judge(_judge_facts, of_several=True, of_windows=True),
     "implications": Judge(_judge_implications),
     "negations": Judge(_judge_negations, of_windows=True),
-    "priors": Judge(_judge_priors, relative=True),
+    "priors": Judge(_judge_priors, relative=True, bounded=_are_exchanges),
 }
 GAUGES: dict[str, Gauge] = {
     "group_size": Gauge(partial(_gauge_size, "group_size"), of_people=True),

@@ -49,6 +49,7 @@ from foreknow.report.knowledge import (
     are_facts,
     describe,
     is_learned,
+    reader_of,
     share_text,
 )
 from foreknow.report.page import Page
@@ -387,6 +388,10 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
     beside = "".join(f", and {said}," for said in _of_everybody(known))
     if found.probability == 0 and (used.nobody or found.witness is None):
         return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
+    if found.bounded and (reader := reader_of(verdict.judged)):
+        # It is not said that somebody can be so sure, but that nobody can be surer.
+        most = f"At most {percent(found, limit, to='up')} for {value} of {used.whose}"
+        return f"{most}, for {reader}{beside.rstrip(',')}; {bound}."
     who, just = "Someone", reaches_just(found, limit)
     if verdict.safe:
         who, sure = "Even someone", f"only {percent(found, limit, to='up')} sure"

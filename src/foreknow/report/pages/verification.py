@@ -141,7 +141,9 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
     """An adversary's amounts; of priors, by which columns they are."""
     if "tables" in amounts:
         sets = "; ".join(", ".join(table["attributes"]) for table in amounts["tables"])
-        return f"by {sets} ({amounts.get('semantics', 'joint')})"
+        facts = amounts.get("facts") or {}
+        on_top = f" and facts {_amounts(facts)}" if facts else ""
+        return f"by {sets} ({amounts.get('semantics', 'joint')}){on_top}"
     return ", ".join(f"{name} = {amount}" for name, amount in amounts.items())
 
 
