@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.priors.disclosure import Judged, judged_before
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.counts import GroupCounts
 from foreknow.numbers import percentage
 from foreknow.report.blocks import Cell, Figure, Table, bar_cell, mood_of
 from foreknow.report.chart import LIMIT, STYLES, Bar, Chart, Series, amounts, bar_table, shares
+from foreknow.report.knowledge import Terms
 from foreknow.report.words import (
     named,
     number,
@@ -126,3 +128,45 @@ def _cloud(found: Judged, about: np.ndarray[Any, Any], color: str, symbol: str) 
     name = f"by {', '.join(visible(name) for name in names)}: {number(len(kept))}"
     x, y = prior[kept].tolist(), after[kept].tolist()
     return Series(x, y, name, color, texts, symbol, size=0.8)
+
+
+# ---- facts on top of priors ---------------------------------------------------------------------
+
+_MORE, _MOST_CELLS = range(6), 100_000
+
+
+def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterator[Figure]:
+    """Draw how sure somebody becomes who knows more of each kind of facts on top of priors."""
+    priors, found = verdict.judged, verdict.found
+    if not isinstance(priors, Priors) or verdict.requirement.about_sets or found.value is None:
+        return
+    known = [
+        judged_before(counts, table, priors.semantics, priors.amounts) for table in priors.tables
+    ]
+    judged = [own for own in known if own is not None]
+    if len(judged) < len(known) or sum(own.n_cells for own in judged) > _MOST_CELLS:
+        return
+    code, terms, lines, rows = counts.code(found.value), Terms(), [], []
+    kinds = zip(terms.axes, STYLES, strict=False)
+    for place, (kind, (color, symbol, dash)) in enumerate(kinds):
+        sure, texts = [], []
+        for more in _MORE:
+            l, k, m = (own + more * (at == place) for at, own in enumerate(priors.amounts))
+            each = worst(own.knowing((l, k, m)).of_set([code], found.value) for own in judged)
+            most = "at most " if each.bounded else ""
+            said = f"{most}{percent(each, Fraction(1), 1, 'up' if most else 'nearest')}"
+            sure.append(each.probability)
+            texts.append(f"{kind}: {more} more\n{said}")
+            rows.append((kind, number(more), said))
+        lines.append(Series(tuple(_MORE), sure, kind, color, texts, symbol, dash, 3))
+    chart = Chart(
+        amounts("more of a kind", _MORE[-1], room=0.1),
+        shares(f"how sure of {named(found.value)}, at worst"),
+        lines,
+        table=Table(("kind of facts", "more", "how sure"), rows, left=(0,)),
+    )
+    caption = (
+        "Each line adds facts of one kind to what the requirement allows. Of people who are known, "
+        "and of links, nobody can be surer than it says; that somebody can be so sure is not said."
+    )
+    yield Figure(anchor, "If more were known", chart, caption, level=3)

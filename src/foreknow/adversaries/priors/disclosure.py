@@ -97,7 +97,7 @@ def judged(
     if key not in counts.memory:
         counts.memory[key] = _judge(counts, signatures(table.attributes), table, reading)
     if any(amounts) and (*key, amounts) not in counts.memory:
-        counts.memory[(*key, amounts)] = replace(counts.memory[key], amounts=amounts)
+        counts.memory[(*key, amounts)] = counts.memory[key].knowing(amounts)
     found: Judged = counts.memory[(*key, amounts) if any(amounts) else key]
     return found
 
@@ -143,6 +143,15 @@ class Judged:
     found: GroupPosteriors
     amounts: Amounts = (0, 0, 0)  # of facts on top
 
+    @property
+    def n_cells(self) -> int:
+        """How many posteriors there are, by kind of people and value, in groups that differ."""
+        return len(self.found.probabilities)
+
+    def knowing(self, amounts: Amounts) -> Judged:
+        """The same posteriors to somebody who has other facts on top."""
+        return replace(self, amounts=amounts)
+
     def disclosures(self) -> dict[Label, Disclosure]:
         """The worst of each value."""
         return {v: self._worst(self._of_value(code)) for code, v in enumerate(self.counts.values)}
@@ -151,7 +160,7 @@ class Judged:
         """The posterior of each value that is the highest relative to its prior."""
         return {v: self._gain(self._of_value(code)) for code, v in enumerate(self.counts.values)}
 
-    def of_set(self, codes: Sequence[int], name: Label, *, relative: bool) -> Disclosure:
+    def of_set(self, codes: Sequence[int], name: Label, *, relative: bool = False) -> Disclosure:
         """The worst that somebody has one of some values, or the highest relative to its prior."""
         secret = self._of_value(codes[0], name) if len(codes) == 1 else self._of_set(codes, name)
         return self._gain(secret) if relative else self._worst(secret)

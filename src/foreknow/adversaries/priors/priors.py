@@ -338,8 +338,9 @@ class Priors:
         """How sure they can be of each person; None of several attribute sets, whose people differ.
 
         Also None where people are known or linked on top: that nobody can be surer than a bound
-        does not say of anybody that they can be found out. The people of a cell are those of a group who are alike by their attributes: a release does
-        not say which of them have the value.
+        does not say of anybody that they can be found out. The people of a cell are those of a
+        group who are alike by their attributes: a release does not say which of them have the
+        value.
         """
         each = self._judged(release)
         return each[0].chances() if len(each) == 1 and not any(self.amounts[1:]) else None

@@ -41,7 +41,12 @@ from foreknow.report.exposed import (
     exposed_figure,
     exposed_sentence,
 )
-from foreknow.report.figures import priors_figure, sizes_figure, worst_cell
+from foreknow.report.figures import (
+    more_known_figure,
+    priors_figure,
+    sizes_figure,
+    worst_cell,
+)
 from foreknow.report.knowledge import (
     NOUN,
     Description,
@@ -238,10 +243,12 @@ class AuditPage(Page[Audit]):
         counted = audit.counted_of(verdict)
         semantics = (verdict.counts or counts_of(counted.counts)).semantics
         if details := describe(verdict.judged, found.witness, noun, semantics).details:
-            yield Heading("The facts that achieve it", level=3)
-            yield Pairs("The facts that achieve it", details)
+            title = "Whom it is about" if found.bounded else "The facts that achieve it"
+            yield Heading(title, level=3)
+            yield Pairs(title, details)
         counts, sets = counted.together(found), counted.meant.sets
         yield from priors_figure(counts, verdict, anchor)
+        yield from more_known_figure(counts, verdict, f"{anchor}-more")
         if not self.published:
             yield from exposed_figure(audit.exposed[place], f"{anchor}-people")
         if verdict.others:
