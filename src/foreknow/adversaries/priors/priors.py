@@ -408,8 +408,12 @@ class Priors:
 class _Searched(Facts):
     """Facts in place of priors; they are no others, whose limit could contradict theirs."""
 
+    # What a method shows to somebody with priors is not proved: Decoy refuses it.
+    speaks = None  # type: ignore[assignment]
     __eq__, __hash__ = object.__eq__, object.__hash__
-    __repr__ = Facts.__repr__
+
+    def __repr__(self) -> str:
+        return f"Facts(l={self.l}, k={self.k}, m={self.m})"
 
 
 def _table(source: Any) -> PriorTable:
