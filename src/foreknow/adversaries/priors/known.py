@@ -205,8 +205,8 @@ class Known:
         None where too many linked people would have to be compared.
         """
         odds = self._exact(codes, case, place, self.amounts[:2], 0)[0]
-        if odds == inf:
-            return Fraction(0)
+        if odds in (0, inf):
+            return Fraction(odds == 0)
         linked = self._exact_linked(tuple(codes))
         if linked is None:
             return None
@@ -219,9 +219,11 @@ class Known:
 
     def _exact_linked(self, codes: tuple[int, ...]) -> list[Fraction | float] | None:
         """Of each linked person the least odds of anybody, as fractions; None if too many tie."""
-        if codes in self._linked:
-            return self._linked[codes]
-        cases = np.arange(self.found.cases.n_groups)
+        if codes in self._linked or not self.amounts[2]:
+            return self._linked.get(codes, [])
+        bags = self.found.cases
+        holds = np.add.reduceat(np.isin(bags.values, codes), bags.value_offsets[:-1])
+        cases = np.flatnonzero(holds)
         linked = self._odds(codes, cases)[1][:, :1]
         found: list[Fraction | float] | None = [inf] * len(linked)
         if not linked.all() and not self._extreme:
