@@ -9,6 +9,7 @@ from tests.examples import NIGHTLY
 from tests.oracle.facts_on_priors import binary, surest
 
 import foreknow as fk
+from foreknow.errors import CertificateError, DataError
 from foreknow.verifier.verify import Written, verify
 
 VALUES = "abcd"
@@ -139,7 +140,7 @@ def test_sets_of_values_are_never_below_enumeration():
         found = fk.Priors(list(priors.tables), reading, facts=fk.Facts(*amounts))
         try:
             said = settled(found.disclosure_of_set(release, secret, "these"))
-        except fk.DataError:  # of the set itself there is no world
+        except DataError:  # of the set itself there is no world
             continue
         if reading == "binary":
             held = [(own, ["ab" if x in secret else x for x in bag]) for own, bag in held]
@@ -185,7 +186,7 @@ def test_the_verifier_finds_what_the_audit_finds():
         policy = fk.Policy([fk.Requirement(priors, **limit, **more)])
         try:
             (audited,) = fk.audit(release_of(groups), policy).verdicts
-        except fk.DataError:  # of the set itself there is no world
+        except DataError:  # of the set itself there is no world
             continue
         (found,) = verify(written(groups), [policy.requirements[0].to_dict()])
         said = audited.found.settled
@@ -197,3 +198,139 @@ def test_the_verifier_finds_what_the_audit_finds():
         assert found.safe == audited.safe
         compared += 1
     assert compared > 200
+
+
+# ---- what nobody would write, but somebody will --------------------------------------------
+
+
+def one_of(value, release, priors, **limit):
+    policy = fk.Policy([fk.Requirement(priors, values=[value], **limit)])
+    (verdict,) = fk.audit(release, policy).verdicts
+    return verdict, policy.requirements[0].to_dict()
+
+
+HALF = {"a": Fraction(1, 2), "b": Fraction(1, 4), "c": Fraction(1, 8), "d": Fraction(1, 8)}
+
+
+def test_at_the_limit_fractions_decide():
+    groups = [([0, 0, 0, 0, 0], list("aabbc"))]
+    release = release_of(groups)
+    # One known, of five alike: 2 of 4, where 1/2 is reached and must not be.
+    for facts, reached in [((0, 1, 0), "1/2"), ((1, 0, 0), "2/3"), ((0, 0, 1), "4/7")]:
+        priors = priors_of([HALF], facts=fk.Facts(*facts))
+        for limit, safe in [({"below": reached}, False), ({"at_most": reached}, True)]:
+            verdict, table = one_of("a", release, priors, **limit)
+            (again,) = verify(written(groups), [table])
+            assert verdict.found.settled == again.found.exact == Fraction(reached)
+            assert verdict.safe is again.safe is safe
+        just = Fraction(reached) + Fraction(1, 10**15)
+        verdict, table = one_of("a", release, priors, below=just)
+        assert verdict.safe
+        assert verify(written(groups), [table])[0].safe
+
+
+@pytest.mark.parametrize("facts", [(0, 1, 0), (9, 0, 0), (0, 9, 0), (0, 0, 9), (7, 70, 30)])
+@pytest.mark.parametrize("reading", ["joint", "binary"])
+def test_groups_of_one_one_value_only_and_more_facts_than_there_are(facts, reading):
+    for groups in (
+        [([0], ["a"])],
+        [([0, 0, 0], list("aaa"))],
+        [([0, 0, 0], list("abc")), ([0], ["b"])],
+        [([0, 0, 0, 0], list("abcd"))],
+    ):
+        release = release_of(groups)
+        priors = priors_of([HALF], reading, fk.Facts(*facts))
+        verdict, table = one_of("a", release, priors, below="9/10")
+        (found,) = verify(written(groups), [table])
+        assert (
+            found.found.exact
+            == verdict.found.settled
+            == surest(
+                [([HALF] * len(people), bag) for people, bag in groups],
+                "a",
+                facts,
+                **({} if reading == "joint" else {"weigh": binary("a")}),
+            )
+        )
+
+
+def test_priors_of_0_and_1_and_extreme_ones():
+    sure = {"a": Fraction(1), "b": Fraction(0), "c": Fraction(0), "d": Fraction(0)}
+    never = {"a": Fraction(0), "b": Fraction(1, 2), "c": Fraction(1, 2), "d": Fraction(0)}
+    tiny = {
+        "a": Fraction(1, 2**900),
+        "b": Fraction(1, 2),
+        "c": Fraction(1, 2**300),
+        "d": Fraction(0),
+    }
+    some = {"a": Fraction(1, 3), "b": Fraction(1, 3), "c": Fraction(1, 3), "d": Fraction(0)}
+    checked = 0
+    for case in range(120):
+        rng = random.Random(f"extreme {case}")
+        kinds = rng.sample([sure, never, tiny, some], 3)
+        size = rng.randint(2, 4)
+        groups = [([rng.randrange(3) for _ in range(size)], rng.choices("abc", k=size))]
+        facts = rng.choice([(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (1, 1, 1)])
+        for reading in ("joint", "binary"):
+            values = sorted(set(groups[0][1]))
+            priors = priors_of(kinds, reading, fk.Facts(*facts))
+            tables = [fk.Requirement(priors, "1/2", values=[v]).to_dict() for v in values]
+            if not possible(kinds, groups, reading):
+                with pytest.raises(CertificateError):
+                    verify(written(groups), tables)
+                continue
+            held = [([kinds[i] for i in people], bag) for people, bag in groups]
+            found = priors.disclosures(release_of(groups))
+            for value, again in zip(values, verify(written(groups), tables), strict=True):
+                weigh = {} if reading == "joint" else {"weigh": binary(value)}
+                true = surest(held, value, facts, **weigh)
+                assert found[value].settled == again.found.exact >= true
+                assert found[value].probability >= float(true) * (1 - 1e-12)
+                checked += 1
+    assert checked > 150
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"l": -1}, {"k": "2"}, {"n": 1}, [1, 2], "l", {"k": 101}, {"k": 60, "m": 60}, {"l": 0.5}],
+)
+def test_amounts_of_a_certificate_that_make_no_sense_are_refused(facts):
+    table = fk.Requirement(priors_of([HALF], facts=fk.Facts(1)), "1/2").to_dict()
+    table["priors"]["facts"] = facts
+    with pytest.raises(fk.ForeknowError):
+        verify(written([([0, 0], ["a", "b"])]), [table])
+
+
+def test_people_without_priors_are_named():
+    release = release_of([([0, 1], ["a", "b"])])
+    with pytest.raises(DataError, match="there are no probabilities for"):
+        priors_of([HALF], facts=fk.Facts(0, 1)).disclosure(release)
+    table = fk.Requirement(priors_of([HALF], facts=fk.Facts(0, 1)), "1/2").to_dict()
+    with pytest.raises(CertificateError, match="no probability"):
+        verify(written([([0, 1], ["a", "b"])]), [table])
+
+
+def test_columns_that_are_known_divide_groups_first():
+    table = pa.table(
+        {
+            "gid": [1] * 6,
+            "kind": ["k0"] * 6,
+            "job": ["x", "x", "x", "y", "y", "y"],
+            "ill": list("aabbcd"),
+        }
+    )
+    release = fk.Release.from_groups(table, group="gid", sensitive="ill", other=["job"])
+    priors = priors_of([HALF], facts=fk.Facts(0, 1))
+    by_job = fk.audit(release, fk.Policy([fk.Requirement(priors, "1/2", values=["a"])]))
+    nobody = fk.audit(release, fk.Policy([fk.Requirement(priors, "1/2", values=["a"], knowing=[])]))
+    assert by_job.verdicts[0].found.settled == 1
+    assert nobody.verdicts[0].found.settled == Fraction(2, 5)
+
+
+def test_facts_that_are_none_and_amounts_that_are_none():
+    with pytest.raises(fk.InputError, match="facts must be Facts"):
+        fk.Priors(pa.table({"kind": ["k"], "value": ["a"], "probability": ["1"]}), facts=2)
+    plain = priors_of([HALF])
+    assert priors_of([HALF], facts=fk.Facts()) == plain
+    assert "facts" not in plain.to_dict()["priors"]
+    assert priors_of([HALF], facts=fk.Facts(1)) != plain

@@ -101,6 +101,10 @@ class _Part(NamedTuple):
         return cls(shape, cases, columns, secrets, odds, extreme)
 
 
+# A secret of people of one signature: part, case, signature and column of its odds.
+_At: TypeAlias = "tuple[_Part, int, int, int]"
+
+
 def worst_exchanged(
     shapes: Mapping[Shape, Sequence[Case]], asked: Asked, relative: bool
 ) -> tuple[str, int, Fraction, Fraction] | None:
@@ -121,11 +125,11 @@ def worst_exchanged(
     factor = np.where(np.isinf(linked), 1.0, linked / (1 + np.minimum(linked, 1e300))).prod(axis=0)
     scores = [_scores(part, factor, relative) for part in parts]
     top = max((float(own.max(initial=0.0)) for own in scores), default=0.0)
-    least = 0.0 if extreme else top * (1 - _NEAR)
-    near = [
-        (part, *at)
+    least_score = 0.0 if extreme else top * (1 - _NEAR)
+    near: list[_At] = [
+        (part, case, signature, x)
         for part, own in zip(parts, scores, strict=True)
-        for at in np.argwhere((own > 0) & (own >= least)).tolist()
+        for case, signature, x in np.argwhere((own > 0) & (own >= least_score)).tolist()
     ]
     if len(near) > _MOST_TIES:
         raise CertificateError("too many people are as bad as the worst, to be told apart exactly")
@@ -227,23 +231,21 @@ def _least(
     return least
 
 
-def _ties(parts: Sequence[_Part], secret: int, linked: Any) -> list[tuple[_Part, int, int, int]]:
+def _ties(parts: Sequence[_Part], secret: int, linked: Any) -> list[_At]:
     """Who may be the likeliest of those who are linked; with `linked`, in floats near it."""
-    found = []
+    found: list[_At] = []
     for part in parts:
         own = part.odds[1:]
         near = np.isfinite(own) & (part.secrets == secret)[:, None, :]
         if linked is not None:
             near &= own <= linked[:, None, None, None] * (1 + _NEAR)
-        found += [(part, *at) for at in np.argwhere(near.any(axis=0)).tolist()]
+        found += [(part, case, s, x) for case, s, x in np.argwhere(near.any(axis=0)).tolist()]
     if len(found) > _MOST_TIES:
         raise CertificateError("too many people are as bad as the worst, to be told apart exactly")
     return found
 
 
-def _exact_factor(
-    ties: Sequence[tuple[_Part, int, int, int]], asked: Asked, links: int
-) -> Fraction:
+def _exact_factor(ties: Sequence[_At], asked: Asked, links: int) -> Fraction:
     """How likely it is at least that nobody who is linked has the secret."""
     least: list[Any] = [inf] * links
     for part, case, signature, x in ties:
@@ -265,7 +267,7 @@ def _exact(
     l, k, most = min(l, len(counts)), min(k, n), max(n - min(k, n), 0)
     if asked.binary:
         l, counts = 0, counts if links else (counts[0], case.left)
-    m, added = min(links, most), [Fraction(0)] * (1 + links)
+    m, added = min(links, most), list[Any]([Fraction(0)] * (1 + links))
     others = [y for y in range(len(counts)) if y not in secret]
     for x in secret:
         if not mine[x]:

@@ -221,7 +221,7 @@ class Judged:
         """One value: a place for each kind of person and case of groups that it is in."""
         cells = self._cells_of[code]
         value = self.counts.values[code] if name is None else name
-        return _Secret(value, (code,), cells, *(bound[cells] for bound in self._bounds))
+        return _Secret(value, (code,), cells, *self._bounds.at(cells))
 
     def _of_set(self, codes: Sequence[int], name: Label) -> _Secret:
         """Values whose posteriors are added up; a place's first cell stands for all."""
@@ -233,7 +233,7 @@ class Judged:
         apart = (np.diff(case[cells]) != 0) | (np.diff(signature[cells]) != 0)
         starts = np.concatenate(([0], np.flatnonzero(apart) + 1))
         if self._known is not None:
-            of_set = (bound[cells[starts]] for bound in self._known.of_set(codes))
+            of_set = self._known.of_set(codes).at(cells[starts])
             return _Secret(name, tuple(codes), cells[starts], *of_set)
         spare = len(codes) * 2.0**-50  # more than the roundings of a sum
         upper, lower = (np.add.reduceat(bound[cells], starts) for bound in self._bounds[:2])

@@ -159,7 +159,8 @@ def least_odds(
         last = np.take_along_axis(ratio, np.minimum(left, ratio.shape[-1] - 1), axis=-1)
         # Where t is among the first, whose own exchange weighs 1, the next takes its place.
         following = np.minimum(last, _MOST) * (1 - 8 * ROUNDING)
-        sums.append(own * first + np.maximum(own * following - 1, 0.0))
+        with np.errstate(over="ignore"):
+            sums.append(own * first + np.maximum(own * following - 1, 0.0))
     each = [[own_of_y[y] for own_of_y in sums] for y in values]
     best = _fewest(each, amounts, np.zeros(each[0][0].shape), np.minimum)
     holders = np.where(f > 0, c[:, :, None], 0)[:, rows]

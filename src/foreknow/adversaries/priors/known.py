@@ -42,6 +42,10 @@ class Bounds(NamedTuple):
     lower: FloatArray
     bounded: Mask
 
+    def at(self, cells: IntArray) -> Bounds:
+        """Those of some cells."""
+        return Bounds(self.upper[cells], self.lower[cells], self.bounded[cells])
+
 
 class _Shape(NamedTuple):
     """Cases that have as many signatures and as many values."""
@@ -210,7 +214,8 @@ class Known:
         linked = self._exact_linked(tuple(codes))
         if linked is None:
             return None
-        return 1 / (1 + Fraction(odds) * prod(own / (1 + own) for own in linked if own != inf))
+        factor = prod(Fraction(own) / (1 + Fraction(own)) for own in linked if own != inf)
+        return 1 / (1 + Fraction(odds) * factor)
 
     @cached_property
     def _linked(self) -> dict[tuple[int, ...], list[Fraction | float] | None]:
