@@ -31,22 +31,22 @@ LAYOUT = {
 
 # Tokens without comments, docstrings and layout, by folder of `src/foreknow`, with what is in it.
 BUDGETS = {
-    "adversaries": 56_000,
+    "adversaries": 61_500,
     "attacks": 23_000,
     "auditing": 22_500,
     "cli": 16_500,
     "criteria": 16_500,
     "data": 88_500,
     "explore": 16_500,
-    "methods": 83_000,
+    "methods": 83_500,
     "policy": 20_000,
     "publishing": 35_500,
-    "report": 37_000,
+    "report": 37_500,
     "root": 23_500,
     "sample": 500,
     "tests": 564_000,
     "utility": 12_500,
-    "verifier": 26_000,
+    "verifier": 29_500,
 }
 # Files of a key's own, and those that every registry has: the registry itself and the front door.
 HOMES = {"registry.py", "__init__.py"}

@@ -152,7 +152,7 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
         sure, texts = [], []
         for more in _MORE:
             l, k, m = (own + more * (at == place) for at, own in enumerate(priors.amounts))
-            each = worst(own.knowing((l, k, m)).of_set([code], found.value) for own in judged)
+            each = worst(own.with_facts((l, k, m)).of_set([code], found.value) for own in judged)
             most = "at most " if each.bounded else ""
             said = f"{most}{percent(each, Fraction(1), 1, 'up' if most else 'nearest')}"
             sure.append(each.probability)

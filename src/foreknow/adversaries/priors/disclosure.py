@@ -97,7 +97,7 @@ def judged(
     if key not in counts.memory:
         counts.memory[key] = _judge(counts, signatures(table.attributes), table, reading)
     if any(amounts) and (*key, amounts) not in counts.memory:
-        counts.memory[(*key, amounts)] = counts.memory[key].knowing(amounts)
+        counts.memory[(*key, amounts)] = counts.memory[key].with_facts(amounts)
     found: Judged = counts.memory[(*key, amounts) if any(amounts) else key]
     return found
 
@@ -148,7 +148,7 @@ class Judged:
         """How many posteriors there are, by kind of people and value, in groups that differ."""
         return len(self.found.probabilities)
 
-    def knowing(self, amounts: Amounts) -> Judged:
+    def with_facts(self, amounts: Amounts) -> Judged:
         """The same posteriors to somebody who has other facts on top."""
         return replace(self, amounts=amounts)
 
