@@ -23,7 +23,7 @@ Shape: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]]"
 # Values that are ruled out, people who are known, people who are linked.
 Amounts: TypeAlias = "tuple[int, int, int]"
 
-_AT_ONCE = 1 << 19
+_AT_ONCE, _MOST_NUMBERS = 1 << 19, 1 << 25
 # So near to the worst, fractions decide: floats are far nearer, unless chances are extreme.
 _NEAR, _EXTREME = 1e-9, 2.0**-200
 _MOST_TIES = 1 << 15
@@ -114,6 +114,8 @@ def worst_exchanged(
     links = min(asked.amounts[2], max((sum(people) for people, _ in shapes), default=0))
     names, parts = asked.names, list[_Part]()
     for shape, cases in shapes.items():
+        if sum(shape[0]) * len(shape[1]) ** 2 > _MOST_NUMBERS:
+            raise CertificateError("a group is too large to be verified against priors")
         step = max(1, _AT_ONCE // (sum(shape[0]) * len(shape[1]) ** 2))
         for at in range(0, len(cases), step):
             parts.append(_Part.of(shape, cases[at : at + step], asked, links))
