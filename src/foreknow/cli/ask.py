@@ -35,6 +35,7 @@ def ask(
     members: Path | None = None,
     columns: Columns,
     budget: int | None = None,
+    priors: Path | None = None,
     output: Answers,
 ) -> None:
     """Say how likely people have values, before and after some statements are known.
@@ -57,6 +58,8 @@ def ask(
         The owner's members.parquet (default: of FOLDER.owner).
     budget
         Steps of exact inference per answer; beyond this, it is refused.
+    priors
+        A table of how likely values are for people of each kind, which weighs the worlds.
     """
     from foreknow.adversaries.statements import BUDGET, Statements
     from foreknow.adversaries.statements.formulas import spelled_out
@@ -65,7 +68,12 @@ def ask(
     if not about:
         raise InputError("say whom to ask about, such as --about Tom")
     said = [*([] if statements is None else _read_statements(statements)), *(statement or [])]
-    make = partial(Statements, budget=BUDGET if budget is None else budget)
+    weights = None
+    if priors is not None:
+        from foreknow.adversaries.priors.priors import Priors
+
+        weights = Priors(str(priors))
+    make = partial(Statements, budget=BUDGET if budget is None else budget, priors=weights)
     known = make(*said)
     with output.progress("Working out the answers"):
         opened = columns.named(release, members)

@@ -814,6 +814,12 @@ class Release(Plain):
         return replace(counts, values=Labels(labels))
 
     @property
+    def person(self) -> str | None:
+        """The column that names people; None where the release itself has none."""
+        own = getattr(self._tables, "people", None) or self._tables
+        return None if self._owner is not None else getattr(own, "person", None)
+
+    @property
     def members(self) -> Members:
         """Everybody by name, and the position of their group in `counts`; found on first use.
 

@@ -24,6 +24,7 @@ from foreknow.adversaries.statements.model import (
     Unknown,
 )
 from foreknow.adversaries.statements.posterior import Posterior, Posteriors, PosteriorsOfOne
+from foreknow.adversaries.statements.weighed import WeighedCase, require_weights
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, name_of_set
 from foreknow.errors import ContradictionError, InputError, StatementError, UnsupportedError
@@ -319,6 +320,10 @@ class Statements:
         into quotes. A name means the person or value whose label prints like it.
     budget : int
         The most steps of exact inference for one answer. The default takes about ten seconds.
+    priors : Priors, optional
+        How likely values are for people of each kind, by one table under the joint reading. Then
+        worlds are as likely as the product of the priors of their values. The release must have
+        the columns of the people that it names.
 
     Raises
     ------
@@ -361,6 +366,7 @@ class Statements:
 
     statements: tuple[Formula, ...]
     budget: int
+    priors: Any
     _texts: tuple[str | None, ...] = field(compare=False)
     _last: list[tuple[HasCounts, Case]] = field(compare=False)
 
@@ -368,11 +374,12 @@ class Statements:
         self,
         *statements: str | Formula,
         budget: int = BUDGET,
+        priors: Any = None,
     ) -> None:
         texts = tuple(given if isinstance(given, str) else None for given in statements)
         read = tuple(_read(given, i + 1) for i, given in enumerate(statements))
         settle(self, statements=read, _texts=texts, _last=[])
-        settle(self, budget=whole_number(budget, "the budget", 1))
+        settle(self, budget=whole_number(budget, "the budget", 1), priors=require_weights(priors))
 
     # ---- asking about people --------------------------------------------------------------
 
@@ -493,14 +500,18 @@ class Statements:
         return f"<code>{escape(repr(self))}</code>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(Statements, budget=self.budget), self.statements
+        return partial(Statements, budget=self.budget, priors=self.priors), self.statements
 
     def _case(self, release: HasCounts) -> Case:
         """What was worked out for a release; of the last one, all of it is remembered."""
         for known, case in self._last:
             if known is release:
                 return case
-        case = Case(Model(release, self.statements, self._texts), self)
+        model = Model(release, self.statements, self._texts)
+        case: Any = Case(model, self)
+        if self.priors is not None:
+            require(self, {Need.ONE_VALUE}, semantics=model.counts.semantics)
+            case = WeighedCase(model, self, release)
         self._last[:] = [(release, case)]
         return case
 
