@@ -508,10 +508,11 @@ class Statements:
             if known is release:
                 return case
         model = Model(release, self.statements, self._texts)
-        case: Any = Case(model, self)
         if self.priors is not None:
             require(self, {Need.ONE_VALUE}, semantics=model.counts.semantics)
-            case = WeighedCase(model, self, release)
+            weighed: Any = WeighedCase(model, self, release)
+            return weighed  # type: ignore[no-any-return]
+        case = Case(model, self)
         self._last[:] = [(release, case)]
         return case
 

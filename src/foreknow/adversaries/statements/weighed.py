@@ -116,8 +116,8 @@ class WeighedCase:
         if len(codes) ** len(people) > self._known.budget:
             raise self._out_of_reach()
         for chosen in product(range(len(codes)), repeat=len(people)):
-            used = Counter(chosen)
-            rest = tuple(bag[code] - used[at] for at, code in enumerate(codes))
+            named = Counter(chosen)
+            rest = tuple(bag[code] - named[at] for at, code in enumerate(codes))
             weight = others.get(rest, 0)
             for who, at in zip(people, chosen, strict=True):
                 weight *= rows[who][at]
