@@ -46,7 +46,7 @@ def test_a_limit_is_about_the_sum_over_a_persons_cases(block):
             below, at = expected - Fraction(1, 10**12), expected
             for limit in (below, at) if below > 0 else (at,):
                 (verdict,) = judged(cases, {**facts, "below": str(limit)}).verdicts
-                assert (verdict.reached, verdict.safe) == (expected, False)
+                assert (verdict.found.settled, verdict.safe) == (expected, False)
             if expected < 1:
                 above = min(Fraction(1), expected + Fraction(1, 10**12))
                 assert judged(cases, {**facts, "below": str(above)}).safe
@@ -65,7 +65,7 @@ def test_one_case_each_is_as_if_rows_were_people():
 def test_the_witness_names_the_groups_of_a_persons_cases():
     cases = [("A", 0, "x"), ("A", 1, "x"), ("B", 0, "y"), ("C", 1, "y"), ("D", 2, "y")]
     (verdict,) = judged(cases, {"facts": {}, "values": ["x"], "below": 0.9}).verdicts
-    assert (verdict.reached, verdict.found.bounded) == (1, True)
+    assert (verdict.found.settled, verdict.found.bounded) == (1, True)
     assert verdict.found.witness.to_dict() == {
         "groups": ["(ward='w0')", "(ward='w1')"],
         "chances": [0.5, 0.5],
@@ -165,7 +165,7 @@ def test_what_is_published_keeps_the_limit_of_every_person(method):
                     sure = Fraction(have, max(len(rows) - 1, have))
                     sums[row["who"], value] += sure
         assert max(sums.values()) < Fraction(9, 10)
-        assert min(Fraction(1), max(sums.values())) == made.audit.verdicts[0].reached
+        assert min(Fraction(1), max(sums.values())) == made.audit.verdicts[0].found.settled
 
 
 def test_a_certificate_says_what_only_the_owner_could_count(tmp_path):

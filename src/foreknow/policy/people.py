@@ -145,10 +145,10 @@ def of_most_cases(point: Point, counted: HasCounts, most: int) -> list[Disclosur
 
     def times(own: Disclosure) -> Disclosure:
         def exact() -> Fraction | None:
-            return None if own.exact is None else min(Fraction(1), most * own.exact)
+            return None if own.settled is None else min(Fraction(1), most * own.settled)
 
         many = min(1.0, most * own.probability)
-        return Disclosure(own.value, many, exact, lambda: own.witness, bounded=True)
+        return Disclosure(own.value, many, _witness=lambda: own.witness, bounded=True, _bound=exact)
 
     found = _of_single_cases(point, counted)
     return found if most == 1 else list(map(times, found))
@@ -238,7 +238,7 @@ class _Sums:
             alike = {tuple(sorted(each)) for each in of.values()}
             cells = np.unique(np.concatenate([np.array(each) for each in alike]))
             fraction = dict(zip(cells.tolist(), self.chances.fractions(cells), strict=True))
-            highest = own.exact
+            highest = own.settled
             for each in alike:
                 parts = [fraction[cell] for cell in each]
                 if highest is None or None in parts:
@@ -254,7 +254,7 @@ class _Sums:
             return SeveralCases(groups[0], groups, tuple(chance[cases].tolist()))
 
         probability = min(1.0, max(top, own.probability))
-        return Disclosure(own.value, probability, exact, witness, bounded=True)
+        return Disclosure(own.value, probability, _witness=witness, bounded=True, _bound=exact)
 
 
 def ledger_of_people(
