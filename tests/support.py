@@ -48,6 +48,7 @@ SERVES = {
     Need.ONE_COLUMN: "several columns",
     Need.PEOPLE: "counts alone",
     Need.NO_WINDOWS: "`within`",
+    Need.EVERYBODY: "`impossible`",
     Need.NO_SETS: "`any_of`, `at_level`",
     Need.ABSOLUTE: "`at_most`, `at_most_times`",
     Need.FINISHED: "a search asks it",

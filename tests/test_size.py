@@ -31,22 +31,22 @@ LAYOUT = {
 
 # Tokens without comments, docstrings and layout, by folder of `src/foreknow`, with what is in it.
 BUDGETS = {
-    "adversaries": 63_500,
+    "adversaries": 66_500,
     "attacks": 23_000,
-    "auditing": 22_500,
-    "cli": 16_500,
+    "auditing": 23_000,
+    "cli": 16_700,
     "criteria": 16_500,
-    "data": 88_500,
+    "data": 95_000,
     "explore": 16_500,
     "methods": 83_500,
-    "policy": 20_000,
-    "publishing": 35_500,
+    "policy": 24_500,
+    "publishing": 40_500,
     "report": 37_500,
     "root": 23_500,
     "sample": 500,
-    "tests": 570_500,
+    "tests": 592_500,
     "utility": 12_500,
-    "verifier": 30_000,
+    "verifier": 33_500,
 }
 # Files of a key's own, and those that every registry has: the registry itself and the front door.
 HOMES = {"registry.py", "__init__.py"}
@@ -77,9 +77,9 @@ PLACES = {
     "naive": 1,
     "any_of": 11,
     "at_level": 3,
-    "at_most_times": 7,
+    "at_most_times": 8,
     "knowing": 10,
-    "within": 7,
+    "within": 8,
 }
 
 

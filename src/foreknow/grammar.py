@@ -384,6 +384,28 @@ class SharedTable(Settings):
         return self
 
 
+class ImpossibleTable(Settings):
+    """A ``[[schema.impossible]]`` table: values that nobody has who has some others."""
+
+    values: Annotated[Any, BeforeValidator(lambda given: _labels("values", given))]
+    where: dict[str, Any]
+    sensitive: str | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> ImpossibleTable:
+        for key in ("values", "where"):
+            if not getattr(self, key):
+                raise ValueError(
+                    f'{key} is empty; say values = ["O04"], and where = {{ sex = ["m"] }}'
+                )
+        for name, own in self.where.items():
+            if not own or not isinstance(own, (list, tuple, Mapping)):
+                raise ValueError(
+                    f'where: {name} is a list such as ["m"], or a range such as {{ to = 11 }}'
+                )
+        return self
+
+
 class SchemaTable(Settings):
     """The ``[schema]`` table: what columns are, and how they are read."""
 
@@ -396,6 +418,7 @@ class SchemaTable(Settings):
     group: str | None = None
     unit: Unit = "person"
     shared: SharedTable | None = None
+    impossible: list[ImpossibleTable] = Field(default=[])
     types: dict[str, Kind] = Field(default={})
     missing: Annotated[Any, BeforeValidator(as_missing)] = "error"
     reading: dict[str, str | list[str]] = Field(default={})

@@ -41,6 +41,11 @@ class Need(Enum):
         "say knowing = [] if nobody knows that of anybody, unlinked = [...] to publish it apart, "
         'or publish by method = "mondrian" or "fulldomain"',
     )
+    EVERYBODY = (
+        "that everybody may have any value",
+        "leave impossible out, or limit facts or negations, or how many people groups have, and "
+        'publish by method = "mondrian" or "fulldomain"',
+    )
     FINISHED = (
         "groups that are finished",
         'judge the release that is made, or, of priors, publish by method = "art"',
@@ -86,6 +91,7 @@ def require(
     columns: Sequence[str] = (),
     searched: bool = False,
     required: bool = False,
+    impossible: bool = False,
     of: str = "",
     error: type[InputError] = UnsupportedError,
 ) -> None:
@@ -103,6 +109,7 @@ def require(
         Need.NO_SETS: sets is not None and f"{sets} counts several as one",
         Need.ABSOLUTE: limit != "below" and f"{limit} is for priors",
         Need.ONE_COLUMN: len(columns) > 1 and f"the policy looks at {', '.join(columns)}",
+        Need.EVERYBODY: impossible and "the schema says what some cannot have (impossible)",
         Need.FINISHED: searched and "a search merges and divides them, which can both hurt",
         Need.NAMES: required and "a requirement is about groups",
         Need.TRIAL: required

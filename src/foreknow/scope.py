@@ -114,6 +114,9 @@ class Scope(Plain):
     shared : tuple of str
         Columns of the raw table of which a few rows each share a value, such as a household's
         number; the empty text is a column that is not to be named.
+    open : tuple of str
+        Columns by which some people cannot have a value, where labels leave open who these are; who
+        perhaps cannot was not counted among those who can.
     word : tuple of str
         What only the owner could judge, since the release does not show whose cases rows are, or a
         column that is asked for: what was required, and held.
@@ -124,7 +127,7 @@ class Scope(Plain):
         "exact? method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
         "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "
         "absent? idle? begin_alike? no_numbers? extremes? cases? releases? earlier? written? "
-        "names_alike? shared? word?"
+        "names_alike? shared? open? word?"
     )
 
     # A certificate's scope is read by these types, and no other key.
@@ -166,6 +169,7 @@ class Scope(Plain):
     names_alike: Pairs = ()
     shared: Names = ()
     word: Names = ()
+    open: Names = ()
 
     def __post_init__(self) -> None:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))
@@ -179,4 +183,4 @@ class Scope(Plain):
     def for_readers(self, schema: Schema) -> Scope:
         """What stands in what is published: columns that the policy does not name stay unnamed."""
         names = (name if schema.role(name) else "" for name in self.shared)
-        return replace(self, shared=tuple(dict.fromkeys(names)))
+        return replace(self, shared=tuple(dict.fromkeys(names)), open=())

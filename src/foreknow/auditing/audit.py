@@ -20,8 +20,10 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
 from foreknow.data.engines.advice import refuse_misread
 from foreknow.data.labels import Label
+from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
-from foreknow.data.sights import Sight, seen_with
+from foreknow.data.schema import Schema
+from foreknow.data.sights import Sight, possible, seen_with
 from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, hinted, memory_for
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
@@ -275,7 +277,7 @@ def audit(
         raise InputError("the release comes first, then the policy: audit(release, policy)")
     policy, owners = Policy.of(policy), getattr(release, "sight", None)
     release = release_of(release, policy, group)
-    shown = policy.filed if policy.owned else policy
+    shown = policy.shown if policy.owned else policy
     counts = _counted_at_once(release, shown)
     how = getattr(release, "semantics", counts.semantics)
     if policy.schema is not None and policy.schema.semantics != how:
@@ -294,10 +296,14 @@ def audit(
     if owner is None and policy.owned:
         _refuse_unshown(policy)
         policy = shown
+    if policy.schema is not None and policy.schema.impossible:
+        release = _possible(release, policy.schema)
     judged = [
         requirement.count(release if owner is None or not policy.asks_owner(requirement) else owner)
         for requirement in policy.requirements
     ]
+    word = (policy if owner is not None else policy.filed).word if policy.owned else ()
+    open_to = policy.needed_schema.conditions if any(map(_is_open, judged)) else ()
     verdicts = [
         verdict
         for place, counted in enumerate(judged)
@@ -309,7 +315,7 @@ def audit(
         tuple(verdicts),
         utility or utility_of(counts),
         name or str(getattr(release, "name", "release")),
-        scope=replace(scope_of(release, shown), word=policy.word),
+        scope=replace(scope_of(release, shown), word=word, open=tuple(open_to)),
         trials=_trials(seen, policy) if learned else None,
         counted=tuple(judged),
     )
@@ -325,6 +331,22 @@ def _refuse_unshown(policy: Policy) -> None:
                     f"{requirement.name}: {name!r} is not in the release, so only its owner can "
                     "judge this: publish does it, and an audit of the table with this column"
                 )
+
+
+def _is_open(counted: Counted) -> bool:
+    """Whether it is open of somebody whether they can have a value."""
+    able = counts_of(counted.seen).able
+    return able is not None and bool((able.most > able.members).any())
+
+
+def _possible(release: Any, schema: Schema) -> Any:
+    """The release, of which it is counted who can have which values, by what it shows."""
+    if not isinstance(release, Release):
+        raise UnsupportedError(
+            "the schema says what some people cannot have (impossible), and counts do not say who "
+            "these are; give the release itself, or leave impossible out"
+        )
+    return possible(release, schema)
 
 
 def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:
@@ -416,4 +438,6 @@ def _seen(release: HasCounts, policy: Policy, people: Any) -> HasCounts:
     """The release as somebody sees it who knows these people's columns."""
     if people is None or isinstance(people, Sight):
         return release if people is None else people
+    if policy.owned and not isinstance(people, Microdata):
+        people = Microdata(people, policy.needed_schema, beside=policy.owned_columns)
     return seen_with(release, people, [])

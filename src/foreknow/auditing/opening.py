@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from foreknow.adversaries.protocol import HasCounts
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
-from foreknow.errors import SchemaError
+from foreknow.errors import DataError, SchemaError
 from foreknow.policy.people import OwnersCounts
 from foreknow.policy.policy import Policy
 from foreknow.publishing.files import CERTIFICATE
@@ -73,11 +75,17 @@ def owners_counts(release: HasCounts, policy: Policy, seen: HasCounts) -> Owners
     if not policy.owned:
         return None
     schema = policy.needed_schema
+    if not isinstance(seen, Sight):  # what publish made knows its people
+        seen = getattr(release, "owners", None) or seen
     wanted = {*policy.owned_columns, *([schema.person] if schema.counts_people else [])}
+    wanted |= {*schema.conditions}
     if isinstance(seen, Sight):
         people, groups = seen.rows
         labels = seen.counts.groups
         known = wanted <= {*people.source.columns}
+        known &= people.schema.impossible == schema.impossible
+        if known:
+            _refuse_others(release, people, policy)
         return OwnersCounts.of(policy.combined(people, True), groups, labels) if known else None
     if not isinstance(release, Release) or release.raw is None:
         return None
@@ -86,3 +94,19 @@ def owners_counts(release: HasCounts, policy: Policy, seen: HasCounts) -> Owners
         return None
     people = Microdata(table, schema, beside=[*policy.owned_columns, *release.group_columns])
     return OwnersCounts.of(policy.combined(people, True), *people.grouped(release.group_columns))
+
+
+def _refuse_others(release: HasCounts, people: Microdata, policy: Policy) -> None:
+    """Refuse a table whose people have other values, of which some cannot have each."""
+    for column in people.sensitives:
+        if not policy.needed_schema.rules_about(column.name) or not isinstance(release, Release):
+            continue
+        times = people.times
+        own = dict(zip(map(str, column.domain), np.bincount(column.codes, times), strict=True))
+        counts = release.seen(column.name, []).counts
+        shown = dict(zip(map(str, counts.values), counts.totals.tolist(), strict=True))
+        if {v: int(n) for v, n in own.items() if n} != {v: n for v, n in shown.items() if n}:
+            raise DataError(
+                f"{people.name}: people have other values of {column.name!r} than in the release; "
+                "give the table that it was made from"
+            )

@@ -274,6 +274,8 @@ def skyline_report(
     ((3, 0, 0), True)
     """
     policy = None if policy is None else Policy.of(policy)
+    if policy is not None:
+        policy.refuse_impossible("a skyline")
     release = seen_by(release_of(release, policy), sensitive, knowing)
     counts, limit = counts_of(release), as_threshold(confidence)
     windows = None

@@ -30,7 +30,9 @@ _ADVERSARIES: dict[str, Callable[[int], Implications | Negations]] = {
     "implications": Implications,
     "negations": Negations,
 }
-SURVEY = Analysis("a survey", frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE}))
+SURVEY = Analysis(
+    "a survey", frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY})
+)
 # Every node is counted and judged, and shown; more than these nobody would look at.
 _MOST_NODES = 10_000
 _MOST_PIECES = 200
@@ -223,7 +225,8 @@ def survey(
         raise InputError(f"no kind {kind!r} of knowledge{did_you_mean(str(kind), get_args(Kind))}")
     if not isinstance(microdata, Microdata):
         raise InputError(f"expected a Microdata, not {type(microdata).__name__}; see fk.Microdata")
-    require(SURVEY, semantics=microdata.schema.semantics)
+    schema = microdata.schema
+    require(SURVEY, semantics=schema.semantics, impossible=bool(schema.impossible))
     rollup = Rollup(microdata)
     lattice = Lattice(rollup.tops)
     if len(lattice) > _MOST_NODES:

@@ -201,6 +201,8 @@ class Columns(Files):
         )
 
     def _seen(self, release: Release) -> Release:
+        if self.given is not None:
+            self.given.refuse_impossible("this command")
         if self.sensitive is None and len(release.sensitives) > 1:
             raise SchemaError(_which_column(release.sensitives))
         known = None if self.knowing is None else listed(self.knowing)

@@ -48,7 +48,7 @@ DiversityKind = Literal["distinct", "entropy", "recursive"]
 class _OfValues(OfGroups):
     """A criterion of the values of each group: how a release and a search are judged by it."""
 
-    needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS})
+    needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.EVERYBODY})
     of_people: ClassVar[bool] = False
     compares_table: ClassVar[bool] = False
     speaks: ClassVar[Any] = Speaks(1)

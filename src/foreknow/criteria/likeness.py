@@ -45,7 +45,7 @@ _AT_ONCE = 1 << 20
 class _OfTable(OfGroups):
     """A criterion that compares each group with the whole table."""
 
-    needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS})
+    needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.EVERYBODY})
     of_people: ClassVar[bool] = False
     compares_table: ClassVar[bool] = True
     speaks: ClassVar[Any] = Speaks(1)

@@ -306,7 +306,7 @@ class GroupSize(OfGroups):
     settings: ClassVar[Any] = Annotated[
         FromOne | OfUnits, Field(description="people in each group", examples=[5])
     ]
-    needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS})
+    needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.EVERYBODY})
     of_people: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False
     speaks: ClassVar[Speaks] = Speaks(0)

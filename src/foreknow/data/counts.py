@@ -14,6 +14,7 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from foreknow.data.able import Able
 from foreknow.data.labels import (
     Bags,
     GroupLabel,
@@ -59,6 +60,8 @@ class GroupCounts:
     origin : int64 array, shape (groups,), optional
         Where columns that are known beside divide the groups of a release: which of them each is a
         part of, ascending.
+    able : Able, optional
+        How many members of each group can have which values, where not everybody can have each.
 
     Raises
     ------
@@ -83,6 +86,7 @@ class GroupCounts:
     groups: Sequence[Label] | None = None
     semantics: Semantics = "single"
     origin: IntArray | None = None
+    able: Able | None = None
     # the same with all values apart, where some count as one
     apart: ClassVar[GroupCounts | None] = None
 
@@ -239,13 +243,16 @@ class GroupCounts:
         values: Labels,
         semantics: Semantics,
         origin: IntArray | None = None,
+        able: Able | None = None,
     ) -> GroupCounts:
         """Take sizes, offsets, codes and counts as they are: for what was counted from counts."""
         made = object.__new__(cls)
         for name, array in zip(("sizes", "offsets", "codes", "counts"), arrays, strict=True):
             array.flags.writeable = False
             object.__setattr__(made, name, array)
-        others = {"values": values, "groups": None, "semantics": semantics, "origin": origin}
+        others: dict[str, Any] = {"values": values, "groups": None, "semantics": semantics}
+        others["origin"] = origin
+        others["able"] = able
         for name, given in others.items():
             object.__setattr__(made, name, given)
         return made
@@ -292,7 +299,9 @@ class GroupCounts:
             self.memory[("parts", *key[1:])] = part
             n_groups = self.n_groups if origin is None else len(origin)
             codes, times, semantics = of_cell[self.codes], self.counts, self.semantics
-            sizes: IntArray | None = None
+            sizes, able = None, None
+            if self.values.classes is not None:
+                able = self.values.classes.able(sensitive, part, self.codes, times, n_groups)
             if sensitive in self.values.bags:  # a person has all that is in their bag
                 bags = self.values.bags[sensitive]
                 sizes = np.bincount(part, times, n_groups).astype(np.int64)
@@ -303,7 +312,11 @@ class GroupCounts:
             cells_of_part = count_pairs(part, codes, n_groups, len(values), times)
             sizes = row_sums(cells_of_part[2], cells_of_part[0]) if sizes is None else sizes
             divided = GroupCounts.counted(
-                sizes, *cells_of_part, values=values, semantics=semantics, origin=origin
+                *(sizes, *cells_of_part),
+                values=values,
+                semantics=semantics,
+                origin=origin,
+                able=able,
             )
             if origin is None and isinstance(self.groups, GroupLabels):
                 divided = replace(divided, groups=self.groups)
@@ -385,7 +398,8 @@ class GroupCounts:
             sizes=self.sizes,
             semantics=self.semantics,
         )
-        made = made if self.origin is None else replace(made, origin=self.origin)
+        able = None if self.able is None else self.able.recoded(places, values)
+        made = replace(made, origin=self.origin, able=able)
         object.__setattr__(made, "apart", self)
         return made
 
@@ -439,6 +453,23 @@ class GroupCounts:
         pairs = zip(self.codes[cells].tolist(), self.counts[cells].tolist(), strict=True)
         return {self.values[code]: count for code, count in pairs}
 
+    def of_kind(self, group: int, code: int) -> tuple[dict[Label, int], dict[Label, int]]:
+        """The bag of a group but one value: who must be able to have it, and what anybody can have.
+
+        The former are values of the same kind, if not everybody there can have these.
+        """
+        bag, values, able = self.bag(group), self.values.codes, self.able
+        bag.pop(self.values[code], None)
+        if able is None:
+            return {}, bag
+        cannot = able.members[group] < self.sizes[group]
+        kind, rest = (
+            able.kind[code],
+            {v: n for v, n in bag.items() if not cannot[able.kind[values[v]]]},
+        )
+        own = {v: n for v, n in bag.items() if cannot[kind] and able.kind[values[v]] == kind}
+        return own, rest
+
     @cached_property
     def memory(self) -> dict[Any, Any]:
         """What judges have worked out about these counts, kept so that it is worked out once."""
@@ -488,6 +519,7 @@ class GroupCounts:
             self.values,
             names,
             self.semantics,
+            able=None if self.able is None else self.able.take(wanted),
         )
 
     def merge(self, into: ArrayLike) -> GroupCounts:
@@ -496,7 +528,7 @@ class GroupCounts:
         if len(target) != self.n_groups or (len(target) and target.min() < 0):
             raise DataError(f"into must name a new group, from 0, for each of {self.n_groups}")
         n_groups = int(target.max(initial=-1)) + 1
-        return GroupCounts.from_pairs(
+        merged = GroupCounts.from_pairs(
             target[self.cell_groups],
             self.codes,
             values=self.values,
@@ -505,6 +537,9 @@ class GroupCounts:
             sizes=np.bincount(target, weights=self.sizes, minlength=n_groups).astype(np.int64),
             semantics=self.semantics,
         )
+        if self.able is None:
+            return merged
+        return replace(merged, able=self.able.merge(target, n_groups))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, ready for JSON where the labels are."""
@@ -521,7 +556,8 @@ class GroupCounts:
     def __reduce__(self) -> tuple[Any, ...]:
         # Arrays come back writable from a pickle; making the counts anew seals them.
         parts = (self.sizes, self.offsets, self.codes, self.counts)
-        return (GroupCounts, (*parts, self.values, self.groups, self.semantics, self.origin))
+        more = self.values, self.groups, self.semantics, self.origin, self.able
+        return (GroupCounts, (*parts, *more))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GroupCounts):

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.able import Classes
 from foreknow.data.layout import Layout
 from foreknow.errors import DataError
 from foreknow.numbers import is_code, read_number
@@ -77,6 +78,7 @@ class JointLabels(Labels):
     columns: Mapping[str, tuple[NDArray[Any], Labels]]  # the code of each combination, and labels
     layout: Layout  # how these columns are published
     bags: Mapping[str, Bags]  # of columns of which a person may have several values
+    classes: Classes | None  # who cannot have which values, where somebody cannot
 
     @classmethod
     def of(
@@ -84,12 +86,13 @@ class JointLabels(Labels):
         columns: Mapping[str, tuple[NDArray[Any], Labels]],
         layout: Layout | None = None,
         bags: Mapping[str, Bags] | None = None,
+        classes: Classes | None = None,
     ) -> JointLabels:
         """Take the codes of distinct combinations in each column."""
         first, _ = next(iter(columns.values()))
         made = cls(range(len(first)))
         made.columns, made.layout = dict(columns), layout or Layout(next(iter(columns)))
-        made.bags = bags or {}
+        made.bags, made.classes = bags or {}, classes
         return made
 
     def values_of(self, column: str) -> Labels:

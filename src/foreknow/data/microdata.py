@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from foreknow.data.able import Classes
 from foreknow.data.counts import GroupCounts, Semantics, bags_of
 from foreknow.data.engines import Column, Holdings, Table, encode, open_table
 from foreknow.data.engines.advice import described, doubts, refuse_dates, refuse_misread
@@ -41,6 +42,7 @@ from foreknow.data.engines.table import Snapshot, require, settled
 from foreknow.data.engines.units import look_beside, refuse_repeated, shared
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
+from foreknow.data.impossible import Fired, about_of, fired, refuse_unmet, refuse_unread
 from foreknow.data.labels import Bags, GroupLabels, JointLabels, Labels, text_of
 from foreknow.data.layout import Layout
 from foreknow.data.people import CASES, numbered
@@ -119,6 +121,7 @@ class _Read:
     more: tuple[Column, ...] = ()  # the other sensitive columns, one code per person or occurrence
     times: IntArray | None = None  # how many people each entry is; None where each is one
     n_entries: int = 0  # of the table as it was read; left out ones included
+    fired: Fired | None = None  # which rules say of everybody what they cannot have
 
 
 class Microdata:
@@ -184,7 +187,8 @@ class Microdata:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
         people = [] if schema.person is None else [schema.person]
         require(opened, [*(c for c in schema.columns if c != schema.group), *people, *beside])
-        known = [*schema.quasi_identifiers, *schema.other, *schema.identifiers]
+        require(opened, schema.conditions)
+        known = [*schema.quasi_identifiers, *schema.other, *schema.identifiers, *schema.conditions]
         self._names = list(dict.fromkeys([*known, *schema.sensitives, *people, *beside]))
         self._table: Table = settled(opened, self._names)
         # What is worked out once, on first use.
@@ -237,14 +241,14 @@ class Microdata:
     def _read_single(self) -> _Read:
         schema = self.schema
         people = [] if schema.person is None else [schema.person]
-        names = [*schema.quasi_identifiers, *schema.sensitives, *schema.other, *people]
+        names = [*self.counted_by, *people]
         look_beside(self._table, schema)
         fetched = fetch(self._table, list(dict.fromkeys(names)))
         refuse_repeated(self._table, schema)
         if schema.person is not None:
             if schema.unit == "person":
                 refuse_repeats(self._table, schema.person, fetched)
-            if schema.person not in (*schema.quasi_identifiers, *schema.other):
+            if schema.person not in self.counted_by:
                 fetched = fetched.drop_columns([schema.person])
         return self._read_rows(fetched)
 
@@ -265,6 +269,7 @@ class Microdata:
         if not len(rows):
             raise DataError(f"{self.name} has no rows")
         sensitive, *more = (encode(name, rows.column(name)) for name in schema.sensitives)
+        found = self._fired(rows, [sensitive, *more], None if times is not None else kept)
         columns = []
         for name in schema.quasi_identifiers:
             columns.append(self._encode(name, rows.column(name), kept, times))
@@ -275,7 +280,49 @@ class Microdata:
             more=tuple(more),
             times=times,
             n_entries=n_entries,
+            fired=found,
         )
+
+    @property
+    def counted_by(self) -> list[str]:
+        """The columns by which rows are equal: all that are published or say what cannot be."""
+        schema = self.schema
+        columns = (*schema.quasi_identifiers, *schema.sensitives, *schema.other, *schema.conditions)
+        return list(dict.fromkeys(columns))
+
+    def _fired(
+        self, rows: pa.Table, sensitive: Sequence[Column], kept: IntArray | None
+    ) -> Fired | None:
+        """Which rules are about whom; refuse a table in which somebody has what cannot be."""
+        rules = self.schema.impossible
+        if not rules:
+            return None
+        columns = {}
+        for name in self.schema.conditions:
+            codes, values = codes_of(rows.column(name))
+            texts = [None if own is None else text_of(own) for own in values.to_pylist()]
+            refuse_unmet(rules, name, texts)
+            refuse_unread(rules, name, texts)
+            columns[name] = codes, texts
+        found = fired(rules, columns, len(rows))
+        about = about_of(rules, {column.name: Labels(column.domain) for column in sensitive})
+        for column in sensitive:
+            for place, own in enumerate(about.get(column.name, ())):
+                wrong = found.surely[found.codes, place] & own[column.codes]
+                if wrong.any():
+                    row = int(np.argmax(wrong))
+                    who = ", ".join(
+                        f"{name} {texts[int(codes[row])]}"
+                        for name, (codes, texts) in columns.items()
+                        if name in rules[place].where
+                    )
+                    raise DataError(
+                        f"{self.name}: row {int(row if kept is None else kept[row]) + 1} has "
+                        f"{text_of(column.domain[int(column.codes[row])])!r} in {column.name!r}, "
+                        f"which is impossible by the schema where somebody has {who}; correct the "
+                        "row or the rule"
+                    )
+        return found.united(about.values())
 
     def counted(self, rows: pa.Table, times: IntArray) -> Microdata:
         """The same table by its equal rows, each so often, as an engine counted them.
@@ -298,12 +345,22 @@ class Microdata:
         _ = self.attributes  # where an error in them names a row
         columns = [*read.columns, *self.sensitives]
         beside = [codes_of(column) for column in read.other.columns]
+        classes = [] if read.fired is None else [read.fired]
         keys = Keys(
-            [*(column.codes for column in columns), *(codes for codes, _ in beside)],
-            [*(len(column.domain) for column in columns), *(len(values) for _, values in beside)],
+            [
+                *(own.codes for own in classes),
+                *(column.codes for column in columns),
+                *(codes for codes, _ in beside),
+            ],
+            [
+                *(len(own.surely) for own in classes),
+                *(len(column.domain) for column in columns),
+                *(len(values) for _, values in beside),
+            ],
         )
         found, times = keys.counted()
         codes = iter(keys.codes(found))
+        classes = [replace(own, codes=next(codes)) for own in classes]
         columns = [replace(column, codes=next(codes)) for column in columns]
         sensitive, *more = columns[len(read.columns) :]
         merged = replace(
@@ -321,6 +378,7 @@ class Microdata:
             kept=None,
             times=times,
             n_entries=len(times),
+            fired=classes[0] if classes else None,
         )
         self._merged = self._with(merged, None, self._values)
         return self._merged
@@ -630,14 +688,30 @@ class Microdata:
             else:
                 coded[name] = self._beside(name, units)
         sizes = [len(labels) for _, labels in coded.values()]
-        joint_of_person, first = combine([codes for codes, _ in coded.values()], sizes)
+        codes_of_person, found = [codes for codes, _ in coded.values()], self.fired(columns)
+        if found is not None:
+            codes_of_person, sizes = [*codes_of_person, found.codes], [*sizes, len(found.perhaps)]
+        joint_of_person, first = combine(codes_of_person, sizes)
         columns_of_joint = {name: (codes[first], labels) for name, (codes, labels) in coded.items()}
-        values = JointLabels.of(columns_of_joint, layout and replace(layout, main=columns[0]), bags)
+        classes = None
+        if found is not None:
+            about = about_of(
+                self.schema.impossible,
+                {name: labels for name, (_, labels) in coded.items() if name in sensitive},
+            )
+            classes = Classes(found.codes[first], found.perhaps, found.surely, about)
+        layout = layout and replace(layout, main=columns[0])
+        values = JointLabels.of(columns_of_joint, layout, bags, classes)
         codes = joint_of_person.astype(narrowest(len(values)), copy=False)
         joint = Column(" and ".join(columns), codes, list(values), "text")
         return self._with(
             replace(self._read, sensitive=joint, more=(), held={}), self._attributes, values
         )
+
+    def fired(self, columns: Collection[str]) -> Fired | None:
+        """Which rules are about whom; None where none is about these sensitive columns."""
+        rules = self.schema.impossible
+        return self._read.fired if any(rule.sensitive in columns for rule in rules) else None
 
     def _beside(self, name: str, most: int | None) -> tuple[NDArray[Any], Labels]:
         """The code of everybody in a column that is no secret, whether it is published or not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -146,6 +146,10 @@ class Release(Plain):
         self.unsettled: Any = None
         self.cohort = ""  # the column that says which of several releases shows somebody
         self.knows: tuple[str, ...] = ()
+        # as its owner has it, who knows the exact columns of everybody
+        self.owners: Any = None
+        # what counts who can have which values, where not everybody can have each; see `possible`
+        self.able_of: Callable[..., GroupCounts] | None = None
         self.sensitives = tuple(map(self._bare, sensitives or [tables.sensitive]))
         self.beside = tuple(map(self._bare, beside))
         self.unlinked = tuple(map(self._bare, unlinked))

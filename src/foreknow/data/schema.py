@@ -11,6 +11,7 @@ from foreknow.data.counts import Semantics
 from foreknow.data.engines.columns import Kind, Missing, Relabel, as_missing, refuse_missing
 from foreknow.data.engines.households import Shared
 from foreknow.data.hierarchy import Hierarchy, hierarchy_from
+from foreknow.data.impossible import Rule
 from foreknow.data.layout import several_of
 from foreknow.data.reading import Reading
 from foreknow.errors import SchemaError, did_you_mean, hints
@@ -66,11 +67,15 @@ class Schema:
         Where relative paths of hierarchy files start.
     sensitives : sequence of str
         All sensitive columns; those given as `sensitive` when left out.
-
     shared : mapping, optional
         ``{"by": "household_id", "values": ["income"]}``: all rows of a household have one value of
         these sensitive columns, and everybody knows it. `publish` shows it once for each household,
         in its first row, and requirements on it count households.
+    impossible : sequence of mappings
+        What cannot be, as everybody knows: ``{"values": ["O04"], "where": {"sex": ["m"]}}``, or
+        ``{"age": {"to": 11}}``. Who cannot have a value is not counted among those who might.
+        ``"O*"`` stands for every value that begins so; of several conditions all hold; of several
+        sensitive columns, ``"sensitive"`` names one. Columns need no role.
 
     Raises
     ------
@@ -99,6 +104,7 @@ class Schema:
     sensitives: Sequence[str] = ()
     unit: Unit = "person"
     shared: Shared | Mapping[str, Any] | None = None
+    impossible: Sequence[Any] = ()
 
     def __post_init__(self) -> None:
         for name in ("quasi_identifiers", "identifiers", "other"):
@@ -148,6 +154,27 @@ class Schema:
                 "semantics, or publish a table with one row for each household"
             )
         self._check_hierarchies()
+        rules = [Rule.of(own, i, self.sensitives) for i, own in enumerate(self.impossible)]
+        object.__setattr__(self, "impossible", tuple(rules))
+        if rules and self.several:
+            raise SchemaError(
+                "impossible is for one value per person: where a person may have several, it is "
+                "not known how likely the others are. Leave impossible out"
+            )
+        if shared is not None and any(rule.sensitive in shared.values for rule in rules):
+            raise SchemaError(
+                "impossible is about people, and shared about households: who of a household "
+                "cannot have what all of it have is not known. Leave one of them out"
+            )
+
+    def rules_about(self, column: str | None = None) -> list[Rule]:
+        """What is impossible of one sensitive column, or of the first."""
+        return [rule for rule in self.impossible if rule.sensitive == (column or self.sensitive)]
+
+    @property
+    def conditions(self) -> list[str]:
+        """The columns that say who cannot have which values."""
+        return list(dict.fromkeys(name for rule in self.impossible for name in rule.where))
 
     @property
     def counts_people(self) -> bool:
@@ -226,6 +253,10 @@ class Schema:
             said["missing"] = {"label": str(self.missing)}
         said["types"] = dict(self.types)
         said["shared"] = None if self.shared is None else cast("Shared", self.shared).to_dict()
+        rules = [rule.to_dict() for rule in self.impossible]
+        for rule in rules if len(self.sensitives) == 1 else ():
+            del rule["sensitive"]
+        said["impossible"] = rules
         said["reading"] = cast("Reading", self.reading).to_dict()
         said["hierarchies"] = {
             column: dict(h) if isinstance(h, Mapping) else h.to_dict()

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.able import Able, Classes
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import open_table
 from foreknow.data.engines.table import require
 from foreknow.data.generalization import Wording, style_of
+from foreknow.data.impossible import Fired, about_of, fired
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, Signatures, printed
 from foreknow.data.release import Release
@@ -300,3 +302,79 @@ def covered(
         f"{people.name}: which values of {name!r} the label {unread!r} stands for is not known; "
         "give the policy that says so (--policy), or in Python fk.Microdata(table, schema)"
     )
+
+
+def possible(release: Release, schema: Schema) -> Release:
+    """A release of which it is counted who can have which values, by the rules of a schema.
+
+    By what it shows of its people. Whom a label leaves open is not counted among those who can:
+    fewer of these never make an adversary less sure.
+    """
+    made, known = copy(release), dict[Any, GroupCounts]()
+
+    def able_of(sensitive: str | None = None, asked: Sequence[str] | None = None) -> GroupCounts:
+        key = sensitive, None if asked is None else tuple(asked)
+        if key not in known:
+            shown = release.seen(sensitive, asked)
+            about = schema.rules_about(sensitive or release.sensitive)
+            known[key] = _by_labels(release, shown, schema) if about else shown.counts
+        return known[key]
+
+    made.able_of = able_of
+    return made
+
+
+def _by_labels(release: Release, shown: Any, schema: Schema) -> GroupCounts:
+    """Count who can have which values by what a release shows of everybody."""
+    column = shown.sensitive
+    people = {*shown.people_columns, *shown.group_columns} - {column, *release.unlinked}
+    names = [name for name in schema.conditions if name in people]
+    counts: GroupCounts = shown.counts
+    if not names:
+        every = np.arange(counts.n_groups)
+        none = fired(schema.impossible, {}, counts.n_groups)
+        return _with_able(counts, column, schema, every, counts.sizes, none, release.name)
+    signatures = shown.signatures(names)
+    texts = [*zip(*signatures.labels, strict=True)]
+    rows = np.arange(len(signatures.labels))
+    coded = {name: (rows, own) for name, own in zip(names, texts, strict=True)}
+    found = fired(schema.impossible, coded, len(rows), schema.hierarchies)
+    found = replace(found, codes=found.codes[signatures.codes])
+    groups = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
+    return _with_able(counts, column, schema, groups, signatures.people, found, release.name)
+
+
+def _with_able(
+    counts: GroupCounts,
+    column: str,
+    schema: Schema,
+    groups: IntArray,
+    times: IntArray | None,
+    found: Fired,
+    name: str,
+) -> GroupCounts:
+    """Counts with those who can have each value, by the class of some people of each group."""
+    about = about_of(schema.impossible, {column: counts.values})
+    classes = Classes(found.codes, found.perhaps, found.surely, about)
+    every = np.arange(len(found.codes))
+    able: Able | None = classes.able(column, groups, every, times, counts.n_groups)
+    if able is None:
+        return counts
+    _refuse_contradiction(counts, able, name)
+    return replace(counts, able=able)
+
+
+def _refuse_contradiction(counts: GroupCounts, able: Able, name: str) -> None:
+    """Refuse counts in which more people have values than can have them."""
+    of_cell, n_kinds = able.kind[counts.codes], able.can.shape[1]
+    held = np.zeros((counts.n_groups, n_kinds), dtype=np.int64)
+    np.add.at(held, (counts.cell_groups, of_cell), counts.counts)
+    wrong = (held > able.most)[counts.cell_groups, of_cell]
+    if wrong.any():
+        cell = int(np.argmax(wrong))
+        group = int(counts.cell_groups[cell])
+        raise DataError(
+            f"{name}: group {counts.group_label(group)!r} has "
+            f"{str(counts.values[int(counts.codes[cell])])!r}, "
+            "and too few people who can have it (impossible); correct the rule or the release"
+        )

@@ -50,7 +50,7 @@ def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, 
     """Distinct keys in order, and how often each occurs; `keys` is consumed."""
     if weights is None:
         keys.sort()
-    else:
+    elif (keys[1:] < keys[:-1]).any():
         bits = int(weights.max(initial=0)).bit_length()
         if int(keys.max(initial=0)).bit_length() + bits < 63:  # to sort is faster than to argsort
             keys = (keys.astype(np.int64) << bits) | weights

@@ -159,11 +159,16 @@ def check_needs(method: Any, policy: Policy) -> None:
     traits, schema = traits_of(method), policy.needed_schema
     looked_at = policy.looked_at if traits.consults_policy else ()
     columns = list(dict.fromkeys((*schema.sensitives, *looked_at)))
-    require(method, traits.needs, semantics=schema.semantics, columns=columns)
+    require(
+        *(method, traits.needs),
+        semantics=schema.semantics,
+        columns=columns,
+        impossible=bool(schema.impossible),
+    )
 
 
 # What methods need that were made for one column of one value each.
-ONE_COLUMN = frozenset({Need.ONE_VALUE, Need.ONE_COLUMN})
+ONE_COLUMN = frozenset({Need.ONE_VALUE, Need.ONE_COLUMN, Need.EVERYBODY})
 
 
 # The note of a method, by its name, that judged by a property which the policy does not name.

@@ -83,6 +83,9 @@ class Counted:
             sight = requirement.sight(release.layout)
             if requirement.of_classes and release.recognized:
                 return cls(requirement, sight, release.alike(requirement.known))
+            if release.able_of is not None and not requirement.of_people:
+                counts = release.able_of(requirement.sensitive, requirement.knowing)
+                return cls(requirement, sight, counts)
             seen = release.seen(
                 requirement.sensitive, requirement.knowing, of_people=requirement.of_people
             )

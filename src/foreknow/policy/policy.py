@@ -28,7 +28,7 @@ from foreknow.errors import (
     hints,
 )
 from foreknow.frozen import settle
-from foreknow.needs import Need
+from foreknow.needs import Analysis, Need, require
 from foreknow.output import write_new
 from foreknow.policy.counted import Counted
 from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
@@ -210,6 +210,11 @@ class Policy:
     def _repr_html_(self) -> str:
         return card_of(self)
 
+    def refuse_impossible(self, who: str) -> None:
+        """Refuse what takes everybody for somebody who can have any value."""
+        found = self.schema is not None and bool(self.schema.impossible)
+        require(Analysis(who, frozenset({Need.EVERYBODY})), impossible=found)
+
     @property
     def needed_schema(self) -> Schema:
         """The schema; a `SchemaError` where there is none."""
@@ -256,7 +261,8 @@ class Policy:
     @property
     def known_other(self) -> tuple[str, ...]:
         """Of the columns that are published as they are, those that a requirement looks at."""
-        return tuple(name for name in self.looked_at if name in self.needed_schema.other)
+        looked_at = (*self.looked_at, *self.needed_schema.conditions)
+        return tuple(n for n in dict.fromkeys(looked_at) if n in self.needed_schema.other)
 
     def microdata(self, table: Any) -> Microdata:
         """A table as its schema says, with the columns that only the owner counts by."""
@@ -272,7 +278,8 @@ class Policy:
         for requirement in self.requirements:
             if requirement.known and not self.layout.of_people:
                 _refuse_unpublished(requirement, microdata.schema)
-        if columns == (microdata.schema.sensitive,) and not any(r.known for r in self.requirements):
+        alone = columns == (microdata.schema.sensitive,)
+        if alone and not any(r.known for r in self.requirements) and not microdata.fired(columns):
             return microdata
         most = max((of.least for each in self.requirements if (of := each.criterion)), default=0)
         units = None if exactly else max(_NUMBERS * most, _NUMBERS**2)
@@ -285,10 +292,27 @@ class Policy:
 
     def asks_owner(self, requirement: Requirement) -> bool:
         """Whether only the owner can judge one of its requirements."""
+        return self._by_row(requirement) or bool(self._unshown(requirement))
+
+    @property
+    def by_row(self) -> bool:
+        """Whether the owner has to look at each row, and not at how often each occurs."""
+        return any(map(self._by_row, self.requirements))
+
+    def _by_row(self, requirement: Requirement) -> bool:
         schema = self.schema
         if schema is None:
             return False
         return bool(requirement.owned(schema) or (schema.counts_people and requirement.points))
+
+    def _unshown(self, requirement: Requirement) -> bool:
+        """Whether a release does not show, as it is, what says who cannot have its values."""
+        schema, in_rows = self.schema, self.options.written == "generalized"
+        if schema is None or requirement.of_people:
+            return False
+        exact = {*schema.other, *(() if in_rows else schema.quasi_identifiers)}
+        rules = schema.rules_about(requirement.sensitive)
+        return not all({*rule.where} <= exact - {*self.options.unlinked} for rule in rules)
 
     @property
     def owned_columns(self) -> list[str]:
@@ -308,7 +332,15 @@ class Policy:
 
     @property
     def filed(self) -> Policy:
-        """What the files of a release can show of it: of cases, and of columns that are there."""
+        """What its files are judged by: as if everybody could have any value, if need be."""
+        shown = self.shown
+        if any(map(self._unshown, self.requirements)):
+            return replace(shown, schema=replace(shown.needed_schema, impossible=()))
+        return shown
+
+    @property
+    def shown(self) -> Policy:
+        """What a release can show of it: of cases, and of columns that are there."""
         schema = self.needed_schema
         shown = [requirement.filed(schema) for requirement in self.requirements]
         without = replace(schema, person=None) if schema.counts_people else schema
@@ -364,9 +396,15 @@ class Policy:
         return {name for table in self.priors for name in table.attributes}
 
     def monotone(self) -> bool:
-        """Whether merging groups can never make a safe release unsafe."""
-        by_person = self.schema is not None and self.schema.counts_people and bool(self.points)
-        return not by_person and all(of.monotone(self.semantics_of(of)) for of in self.requirements)
+        """Whether merging groups can never make a safe release unsafe.
+
+        Where some people cannot have a value, it can: they are surer to have another one where
+        those are among them who have that value.
+        """
+        schema = self.schema
+        if schema is not None and ((schema.counts_people and self.points) or schema.impossible):
+            return False
+        return all(of.monotone(self.semantics_of(of)) for of in self.requirements)
 
     def published(self, values: Any = None) -> dict[str, Any]:
         """As `to_dict`, without what is about the owner's files: of hierarchies, only their names.

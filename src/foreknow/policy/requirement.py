@@ -361,6 +361,14 @@ class Requirement:
 
     def under(self, schema: Any) -> Requirement:
         """The same with what its criterion, or its adversaries, need of a schema."""
+        if not self.of_people and schema.rules_about(self.sensitive):
+            if self.of_windows:
+                raise PolicyError(
+                    f"{self.name}: within is unsupported where the schema says what some people "
+                    "cannot have (impossible); leave one of them out"
+                )
+            for judged in self.judged:
+                require(judged, impossible=True, of=self.name, error=PolicyError)
         of_homes = getattr(schema.shared, "values", ())
         if (self.sensitive or schema.sensitive) in of_homes and not self.of_people:
             return self._of_households(schema)
@@ -468,6 +476,11 @@ class Requirement:
             said += f", added up over all cases of each {schema.person}"
         if hidden := [name for name in self.owned(schema) if name != self.unit]:
             said += f", with {' and '.join(hidden)} known of everybody"
+        cannot: dict[str, list[str]] = {}
+        for rule in () if self.of_people else schema.rules_about(self.sensitive):
+            cannot.setdefault(", ".join(rule.values), []).append(str(rule))
+        for values, people in cannot.items():
+            said += f", not counting {'; '.join(people)} among those who might have {values}"
         return said if self.name.startswith("require") else f"{self.name}: {said}"
 
     def filed(self, schema: Schema) -> Requirement:

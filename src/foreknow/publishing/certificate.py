@@ -67,8 +67,8 @@ FORMAT_VERSION = 1
 _MOST_BYTES = 256 << 20
 
 NOT_MINIMAL = (
-    "safe, but perhaps not minimal: with several sensitive values per person, merging groups can "
-    "help the adversary, so groups may be larger than necessary"
+    "safe, but perhaps not minimal: where people have several sensitive values, or some cannot "
+    "have each, merging groups can help the adversary, so groups may be larger than necessary"
 )
 
 PERHAPS_LARGER = (

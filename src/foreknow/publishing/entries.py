@@ -72,7 +72,7 @@ class Entries:
     @classmethod
     def _by_engine(cls, microdata: Microdata, source: Source) -> Entries | str:
         schema = microdata.schema
-        names = dict.fromkeys([*schema.quasi_identifiers, *schema.sensitives, *schema.other])
+        names = microdata.counted_by
         _log.info("counting equal rows of %s", microdata.name)
         person = None if schema.counts_people else schema.person
         if person is not None and not _names_each_row(source, person):
@@ -80,9 +80,9 @@ class Entries:
             if not source.rows_numbered:
                 raise DataError(f"{microdata.name}: {found}")
             return found
-        rows, times = source.tally(list(names), signs=False)
+        rows, times = source.tally(names, signs=False)
         try:
-            counted = microdata.counted(plain_table(rows, list(names)), times)
+            counted = microdata.counted(plain_table(rows, names), times)
         except InputError as error:  # where it names a row, that is another one in the table
             if not source.rows_numbered:
                 raise
@@ -327,18 +327,17 @@ def _by_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
         return f"{type(method).__name__} looks at each row"
     if microdata.schema.semantics != "single":
         return "a person may have several values"
-    if policy.owned:
+    if policy.by_row:
         return "the owner counts people, or columns that are not published"
     return "priors are compared with people" if policy.attributes else None
 
 
 def _source(microdata: Microdata, policy: Policy) -> Source | str:
     """The table where an engine can count it, or why it is to be read."""
-    schema, options = microdata.schema, policy.options
+    options = policy.options
     if microdata.was_read:
         return "it was read already"
-    names = [*schema.quasi_identifiers, *schema.sensitives, *schema.other]
-    found = counted_where_it_lives(microdata.source, names)
+    found = counted_where_it_lives(microdata.source, microdata.counted_by)
     if not isinstance(found, str) and options.format == "csv":
         odd = [name for name in policy.known_other if not found.is_text(name)]
         if odd:

@@ -101,7 +101,12 @@ from foreknow.publishing.tables import (
     group_ids,
     refuse_borrowed_priors,
 )
-from foreknow.publishing.verification import findings_of, scope_as_written, written_of
+from foreknow.publishing.verification import (
+    findings_of,
+    rules_of,
+    scope_as_written,
+    written_of,
+)
 from foreknow.randomness import generator
 from foreknow.result import page_of
 from foreknow.scope import CLAIMED
@@ -483,6 +488,7 @@ def publish(
         # Its readers know exact columns.
         of_group, secret = placed.among(release.counts), schema.sensitive
         seen = Sight(release.counts, microdata, of_group, secret, release.name, release)
+        release.owners = seen if policy.owned else None
     tried = learned or bool(policy.tries)
     verdicts = audit(
         release, policy, utility=utility, name="the release", people=seen, learned=tried
@@ -573,6 +579,11 @@ def _after(
     earlier: Earlier, microdata: Microdata, policy: Policy, whole: bool, **how: Any
 ) -> Publication:
     """Publish who is in no earlier release, where the policy holds of all together."""
+    if microdata.schema.impossible:
+        raise UnsupportedError(
+            "after: who cannot have a value (impossible) is not counted over several releases yet; "
+            "leave impossible out"
+        )
     newcomers, since = earlier.newcomers(microdata)
     if policy.owned:
         raise UnsupportedError(
@@ -910,6 +921,8 @@ def _certify(
         parts={name: part for part, names in parts.items() for name in names},
         exact=schema.quasi_identifiers if options.written == "bucketized" else (),
         shuffled=options.unlinked if "release" in tables else (),
+        beside=schema.other,
+        rules=rules_of(policy.to_dict()["schema"]),
     )
     written = replace(written, populations=policy.populations)
     said, findings = _verified(written, policy, policy.combined(microdata).values, verdicts)

@@ -62,6 +62,7 @@ from foreknow.result import Result
 from foreknow.scope import CLAIMED, Scope
 from foreknow.text import people_text, some
 from foreknow.verdict import Verdict
+from foreknow.verifier.impossible import Rules
 from foreknow.verifier.several import Several
 from foreknow.verifier.verify import (
     GAUGES,
@@ -336,6 +337,8 @@ def judge_after(
             problems.append(f"{name} has other people than the certificate says")
     if any(is_kept(table) for table in found.requirements):
         raise CertificateError("releases cannot be judged together by priors that the owner keeps")
+    if any(own.policy["schema"].get("impossible") for own in (known, *certificates.values())):
+        raise CertificateError("what is impossible is not judged of several releases together")
     folders = {**earlier, _THIS: folder}
     known_of = {**certificates, _THIS: known}
     paths = {name: own.paths(folders[name]) for name, own in known_of.items()}
@@ -562,7 +565,14 @@ def written_of(
         parts={name: part for part, of in of_each for name in of},
         exact=known.exact,
         shuffled=known.unlinked if known.parts == ("release",) else (),
+        beside=known.beside,
+        rules=rules_of(known.policy.get("schema", {})),
     )
+
+
+def rules_of(schema: Mapping[str, Any]) -> Rules:
+    """What some people cannot have, by the ``[schema]`` table of a policy."""
+    return Rules(tuple(schema.get("impossible", ())), tuple(schema.get("hierarchies", ())))
 
 
 def _as_published(known: Certificate, policy: Policy) -> Policy:

@@ -158,6 +158,13 @@ def sentences(
         columns = _several([visible(column) for column in scope.suppressed])
         said.append(f"Nothing is published of {columns}: everybody has *.")
     said += _households(scope.shared)
+    if scope.open:
+        said.append(
+            f"Labels leave open who cannot have a value (impossible, by "
+            f"{_several([visible(name) for name in scope.open])}): whoever perhaps cannot was not "
+            "counted among those who can, so how sure somebody can be is a bound. The owner, who "
+            "knows these columns, may find less: audit with the table (people)."
+        )
     said += [
         f"Counted by the owner, since a release does not show it: {visible(word)}."
         for word in scope.word

@@ -145,9 +145,20 @@ class Law(NamedTuple):
     @classmethod
     def of(cls, semantics: str, k: int, m: int) -> Law:
         """The law of a semantics."""
-        against, none_of = _LAWS[semantics]
+        return cls.by(_LAWS[semantics][0], k, m, _LAWS[semantics][1])
+
+    @classmethod
+    def by(
+        cls,
+        against: Callable[[Cell, int], Ratio],
+        k: int,
+        m: int,
+        none_of: Callable[[int, int, int, int], Ratio] | None = None,
+    ) -> Law:
+        """The law by odds against a target."""
+        of = none_of or _no_relative
         return cls(
-            against, cache(lambda people, holders, known: none_of(people, holders, known, m)), k, m
+            against, cache(lambda people, holders, known: of(people, holders, known, m)), k, m
         )
 
     def least(self, cells: Sequence[Cell]) -> tuple[Ratio, Target]:

@@ -59,6 +59,15 @@ def _end(given: Any) -> tuple[bool, bool, Fraction]:
     return dated, dated and not clocked, at
 
 
+def in_range(text: str, given: Mapping[str, Any]) -> bool | None:
+    """Whether a text lies in a range; None where it cannot be compared."""
+    ends = [_end(given[key]) if key in given else None for key in ("from", "to")]
+    try:
+        return _within(text, *ends) if place_of(text) is not None else None
+    except CertificateError:
+        return None
+
+
 def _within(name: str, low: Any, high: Any) -> bool:
     place = place_of(name)
     if place is None and not any(letter.isnumeric() for letter in name):

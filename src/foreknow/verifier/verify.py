@@ -43,6 +43,7 @@ from foreknow.verifier.files import (
     rearmed,
     rearmed_text,
 )
+from foreknow.verifier.impossible import Able, Rules, able_of, worst_able
 from foreknow.verifier.likeness import (
     gauge_beta_likeness,
     gauge_delta_disclosure,
@@ -92,9 +93,16 @@ class Written:
     parts: Mapping[str, str] | None = None
     # in the bucketized form: the columns of people by which somebody can be recognized
     exact: Sequence[str] = ()
+    beside: Sequence[str] = ()  # columns that are published of people as they are
+    rules: Rules = field(default_factory=Rules)  # what some people cannot have
     # columns of ``release`` that were shuffled within groups, and whose names must say so
     shuffled: Collection[str] = ()
     memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
+
+    @property
+    def of_people(self) -> Collection[str]:
+        """Columns that tell something of each person."""
+        return {*self.groups, *self.exact, *self.beside} - {*self.shuffled}
 
     @property
     def files(self) -> dict[str, File]:
@@ -427,9 +435,26 @@ def _amounts(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
 def _judge_facts(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     l, k, m = _amounts(settings, "lkm", "facts")
     semantics = asked.written.semantics
+    if (able := _able(asked)) is not None:
+        return *worst_able(asked.held, asked.about, able, l, k, m), Fraction(1)
     if asked.width is not None:
         return *worst_near(asked.held, asked.width, l, k, m), Fraction(1)
     return *worst_facts(asked.held, asked.about, semantics, l, k, m), Fraction(1)
+
+
+def _able(asked: Asked) -> Able | None:
+    """Who can have which values, where the schema says that not everybody can have each."""
+    written, rules = asked.written, asked.written.rules
+    own = rules.about(written.sensitive)
+    if not own:
+        return None
+    if asked.width is not None or written.semantics != "single":
+        raise CertificateError("impossible is for single values, of which everybody has one")
+    names = rules.columns()
+    shown = [name for name in names if name in written.of_people]
+    people = _people(written, shown, asked.groups)
+    sets = dict.fromkeys(asked.about, asked.members) if asked.members else {}
+    return able_of(asked.held, people, shown, rules, own, sets)
 
 
 def _judge_implications(asked: Asked, settings: Mapping[str, Any]) -> Worst:
@@ -440,6 +465,9 @@ def _judge_implications(asked: Asked, settings: Mapping[str, Any]) -> Worst:
 def _judge_negations(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     """The worst negations are about the target, and the facts of the first kind are just these."""
     (k,) = _amounts(settings, "k", "negations")
+    if _able(asked) is not None:  # that others lack a value tells no more than what they have
+        splits = [{"l": l, "k": k - l} for l in range(min(k, len(asked.held.names)) + 1)]
+        return max((_judge_facts(asked, own) for own in splits), key=lambda found: found[2])
     return _judge_facts(asked, {"l": k})
 
 

@@ -25,7 +25,7 @@ from foreknow.adversaries.facts.minima import (
     exact_minimum,
     theorem2_terms,
 )
-from foreknow.adversaries.facts.profiles import FORMULAS, FloatArray, Profiles, profiles
+from foreknow.adversaries.facts.profiles import FORMULAS, FloatArray, Profiles, bounded, profiles
 from foreknow.adversaries.facts.skyline import front
 from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
 from foreknow.adversaries.ledger import MinLedger
@@ -163,6 +163,8 @@ class Facts:
         terms = theorem2_terms(kinds, self.k, self.m)
         alone, known = (least[kinds.value] for least in fronts.family())
         ratio = terms._replace(v_alone=alone, v_known=known).negated_ratio()[alike]
+        if own.more is not None:  # of several profiles of a cell the worst
+            own, alike, ratio = own.worst_each(ratio, alike)
         exact = partial(fronts.of_cells, own)
         found = Chances.of_holders(own.group, own.value, own.s, ratio, exact)
         return replace(found, overlap=counts.semantics != "single", alike=alike)
@@ -176,6 +178,8 @@ class Facts:
         threshold: Number,
         values: Mask | Windows | None = None,
         semantics: Semantics = "single",
+        *,
+        negated: bool = False,
     ) -> MinLedger:
         """Return a ledger for a search: five minima of each value, or of windows of numbers.
 
@@ -188,12 +192,14 @@ class Facts:
             windows are those of the whole table.
         semantics : {"single", "set", "multiset"}
             Of the counts that it receives.
+        negated : bool
+            Whether the facts are negations, for `Negations`; see `Able`.
         """
         limit = as_threshold(threshold)
         if isinstance(values, Windows):
             amounts = min(self.l, values.counts.n_values), self.k, self.m
             return MinLedger(WindowsMeasure(amounts, limit, values.last), limit)
-        measure = FactsMeasure((self.l, self.k, self.m), limit, values, semantics)
+        measure = FactsMeasure((self.l, self.k, self.m), limit, values, semantics, negated)
         return MinLedger(measure, limit, values, falling=self.monotone(semantics))
 
     @classmethod
@@ -215,7 +221,7 @@ class Facts:
 
     def _judge(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, code), self.k, self.m))
-        chances = fronts.chances().tolist()
+        chances, at_most = fronts.chances().tolist(), bounded(counts).tolist()
         codes = range(counts.n_values) if code is None else [code]
         return {
             counts.values[code]: Disclosure(
@@ -223,6 +229,7 @@ class Facts:
                 chances[code],
                 partial(fronts.exact, code),
                 partial(fronts.witness, code),
+                bounded=at_most[code],
             )
             for code in codes
         }
@@ -270,20 +277,19 @@ class _Fronts:
     def of_cells(self, own: Profiles, cells: IntArray) -> list[Fraction | None]:
         """Breach probabilities of the targets of some cells as fractions."""
         some = own.take(cells)
-        k, m, formulas = self.facts.k, self.facts.m, some.formulas
+        k, m = self.facts.k, self.facts.m
         families: dict[int, tuple[Fraction, Fraction]] = {}
         # Without relatives, the value does not matter.
-        keys = np.stack((some.value * bool(m), some.n, some.s, some.identity), axis=1)
+        keys = np.stack((some.value * bool(m), *some.numbers), axis=1)
         _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         distinct = some.take(first)
-        columns = (each.tolist() for each in (distinct.value, distinct.n, distinct.s))
+        ratios = distinct.t_exact(0), distinct.t_exact(k), distinct.v_exact(m, k + 1)
         found: list[Fraction | None] = []
-        for value, n, s, slack in zip(*columns, distinct.exact_slack(), strict=True):
+        for value, t_alone, t_known, family in zip(distinct.value.tolist(), *ratios, strict=True):
             if value not in families:
                 families[value] = self._family(value)
             alone, known = families[value]
-            t_alone, t_known = (formulas.t_exact(n, s, slack, amount) for amount in (0, k))
-            together = t_known * formulas.v_exact(n, s, m, k + 1)
+            together = t_known * family
             found.append(1 / (1 + min(together, t_alone * known, t_known * alone)))
         return [found[i] for i in kind.reshape(-1).tolist()]
 
@@ -299,8 +305,8 @@ class _Fronts:
 
     def witness(self, code: int) -> FactsWitness | None:
         """Spell out what attains it."""
-        own = self._of(code)
-        if not len(own):
+        own, able = self._of(code), self.counts.able
+        if not len(own) or (able is not None and able.negated):
             return None
         amounts = self.facts.l, self.facts.k, self.facts.m
         found = exact_minimum(own, self.facts.k, self.facts.m)
@@ -367,7 +373,9 @@ def witness_of(
     bag = counts.bag(found.target)
     bag.pop(value)
     most_frequent = sorted(in_order(bag), key=bag.__getitem__, reverse=True)
-    if not found.ratio:
+    if counts.able is not None:
+        most_frequent = _ruled_out(counts, code, amounts, found)
+    elif not found.ratio:
         amounts = _enough(counts, value, most_frequent, amounts, found)
     _, k, m = amounts
     used = tuple(most_frequent[: amounts[0]])
@@ -377,8 +385,10 @@ def witness_of(
     else:
         others = counts.bag(known_at)
         for label in [value, *used] if known_at == found.target else [value]:
-            del others[label]
+            others.pop(label, None)
         known = _some(others, k)
+        if counts.able is not None:
+            known = _known(counts, known_at, code, others, k)
     return FactsWitness(
         value=value,
         target_group=counts.group_label(found.target),
@@ -392,6 +402,31 @@ def witness_of(
         family_position=found.family if m else None,
         semantics=counts.semantics,
     )
+
+
+def _ruled_out(
+    counts: GroupCounts, code: int, amounts: tuple[int, int, int], found: ExactMinimum
+) -> list[Label]:
+    """What a target is known not to have, where some members cannot have each value."""
+    l, k, _ = amounts
+    own, rest = counts.of_kind(found.target, code)
+    one = counts.take(np.array([found.target]))
+    ways = profiles(one, l, np.arange(counts.n_values) == code)
+    ratios = ways.t_exact(0 if found.known == "with family" else k)
+    of_kind = ratios.index(min(ratios)) if len(ratios) > 1 or own else 0
+    frequent = [sorted(in_order(bag), key=bag.__getitem__, reverse=True) for bag in (own, rest)]
+    return [*frequent[0][:of_kind], *frequent[1][: l - of_kind]]
+
+
+def _known(
+    counts: GroupCounts, group: int, code: int, others: dict[Label, int], most: int
+) -> dict[Label, int]:
+    """What is known of other people there: first those who have values of the same kind."""
+    chosen: dict[Label, int] = {}
+    for bag in counts.of_kind(group, code):
+        left = {value: n for value, n in others.items() if value in bag}
+        chosen |= _some(left, most - sum(chosen.values()))
+    return chosen
 
 
 def _enough(

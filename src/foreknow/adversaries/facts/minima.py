@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -70,9 +70,10 @@ class FactsMeasure:
         threshold: Fraction,
         wanted: Mask | None,
         semantics: Semantics,
+        negated: bool = False,
     ) -> None:
         self.l, self.k, self.m = amounts
-        self.wanted, self.semantics = wanted, semantics
+        self.wanted, self.semantics, self.negated = wanted, semantics, negated
         self.least = float((1 - threshold) / threshold)
         self.nowhere = np.array([[np.inf], [np.inf], [np.inf], [1.0], [1.0]])
 
@@ -93,6 +94,8 @@ class FactsMeasure:
         return Cells(found.value, found.group, np.empty((0, len(found))), found, refused)
 
     def _profiles(self, counts: GroupCounts) -> Profiles:
+        if counts.able is not None and self.negated:
+            counts = replace(counts, able=replace(counts.able, negated=True))
         return profiles(counts, self.l, self.wanted)
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
@@ -101,6 +104,8 @@ class FactsMeasure:
         Who leaves can spare nobody's value, so of s people with a value at most so many may stay
         that T(l, k) exceeds the odds of the limit, even if all who leave have it.
         """
+        if counts.able is not None:  # who leaves may be whoever cannot have the value
+            return np.zeros(counts.n_groups, dtype=np.int64)
         found = self._profiles(counts)
         spare = np.maximum(found.slack - self.k, 0)
         if not self.least:
@@ -168,13 +173,10 @@ def exact_minimum(found: Profiles, k: int, m: int) -> ExactMinimum:
     """The least negated ratio over the profiles of one value; ties go to one group for all."""
     if len(found) > _FEW:
         found = attaining(found, k, m)
-    n, s, slack, formulas = found.n.tolist(), found.s.tolist(), found.exact_slack(), found.formulas
-    cells = range(len(n))
-    t_known = [formulas.t_exact(n[i], s[i], slack[i], k) for i in cells]
-    t_alone = [formulas.t_exact(n[i], s[i], slack[i], 0) for i in cells]
-    v_alone = [formulas.v_exact(n[i], s[i], m, 0) for i in cells]
-    v_known = [formulas.v_exact(n[i], s[i], m, k) for i in cells]
-    together = [t_known[i] * formulas.v_exact(n[i], s[i], m, k + 1) for i in cells]
+    cells = range(len(found))
+    t_known, t_alone = found.t_exact(k), found.t_exact(0)
+    v_alone, v_known = found.v_exact(m, 0), found.v_exact(m, k)
+    together = [t * v for t, v in zip(t_known, found.v_exact(m, k + 1), strict=True)]
 
     def first_least(ratios: list[Fraction]) -> int:
         return min(cells, key=ratios.__getitem__)

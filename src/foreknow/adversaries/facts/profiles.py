@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.sparse import IntArray, order_of
+from foreknow.data.sparse import IntArray, order_of, ranges
 from foreknow.numbers import CLOSE
 
 FloatArray = NDArray[np.float64]
@@ -98,6 +98,34 @@ def _falling(
 def t_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
     """T(l, k) of one group as a fraction."""
     return Fraction(max(int(slack) - k, 0), s)
+
+
+def t_able(s: IntArray, slack: IntArray, more: IntArray, k: Amount) -> FloatArray:
+    """T(l, k) where some members cannot have the value, as float64; see `t_able_exact`."""
+    k = capped(k)
+    left: FloatArray = np.maximum(slack - k, 0).astype(np.float64)
+    some = np.flatnonzero(more[:, 0])  # of others, everybody can have the value
+    others, out, rest = more[some].T
+    beyond = np.maximum((k if isinstance(k, int) else k[some]) - slack[some], 0)
+    room = np.maximum(rest - beyond, 0)
+    left[some] += np.maximum(others - beyond, 0) * (np.maximum(room - out, 0) / np.maximum(room, 1))
+    left /= s
+    return left
+
+
+def t_able_exact(s: int, slack: int, more: Sequence[int], k: int) -> Fraction:
+    """T(l, k) of one group as a fraction, where some members cannot have the value.
+
+    The target may have another value that these members cannot have (`slack` so many do); or is
+    one of `others` who have none of such values, and then has one of the `rest` of the bag with
+    equal chances, of which those ruled out are `out`. Known people have the former, as long as
+    there are any: nothing else lowers the odds more.
+    """
+    known = min(k, slack)
+    others, out, rest = more
+    free, room = others - (k - known), rest - (k - known)
+    left = Fraction(slack - known)
+    return (left + (Fraction(free * max(room - out, 0), room) if min(free, room) > 0 else 0)) / s
 
 
 def v_exact(n: int, s: int, m: int, k: int) -> Fraction:
@@ -220,13 +248,15 @@ class Profiles:
 
     value: IntArray  # the code of the sensitive value
     group: IntArray
-    n: IntArray
+    n: IntArray  # people; where not all can have the value, those who can
     s: IntArray  # holders of the value; under ``multiset`` occurrences
     slack: NDArray[Any]  # int64 under ``single``, float64 otherwise
     # with equal `n` and `kind` slack is equal; None under ``single``, where it is exact
     kind: IntArray | None
     counts: GroupCounts  # what they were made of, for exact fractions
     l: int  # how many other values are used
+    # where not everybody can have each value, shape (cells, 3): see `t_able_exact`
+    more: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.value)
@@ -238,7 +268,23 @@ class Profiles:
 
     def t(self, k: Amount) -> FloatArray:
         """T(l, k) of each profile."""
+        if self.more is not None:
+            return t_able(self.s, self.slack, self.more, k)
         return self.formulas.t(self.n, self.s, self.slack, k)
+
+    def t_exact(self, k: int) -> list[Fraction]:
+        """The same as fractions."""
+        n, s = self.n.tolist(), self.s.tolist()
+        if self.more is not None:
+            cells = zip(s, self.slack.tolist(), self.more.tolist(), strict=True)
+            return [t_able_exact(*cell, k) for cell in cells]
+        cells = zip(n, s, self.exact_slack(), strict=True)
+        return [self.formulas.t_exact(*cell, k) for cell in cells]
+
+    def v_exact(self, m: int, k: int) -> list[Fraction]:
+        """V(m, k) of each profile as fractions."""
+        cells = zip(self.n.tolist(), self.s.tolist(), strict=True)
+        return [self.formulas.v_exact(*cell, m, k) for cell in cells]
 
     def v(self, m: Amount, k: Amount) -> FloatArray:
         """V(m, k) of each profile."""
@@ -250,9 +296,14 @@ class Profiles:
         found: IntArray = self.slack if self.kind is None else self.kind
         return found
 
+    @property
+    def numbers(self) -> list[IntArray]:
+        """All whole numbers that fractions depend on, beside the value."""
+        return [self.identity, self.s, self.n, *(() if self.more is None else self.more.T)]
+
     def content(self) -> bytes:
         """The same for profiles that no fraction tells apart; under ``single``."""
-        return np.concatenate((self.n, self.s, self.identity)).tobytes()
+        return np.concatenate(self.numbers).tobytes()
 
     def exact_slack(self) -> list[Fraction]:
         """What each has to spare, as fractions."""
@@ -274,11 +325,11 @@ class Profiles:
 
     @property
     def _columns(self) -> tuple[Any, ...]:
-        return self.value, self.group, self.n, self.s, self.slack, self.kind
+        return self.value, self.group, self.n, self.s, self.slack, self.kind, self.more
 
     def _of_columns(self, columns: Iterable[Any]) -> Profiles:
-        value, group, n, s, slack, kind = columns
-        return Profiles(value, group, n, s, slack, kind, self.counts, self.l)
+        value, group, n, s, slack, kind, more = columns
+        return Profiles(value, group, n, s, slack, kind, self.counts, self.l, more)
 
     def take(self, index: NDArray[Any] | slice) -> Profiles:
         """Only the profiles at an index or mask."""
@@ -291,8 +342,16 @@ class Profiles:
 
     def join(self, *others: Profiles) -> Profiles:
         """One after the other, of the same counts (or under ``single``)."""
-        columns = zip(self._columns, *(other._columns for other in others), strict=True)
+        every = [self, *others]
+        if any(each.more is not None for each in every):
+            every = [each if each.more is not None else each._of_all for each in every]
+        columns = zip(*(each._columns for each in every), strict=True)
         return self._of_columns(None if x[0] is None else np.concatenate(x) for x in columns)
+
+    @property
+    def _of_all(self) -> Profiles:
+        """The same beside those of which not everybody can have the value."""
+        return replace(self, more=np.zeros((len(self), 3), dtype=np.int64))
 
     def by_value(self) -> Profiles:
         """In order of value."""
@@ -310,10 +369,26 @@ class Profiles:
 
     def alike(self) -> tuple[IntArray, IntArray]:
         """The first of each kind, in order, and the kind of each: no fraction tells these apart."""
-        kind = _classes([self.identity, self.s, self.n, self.value])
+        kind = _classes([*self.numbers, self.value])
         first = np.empty(int(kind.max(initial=-1)) + 1, dtype=np.int64)
         first[kind[::-1]] = np.arange(len(kind) - 1, -1, -1)
         return first, kind
+
+    def told_of(self, k: int) -> Profiles:
+        """The same with so many people known: T(l, 0) is then what T(l, k) was."""
+        assert self.more is not None
+        known = np.minimum(k, self.slack)
+        fewer = np.outer(k - known, [1, 0, 1])
+        return replace(self, slack=self.slack - known, more=np.maximum(self.more - fewer, 0))
+
+    def worst_each(
+        self, ratio: FloatArray, kind: IntArray
+    ) -> tuple[Profiles, IntArray, FloatArray]:
+        """Of each cell the profile with the least ratio, its kind, and that."""
+        cell = _classes([self.value, self.group])
+        order = np.lexsort((ratio, cell))
+        first = order[np.searchsorted(cell[order], np.arange(int(cell.max(initial=-1)) + 1))]
+        return self.take(first), kind[first], ratio[first]
 
     def undominated(self, effort: int | None = None) -> Profiles:
         """Drop profiles that another one of the same value is at least as bad as, surely."""
@@ -324,7 +399,8 @@ class Profiles:
         while len(alive) and (effort is None or looked_at < effort * len(self)):
             looked_at += len(alive)
             # Any pivot would do; the least of this score dominates much.
-            score = (alive.slack + self._grain) * alive.n / alive.s
+            spare = alive.slack if alive.more is None else alive.slack + alive.more[:, 0]
+            score = (spare + self._grain) * alive.n / alive.s
             least = np.full(n_values, np.inf)
             np.minimum.at(least, alive.value, score)
             candidates = np.flatnonzero(score == least[alive.value])
@@ -334,6 +410,9 @@ class Profiles:
             pivots = np.unique(chosen[alive.value[candidates]])
             pivot = alive.take(chosen[alive.value])
             better = (alive.n < pivot.n) | (alive.s > pivot.s) | alive._has_less_slack(pivot)
+            if alive.more is not None and pivot.more is not None:
+                lower = alive.more < pivot.more
+                better |= lower[:, 0] | lower[:, 2] | (alive.more[:, 1] > pivot.more[:, 1])
             better[pivots] = False
             kept.append(alive.take(pivots))
             alive = alive.take(better)
@@ -366,6 +445,13 @@ def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = Non
 
 def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     """Profiles of some cells, in their order; see `profiles`."""
+    if counts.able is not None:
+        return _profiles_of_able(counts, l, cells)
+    return _profiles_of_everybody(counts, l, cells)
+
+
+def _profiles_of_everybody(counts: GroupCounts, l: int, cells: Any) -> Profiles:
+    """The same where everybody can have each value."""
     group = counts.cell_groups[cells]
     s = counts.counts[cells]
     n = counts.sizes[group]
@@ -384,6 +470,120 @@ def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:
         return Profiles(value, group, n, s, n - excluded, None, counts, l)
     others = excluded - s
     return Profiles(value, group, n, s, slack_multiset(n, others), others, counts, l)
+
+
+def _profiles_of_able(counts: GroupCounts, l: int, cells: Any) -> Profiles:
+    """The same where not everybody can have each value; of one cell there may be several.
+
+    They are in any order.
+    """
+    able = counts.able
+    assert able is not None
+    divided = np.asarray(partly_had(counts)[0].any(axis=1))
+    if not divided.any():
+        return _profiles_of_everybody(counts, l, cells)
+    wanted = np.arange(len(counts.codes))[cells]
+    inside = divided[counts.cell_groups[wanted]]
+    groups, of_all = np.flatnonzero(divided), wanted[~inside]
+    every, offsets = ranges(counts.offsets[groups], counts.offsets[groups + 1])
+    some = GroupCounts.counted(
+        *(counts.sizes[groups], offsets, counts.codes[every], counts.counts[every]),
+        values=counts.values,
+        semantics=counts.semantics,
+        able=able.take(groups),
+    )
+    of_some, l = np.searchsorted(every, wanted[inside]), min(l, counts.n_values)
+    parts = [_profiles_of_everybody(counts, l, of_all)] if len(of_all) else []
+    # That somebody else lacks a value tells no more than what they have.
+    for few in range(l + 1) if able.negated else [l]:
+        found = _profiles_of_divided(some, few, of_some).told_of(l - few)
+        parts.append(replace(found, group=groups[found.group], counts=counts))
+    return parts[0].join(*parts[1:])
+
+
+def partly_had(counts: GroupCounts) -> tuple[NDArray[np.bool_], IntArray]:
+    """Of each group: which kinds of values it has that not all can have; how many have each kind.
+
+    Both of shape (groups, kinds).
+    """
+    able = counts.able
+    assert able is not None
+    n_kinds = able.can.shape[1]
+    key = counts.cell_groups * n_kinds + able.kind[counts.codes]
+    held = np.bincount(key, counts.counts, counts.n_groups * n_kinds).astype(np.int64)
+    held = held.reshape(-1, n_kinds)
+    return np.asarray((held > 0) & (able.members < counts.sizes[:, None])), held
+
+
+def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
+    """Profiles of cells of groups in which not everybody can have each value.
+
+    Of values that only some members of a group can have, first who has them is settled among
+    these, kind by kind, and then the rest is dealt to the rest. An adversary who is told who has
+    values of other kinds is as sure at least: so these people and values are taken out of the
+    group. Where there is one kind alone, nothing is taken out, and the odds against its values are
+    exact. With l values ruled out, some of them are of the kind, and the others of the rest: each
+    way is a profile.
+    """
+    able = counts.able
+    assert able is not None
+    of_cell, n_kinds = able.kind[counts.codes], able.can.shape[1]
+    key, members = counts.cell_groups * n_kinds + of_cell, able.members
+    partly, held = partly_had(counts)
+    taken = np.where(partly, held, 0)
+    # Each group, and each kind that not all of it can have, by itself.
+    part = np.where(partly.ravel()[key], key, counts.n_groups * n_kinds + counts.cell_groups)
+    order = np.argsort(part, kind="stable")
+    n_parts = counts.n_groups * (n_kinds + 1)
+    sizes = np.bincount(part, counts.counts, n_parts).astype(np.int64)
+    ends = np.cumsum(np.bincount(part, minlength=n_parts))
+    offsets = np.concatenate(([0], ends))
+    parts = GroupCounts.counted(
+        *(sizes, offsets, counts.codes[order], counts.counts[order]),
+        values=counts.values,
+        semantics=counts.semantics,
+    )
+    group, value, s = counts.cell_groups[cells], counts.codes[cells], counts.counts[cells]
+    own, kind = part[cells], of_cell[cells]
+    of_rest = own >= counts.n_groups * n_kinds
+    # Ways to rule values out: i of the cell's own part, and the others of the rest of its group.
+    ways = np.where(of_rest, 1, np.minimum(l, np.diff(parts.offsets)[own] - 1) + 1)
+    at, _ = ranges(np.zeros_like(ways), ways)
+    again = np.repeat(np.arange(len(ways)), ways)
+    group, value, s, own, kind = (x[again] for x in (group, value, s, own, kind))
+    of_rest = of_rest[again]
+    inside = np.where(of_rest, l, at)
+    excluded, out = np.zeros_like(s), np.zeros_like(s)
+    rest = counts.n_groups * n_kinds + group
+    for many in range(l + 1):
+        some = np.flatnonzero(inside == many)
+        excluded[some] = np.minimum(
+            parts.top_sums(many + 1, own[some]), parts.top_sums(many, own[some]) + s[some]
+        )
+        some = some[~of_rest[some]]
+        out[some] = parts.top_sums(l - many, rest[some])
+    slack, n = parts.sizes[own] - excluded, parts.sizes[rest]
+    for of in range(n_kinds):  # who can have a value, but for those who have others
+        some = np.flatnonzero(~of_rest & (kind == of))
+        away = np.minimum(np.delete(taken, of, 1), np.delete(able.of_both(of), of, 1)).sum(axis=1)
+        n[some] = (members[:, of] - away)[group[some]]
+    free = np.where(of_rest, 0, np.maximum(n - parts.sizes[own], 0))
+    more = np.stack([free, out, np.where(of_rest, 0, parts.sizes[rest])], axis=1)
+    return Profiles(value, group, n, s, slack, None, counts, l, more)
+
+
+def bounded(counts: GroupCounts) -> NDArray[np.bool_]:
+    """Of which values the odds are a bound alone, shape (values,)."""
+    found = np.zeros(counts.n_values, dtype=bool)
+    if counts.able is not None:
+        partly, _ = partly_had(counts)
+        others = partly.sum(axis=1)[counts.cell_groups]
+        if not counts.able.negated:  # of one kind alone, odds are exact
+            own = counts.cell_groups, counts.able.kind[counts.codes]
+            is_open = counts.able.most > counts.able.members
+            others += is_open[own] - partly[own].astype(np.int64)
+        found[counts.codes[others > 0]] = True
+    return found
 
 
 def _slack_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:

@@ -7,7 +7,7 @@ Machanavajjhala, Gehrke, Halpern), sections 2 and 3.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
@@ -99,7 +99,9 @@ class Implications:
     k: int = 0
     key: ClassVar[str] = "implications"
     settings: ClassVar[type[Settings]] = AmountSettings
-    needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE})
+    needs: ClassVar[Needs] = frozenset(
+        {Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY}
+    )
 
     def __post_init__(self) -> None:
         settle(self, k=whole_amount("Implications", "k", self.k))
@@ -197,7 +199,7 @@ class Implications:
 
     def _counts(self, release: HasCounts) -> GroupCounts:
         counts = counts_of(release)
-        require(self, semantics=counts.semantics)
+        require(self, semantics=counts.semantics, impossible=counts.able is not None)
         return counts
 
     def _most(self, counts: GroupCounts) -> int:
@@ -282,7 +284,9 @@ class Negations:
     Notes
     -----
     Weaker than `Implications` of the same k, or as strong: a negation is an implication between
-    the values of one person. Safety below c / (c + 1) is strict recursive (c, k + 2)-diversity.
+    the values of one person. The worst are about one target; but where some people cannot have a
+    value, that others lack it may tell more, and the worst of both is a bound. Safety below
+    c / (c + 1) is strict recursive (c, k + 2)-diversity.
 
     Examples
     --------
@@ -307,15 +311,15 @@ class Negations:
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value, or any value."""
-        return self._facts(release).disclosure(release, value)
+        return Facts(l=self.k).disclosure(self._counts(release), value)
 
     def disclosures(self, release: HasCounts) -> Mapping[Label, Disclosure]:
         """Every sensitive value's disclosure."""
-        return self._facts(release).disclosures(release)
+        return Facts(l=self.k).disclosures(self._counts(release))
 
     def chances(self, release: HasCounts) -> Chances:
         """How sure they can be of each person, with that person as the target."""
-        return self._facts(release).chances(release)
+        return Facts(l=self.k).chances(self._counts(release))
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises the breach probability."""
@@ -326,7 +330,7 @@ class Negations:
     ) -> Ledger:
         """Return a ledger for a search; see `Facts.ledger`."""
         require(self, semantics=semantics)
-        return Facts(l=self.k).ledger(threshold, values)
+        return Facts(l=self.k).ledger(threshold, values, negated=True)
 
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Negations:
@@ -337,9 +341,12 @@ class Negations:
         """``{"negations": {"k": ...}}``, as in a policy file."""
         return {"negations": {"k": self.k}}
 
-    def _facts(self, release: HasCounts) -> Facts:
-        require(self, semantics=counts_of(release).semantics)
-        return Facts(l=self.k)
+    def _counts(self, release: HasCounts) -> HasCounts:
+        counts = counts_of(release)
+        require(self, semantics=counts.semantics)
+        if counts.able is None:
+            return release
+        return replace(counts, able=replace(counts.able, negated=True))
 
 
 # ---- the implications that attain it ------------------------------------------------------------

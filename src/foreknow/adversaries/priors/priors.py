@@ -130,7 +130,7 @@ class Priors:
     key: ClassVar[str] = "priors"
     settings: ClassVar[type[Settings]] = PriorsSettings
     needs: ClassVar[Needs] = frozenset(
-        {Need.ONE_VALUE, Need.PEOPLE, Need.NO_WINDOWS, Need.FINISHED}
+        {Need.ONE_VALUE, Need.PEOPLE, Need.NO_WINDOWS, Need.EVERYBODY, Need.FINISHED}
     )
     speaks: ClassVar[None] = None
 

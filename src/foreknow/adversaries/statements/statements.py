@@ -361,7 +361,9 @@ class Statements:
     (Fraction(1, 4), Fraction(1, 2))
     """
 
-    needs: ClassVar[Needs] = frozenset({Need.NAMES, Need.NO_WINDOWS, Need.ABSOLUTE, Need.FINISHED})
+    needs: ClassVar[Needs] = frozenset(
+        {Need.NAMES, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY, Need.FINISHED}
+    )
     speaks: ClassVar[None] = None
 
     statements: tuple[Formula, ...]

@@ -395,7 +395,8 @@ def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) 
             f"{type(method).__name__} with a time budget makes what the clock allows, which nobody "
             "can recompute; attack it without seconds or refine"
         )
-    require(ATTACK, semantics=microdata.schema.semantics)
+    schema = microdata.schema
+    require(ATTACK, semantics=schema.semantics, impossible=bool(schema.impossible))
 
 
 def _takes_seed(method: Any) -> bool:

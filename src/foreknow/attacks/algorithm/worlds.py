@@ -19,7 +19,7 @@ Codes: TypeAlias = NDArray[Any]
 # What is worked out for an adversary who runs the method.
 ATTACK = Analysis(
     "an attack",
-    frozenset({Need.ONE_VALUE, Need.ONE_COLUMN, Need.NO_WINDOWS, Need.ABSOLUTE}),
+    frozenset({Need.ONE_VALUE, Need.ONE_COLUMN, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY}),
 )
 
 _MOST_DIGITS = 18

@@ -413,6 +413,8 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         why = f"their {len(cases)} cases are added up"
         if not cases:
             why = "the group is out of reach of an exact answer"
+            if getattr(verdict.counts, "able", None) is not None:
+                why = "who there can have the value, or has another that some cannot, is left open"
         bound += f"; that is an upper bound, since {why}"
     return f"{who} who {used.knows}{beside} can be {sure} that {used.whose} has {value}; {bound}."
 

@@ -1,0 +1,220 @@
+"""Impossible: which values some people cannot have, as everybody knows who knows their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.able import Mask
+from foreknow.data.labels import Labels, chosen, text_of
+from foreknow.data.meaning import Meaning, meanings_of
+from foreknow.data.sparse import combine
+from foreknow.data.windows import Range
+from foreknow.errors import DataError, InputError, SchemaError, UnsupportedError, did_you_mean
+from foreknow.grammar import ImpossibleTable, read
+from foreknow.numbers import is_code, read_number
+
+# What stands for values that few people have, in labels that list values.
+OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Values that nobody can have who has all of some others, such as a sex, or an age."""
+
+    values: tuple[str, ...]
+    where: Mapping[str, tuple[str, ...] | Range]
+    sensitive: str
+
+    @classmethod
+    def of(cls, given: Any, place: int, sensitives: Sequence[str]) -> Rule:
+        """Read a ``[[schema.impossible]]`` table."""
+        if isinstance(given, Rule):
+            return given
+        name = f"impossible[{place}]"
+        table = read(ImpossibleTable, given, name, SchemaError)
+        if table.sensitive is None and len(sensitives) > 1:
+            columns = " or ".join(map(repr, sensitives))
+            raise SchemaError(f"{name}: say of which column its values are: sensitive = {columns}")
+        column = table.sensitive or sensitives[0]
+        if column not in sensitives:
+            hint = did_you_mean(column, sensitives)
+            raise SchemaError(f"{name}: {column!r} is no sensitive column{hint}")
+        for known in table.where:
+            if known in sensitives:
+                raise SchemaError(
+                    f"{name}: where names {known!r}, which is sensitive; it is about what others "
+                    "know of everybody, such as a sex or an age"
+                )
+        try:
+            where = {
+                known: tuple(map(text_of, own)) if isinstance(own, (list, tuple)) else Range.of(own)
+                for known, own in table.where.items()
+            }
+        except (InputError, UnsupportedError) as error:
+            raise SchemaError(f"{name}: where: {error}") from None
+        return cls(tuple(map(text_of, table.values)), where, column)
+
+    def __str__(self) -> str:
+        return " and ".join(
+            f"{name} {' or '.join(own) if isinstance(own, tuple) else own}"
+            for name, own in self.where.items()
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in a policy file."""
+        where = {
+            name: list(own) if isinstance(own, tuple) else own.to_dict()
+            for name, own in self.where.items()
+        }
+        return {"values": list(self.values), "where": where, "sensitive": self.sensitive}
+
+
+def decided(condition: tuple[str, ...] | Range, label: str | None) -> bool | None:
+    """Whether all, or none, of whom a label may stand for meet a condition; else None.
+
+    A value is a label, too, that stands for those who have it.
+
+    >>> teens = Range.of({"from": 13, "to": 19})
+    >>> [decided(teens, label) for label in ("13", "13 to 15", "20 to 24", "15 to 24", "*")]
+    [True, True, False, None, None]
+    >>> [decided(("m",), label) for label in ("m", "f", "f | m", "other")]
+    [True, False, None, None]
+    """
+    if label is None or label.rstrip("+") == OTHER:
+        return None
+    if isinstance(condition, Range):
+        with suppress(UnsupportedError):  # one number or date
+            return condition.holds(label) if any(map(str.isnumeric, label)) else None
+        # 1980 may be a year as well.
+        ways = {_met(condition, m) for m in meanings_of(label) if not isinstance(m.lower, datetime)}
+    else:
+        ways = {_met(condition, m) for m in meanings_of(label)} or {_is(condition, label)}
+    return ways.pop() if len(ways) == 1 else None
+
+
+def _is(condition: tuple[str, ...], text: str) -> bool:
+    """Whether a text is one of some values, or the same number."""
+    if text in condition:
+        return True
+    number = None if is_code(text) else read_number(text)
+    return number is not None and any(
+        not is_code(own) and read_number(own) == number for own in condition
+    )
+
+
+def _met(condition: tuple[str, ...] | Range, meaning: Meaning) -> bool | None:
+    """What one way to read a label says of a condition."""
+    if meaning.missing or meaning.everything:
+        return None
+    if not isinstance(condition, Range):
+        one = (str(meaning.lower),) if meaning.exact and not meaning.members else ()
+        met = {_is(condition, member) for member in meaning.members or one}
+        return met.pop() if len(met) == 1 else None
+    low, high = meaning.lower, meaning.upper
+    if low is None or high is None or isinstance(low, datetime) or isinstance(high, datetime):
+        return None
+    first, last = (condition.holds(str(end)) for end in (low, high))
+    ends = [read_number(str(end)) for end in (condition.low, condition.high) if end is not None]
+    apart = all(end is not None and not low <= end <= high for end in ends)
+    return True if first and last else False if apart and not first and not last else None
+
+
+@dataclass(frozen=True, eq=False)
+class Fired:
+    """Of which class each row is, and which rules are about each class."""
+
+    codes: NDArray[Any]
+    perhaps: Mask  # shape (classes, rules)
+    surely: Mask
+
+    def united(self, about: Iterable[Mask]) -> Fired:
+        """The same with classes as one that cannot have the same values, by whatever rules."""
+        kinds = np.unique(np.concatenate([*about], axis=1), axis=1)
+        cannot = [(own[:, :, None] & kinds).any(axis=1) for own in (self.perhaps, self.surely)]
+        _, first, of = np.unique(np.hstack(cannot), axis=0, return_index=True, return_inverse=True)
+        return Fired(of.reshape(-1)[self.codes], self.perhaps[first], self.surely[first])
+
+
+def fired(
+    rules: Sequence[Rule],
+    columns: Mapping[str, tuple[NDArray[Any], Sequence[str | None]]],
+    n_rows: int,
+    nodes: Collection[str] = (),
+) -> Fired:
+    """Which rules are about each row, by the codes and labels of columns.
+
+    Where a label leaves it open, or a column is not there, a rule may be about somebody; so it is
+    where labels are `nodes` of a hierarchy, of which it is not known what they stand for.
+    """
+    of_rule = []
+    for rule in rules:
+        found = np.full(n_rows, 2, dtype=np.int8)  # 0: no, 1: perhaps, 2: surely
+        for name, condition in rule.where.items():
+            codes, labels = columns.get(name, (np.zeros(n_rows, dtype=np.int8), [None]))
+            known = name not in nodes or isinstance(condition, Range)
+            met = [decided(condition, label) if known else None for label in labels]
+            level = np.array([1 if own is None else 2 * own for own in met], dtype=np.int8)
+            found = np.minimum(found, level[codes])
+        of_rule.append(found)
+    of_row, first = combine([*of_rule], [3] * len(of_rule))
+    levels = np.stack([own[first] for own in of_rule], axis=1)
+    return Fired(of_row, levels > 0, levels == 2)
+
+
+def _is_unread(condition: tuple[str, ...] | Range, text: str) -> bool:
+    """Whether a text is neither a value that a range can be compared with, nor a label of some."""
+    return decided(condition, text) is None and not meanings_of(text)
+
+
+def refuse_unread(rules: Iterable[Rule], name: str, texts: Sequence[str | None]) -> None:
+    """Refuse values of a table that cannot be compared with the range of a rule."""
+    for rule in rules:
+        condition = rule.where.get(name)
+        for text in texts if isinstance(condition, Range) else ():
+            if condition and text is not None and _is_unread(condition, text):
+                raise DataError(
+                    f"column {name!r}: {text!r} cannot be compared with {condition}, by which "
+                    "values are impossible; write numbers, or dates such as 2024-01-31, or leave "
+                    "it missing"
+                )
+
+
+def refuse_unmet(rules: Iterable[Rule], name: str, texts: Sequence[str | None]) -> None:
+    """Refuse a rule that nobody of a table meets, or that is written otherwise than there."""
+    known = {text for text in texts if text is not None}
+    plain = {text.strip().casefold(): text for text in known}
+    for rule in rules:
+        condition = rule.where.get(name, ())
+        if not condition or isinstance(condition, Range):
+            continue
+        if all(decided(condition, text) is False for text in known):
+            raise SchemaError(
+                f"impossible: nobody has {name!r} {' or '.join(map(repr, condition))}, but such as "
+                f"{', '.join(map(repr, sorted(known)[:5]))}; write it as it stands in the table, "
+                "or leave the rule out"
+            )
+        for text in condition:
+            other = plain.get(text.strip().casefold(), text)
+            if other != text and text not in known:
+                raise SchemaError(
+                    f"impossible: no {name!r} is {text!r}, but {other!r} is one; write it as it "
+                    "stands in the table"
+                )
+
+
+def about_of(rules: Sequence[Rule], values: Mapping[str, Labels]) -> dict[str, Mask]:
+    """Which values each rule is about, (rules, values), by sensitive column."""
+    return {
+        name: np.array(
+            [chosen(own, rule.values if rule.sensitive == name else ()) for rule in rules]
+        )
+        for name, own in values.items()
+        if any(rule.sensitive == name for rule in rules)
+    }

@@ -1,0 +1,257 @@
+"""The verifier's own count of who can have which values, and the odds where not everybody can.
+
+Whom a label leaves open is taken for somebody who cannot: fewer who can never look safer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foreknow.errors import CertificateError
+from foreknow.verifier.counts import Group, Held, Ints, distinct
+from foreknow.verifier.facts import Cell, Cells, Law, Ratio, worst_of
+from foreknow.verifier.named_values import in_range, named
+from foreknow.verifier.windows import place_of
+
+_FROM_TO = re.compile(r"(.*?[0-9])(?: to <?([-+.0-9].*))?", re.DOTALL)
+_COARSE = re.compile(r'.*(\*| to | \| |").*|other\++|other|(.* or )?missing', re.DOTALL)
+
+
+class Rules(NamedTuple):
+    """What some people cannot have, by the schema of a policy."""
+
+    tables: Sequence[Mapping[str, Any]] = ()
+    nodes: Collection[str] = ()  # columns whose labels are nodes of a hierarchy
+
+    def about(self, sensitive: str) -> list[int]:
+        """The rules on values of a column; where there is one, they need not name it."""
+        each = enumerate(self.tables)
+        return [i for i, own in each if own.get("sensitive", sensitive) == sensitive]
+
+    def columns(self) -> list[str]:
+        """The columns by which they say who cannot have a value."""
+        return list(dict.fromkeys(name for own in self.tables for name in own["where"]))
+
+    def holds(self, rule: int, of: Mapping[str, str | None]) -> bool | None:
+        """Whether a rule is about people of such labels; None where these leave it open."""
+        met = [
+            self._met(name, condition, of.get(name))
+            for name, condition in self.tables[rule]["where"].items()
+        ]
+        return False if False in met else None if None in met else True
+
+    def _met(self, name: str, condition: Any, label: str | None) -> bool | None:
+        if label is None or _COARSE.fullmatch(label):
+            found = _FROM_TO.fullmatch(label or "")
+            if not isinstance(condition, Mapping) or found is None:
+                return None
+            ends = [in_range(end, condition) for end in found.groups() if end is not None]
+            if ends == [False, False]:  # on one side of it, or around it
+                return None if _around(found[1], found[2], condition) else False
+            return ends[0] if len({*ends}) == 1 else None
+        if isinstance(condition, Mapping):
+            return in_range(label, condition)
+        if name in self.nodes:
+            return None
+        known = [str(own) for own in condition]
+        return label in known or any(_same(label, own) for own in known)
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two texts are one number; 07 is a code."""
+    codes = [text.startswith("0") and text[1:2].isdigit() for text in (one, other)]
+    places = place_of(one), place_of(other)
+    return not any(codes) and None not in places and places[0] == places[1]
+
+
+def _around(low: str, high: str, condition: Mapping[str, Any]) -> bool:
+    first, last = place_of(low), place_of(high)
+    ends = [place_of(str(condition[key])) for key in ("from", "to") if key in condition]
+    if first is None or last is None or None in ends:
+        return True
+    return any(end is not None and first[2] <= end[2] <= last[2] for end in ends)
+
+
+class Cannot(NamedTuple):
+    """The rules by which somebody cannot have a value, perhaps or surely."""
+
+    perhaps: frozenset[int] = frozenset()
+    surely: frozenset[int] = frozenset()
+
+
+class Able(NamedTuple):
+    """Of each group, how many people cannot have what; and which rules each value is about."""
+
+    people: Sequence[Counter[Cannot]]
+    rules_of: Sequence[frozenset[int]]  # of each value
+
+
+def able_of(
+    held: Held,
+    people: Mapping[Group, Mapping[tuple[str | None, ...], int]],
+    columns: Sequence[str],
+    rules: Rules,
+    own: Sequence[int],
+    sets: Mapping[str, Collection[str]],
+) -> Able:
+    """Count who can have what; a contradiction is refused."""
+    names = [name for name in held.names if name not in sets]
+    about = {i: {*named(rules.tables[i]["values"], names)} for i in own}
+    rules_of = []
+    for name in held.names:
+        each = {frozenset(i for i in own if value in about[i]) for value in [name]}
+        if name in sets:
+            members = sets[name]
+            about_members = {i: {*named(rules.tables[i]["values"], members)} for i in own}
+            each = {frozenset(i for i in own if x in about_members[i]) for x in members}
+        if len(each) > 1:
+            raise CertificateError(
+                f"{name!r} is counted as one value, and some people cannot have all of its values"
+            )
+        rules_of.append(each.pop())
+    known: dict[Any, Cannot] = {}
+    found = []
+    for at, group in enumerate(held):
+        own_people = Counter[Cannot]()
+        for labels, many in people[group].items():
+            if labels not in known:
+                of = dict(zip(columns, labels, strict=True))
+                met = {i: rules.holds(i, of) for i in own}
+                perhaps = frozenset(i for i in own if met[i] is not False)
+                known[labels] = Cannot(perhaps, frozenset(i for i in own if met[i]))
+            own_people[known[labels]] += many
+        _refuse(held, at, own_people, rules_of)
+        found.append(own_people)
+    return Able(found, rules_of)
+
+
+def _refuse(held: Held, at: int, people: Counter[Cannot], rules_of: Any) -> None:
+    """Refuse a group in which more people have values than can have them."""
+    if not any(cannot.surely for cannot in people):
+        return
+    having = Counter[frozenset[int]]()
+    for value, many in _bag(held, at):
+        having[rules_of[value]] += many
+    for kind, many in having.items():
+        if many > sum(n for cannot, n in people.items() if not cannot.surely & kind):
+            name = ", ".join(str(part) for part in held.group(at))
+            raise CertificateError(
+                f"group {name} has values that too few people there can have, by what the schema "
+                "says is impossible"
+            )
+
+
+def _bag(held: Held, at: int) -> list[tuple[int, int]]:
+    cells = slice(int(held.starts[at]), int(held.starts[at + 1]))
+    return list(zip(held.codes[cells].tolist(), held.counts[cells].tolist(), strict=True))
+
+
+def worst_able(
+    held: Held, about: Collection[str], able: Able, l: int, k: int, m: int
+) -> tuple[str | None, Group | None, Fraction]:
+    """The value, the group and the probability at which the adversary is surest."""
+    wanted = np.array([name in about for name in held.names], bool)
+    others = np.array([{*own} != {Cannot()} for own in able.people], bool)
+    rows: dict[tuple[int, tuple[int, ...]], int] = {}
+    for at in np.flatnonzero(others).tolist():
+        for value, row in _rows(_bag(held, at), able.people[at], able.rules_of, wanted, l):
+            rows.setdefault((value, row), at)
+    of_everybody = wanted[held.codes] & ~others[held.of_group]
+    group, holders = held.of_group[of_everybody], held.counts[of_everybody]
+    people, l = held.people[group], min(l, int(held.kinds.max(initial=0)))
+    left = np.maximum(people - held.top(l + 1)[group], people - held.top(l)[group] - holders)
+    none = np.zeros_like(left)
+    columns = [held.codes[of_everybody], people, holders, -left, none, none, none]
+    first = distinct(*columns[:3], left)[0]
+    values = np.concatenate([[own for own, _ in rows], columns[0][first]]).astype(np.int64)
+    groups = np.concatenate([[*rows.values()], group[first]]).astype(np.int64)
+    each = [np.array([row for _, row in rows]).reshape(-1, 6), np.stack(columns[1:], 1)[first]]
+    worst = worst_of(
+        Cells(values, groups, np.concatenate(each).astype(np.int64)), Law.by(_odds, k, m)
+    )
+    if worst is None:
+        return None, None, Fraction(0)
+    return held.names[worst.value], held.group(worst.group), worst.chance
+
+
+def _rows(
+    bag: Sequence[tuple[int, int]],
+    people: Counter[Cannot],
+    rules_of: Sequence[frozenset[int]],
+    wanted: Ints,
+    l: int,
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Of each value of a group what decides the odds; people fewer, or else more, is worse.
+
+    These are people who can have it, holders; then with a minus how many have others of its kind
+    that are not ruled out, and how many of these people have none of them; what is ruled out of the
+    rest of the bag, and with a minus how large that is.
+    """
+    size = sum(people.values())
+    kinds = {rules_of[value] for value, _ in bag}
+    can = {
+        kind: sum(n for cannot, n in people.items() if not cannot.perhaps & kind) for kind in kinds
+    }
+    having = Counter[frozenset[int]]()
+    for value, many in bag:
+        having[rules_of[value]] += many
+    partly = {kind for kind in kinds if can[kind] < size}
+    rest = size - sum(having[kind] for kind in partly)
+    free = _tops([n for value, n in bag if rules_of[value] not in partly])
+    for value, holders in bag:
+        if not wanted[value]:
+            continue
+        kind = rules_of[value]
+        alike = [n for x, n in bag if x != value and _are_alike(rules_of[x], kind, partly)]
+        own = _tops(alike)
+        if kind not in partly:
+            yield value, (rest, holders, holders + _top(own, l) - rest, 0, 0, 0)
+            continue
+        both = [
+            min(
+                having[other],
+                sum(n for c, n in people.items() if not (c.perhaps & kind or c.surely & other)),
+            )
+            for other in partly - {kind}
+        ]
+        members = can[kind] - sum(both)
+        others = max(members - having[kind], 0)
+        for inside in range(min(l, len(alike)) + 1):
+            left = having[kind] - holders - _top(own, inside)
+            yield value, (members, holders, -left, -others, _top(free, l - inside), -rest)
+
+
+def _are_alike(
+    one: frozenset[int], kind: frozenset[int], partly: Collection[frozenset[int]]
+) -> bool:
+    """Whether values of two kinds are dealt to the same people."""
+    return one == kind if kind in partly else one not in partly
+
+
+def _tops(counts: Sequence[int]) -> list[int]:
+    return [0, *accumulate(sorted(counts, reverse=True))]
+
+
+def _top(tops: Sequence[int], many: int) -> int:
+    return tops[min(many, len(tops) - 1)]
+
+
+def _odds(cell: Cell, known: int) -> Ratio:
+    """Odds against a target, who can have the value.
+
+    They have another value of its kind; or none of these, and one of the rest that is not ruled
+    out. Of the known people as many as there are have values of the kind.
+    """
+    left, others, out, rest = -cell.others[0], -cell.others[1], cell.others[2], -cell.others[3]
+    of_kind = min(left, known)
+    others, rest = others - (known - of_kind), rest - (known - of_kind)
+    if others <= 0 or rest <= 0:
+        return left - of_kind, cell.holders
+    return (left - of_kind) * rest + others * max(rest - out, 0), cell.holders * rest

@@ -1,0 +1,106 @@
+"""Worlds in which some people cannot have some values, one by one: slow, and right by inspection.
+
+A group is a list of (value, what this person cannot have); the bag of the group is all its values.
+A world gives each group's bag to its people, so that nobody has what they cannot have. Nothing here
+knows the library or its formulas.
+"""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, product
+
+from tests.oracle.worlds import arrangements
+
+
+def worlds(groups):
+    """All worlds of a release, equally likely: each is the tuple of everybody's value."""
+    parts = []
+    for group in groups:
+        cannot = [own for _, own in group]
+        parts.append(
+            [
+                dealt
+                for dealt in arrangements([value for value, _ in group])
+                if not any(value in own for value, own in zip(dealt, cannot, strict=True))
+            ]
+        )
+    return [sum(dealt, ()) for dealt in product(*parts)]
+
+
+def worst_cases(groups, value, most):
+    """Highest posterior of a value for every amount of knowledge up to `most` = (l, k, m).
+
+    Over every target, every choice of at most l other values that the target does not have, at most
+    k other people whose value is known, and at most m relatives who are neither. Who are of one
+    group and cannot have the same are exchangeable; nothing else is assumed.
+    """
+    all_worlds = worlds(groups)
+    kinds, first = [], 0  # people who are exchangeable, and the values of their group
+    for group in groups:
+        alike = {}
+        for place, (_, cannot) in enumerate(group):
+            alike.setdefault(frozenset(cannot), []).append(first + place)
+        kinds += [(people, sorted({own for own, _ in group})) for people in alike.values()]
+        first += len(group)
+    where = Counter()
+    for i, world in enumerate(all_worlds):
+        for person, own in enumerate(world):
+            where[person, own] |= 1 << i
+    everywhere = (1 << len(all_worlds)) - 1
+    best = {}
+    for (target, *_), bag in kinds:
+        hit = where[target, value]
+        rulings = [
+            (len(ruled_out), everywhere & ~sum(where[target, x] for x in ruled_out))
+            for l in range(most[0] + 1)  # noqa: E741
+            for ruled_out in combinations([x for x in bag if x != value], l)
+        ]
+        choices = []
+        for people, values in kinds:
+            others = [person for person in people if person != target]
+            roles = ["nobody", "relative", *(("known", x) for x in values)]
+            choices.append(
+                [
+                    list(zip(others, chosen, strict=True))
+                    for chosen in combinations_with_replacement(roles, len(others))
+                    if chosen.count("relative") <= most[2]
+                    and len(chosen) - chosen.count("relative") - chosen.count("nobody") <= most[1]
+                ]
+            )
+        for parts in product(*choices):
+            k = m = 0
+            told = everywhere
+            for person, role in (pair for part in parts for pair in part):
+                if role == "relative":
+                    m += 1
+                    told &= ~where[person, value] | hit
+                elif role != "nobody":
+                    k += 1
+                    told &= where[person, role[1]]
+            if k > most[1] or m > most[2] or not told:
+                continue
+            for l, allowed in rulings:  # noqa: E741
+                if left := told & allowed:
+                    chance = Fraction((left & hit).bit_count(), left.bit_count())
+                    best[l, k, m] = max(best.get((l, k, m), Fraction(0)), chance)
+    return {
+        (l, k, m): max(
+            best.get(few, Fraction(0)) for few in product(range(l + 1), range(k + 1), range(m + 1))
+        )
+        for l, k, m in product(*(range(amount + 1) for amount in most))  # noqa: E741
+    }
+
+
+def worst_negations(groups, value, most):
+    """The same for somebody who knows at most so many times that someone lacks some value."""
+    all_worlds = worlds(groups)
+    people = range(sum(map(len, groups)))
+    values = sorted({own for group in groups for own, _ in group})
+    best = Fraction(0)
+    for many in range(most + 1):
+        for told in combinations(product(people, values), many):
+            left = [w for w in all_worlds if all(w[person] != own for person, own in told)]
+            for target in people if left else ():
+                hits = sum(world[target] == value for world in left)
+                best = max(best, Fraction(hits, len(left)))
+    return best
