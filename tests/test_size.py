@@ -32,21 +32,21 @@ LAYOUT = {
 # Tokens without comments, docstrings and layout, by folder of `src/foreknow`, with what is in it.
 BUDGETS = {
     "adversaries": 66_500,
-    "attacks": 23_000,
-    "auditing": 23_000,
-    "cli": 16_700,
+    "attacks": 23_500,
+    "auditing": 22_500,
+    "cli": 17_000,
     "criteria": 16_500,
-    "data": 95_000,
+    "data": 95_500,
     "explore": 16_500,
     "methods": 83_500,
-    "policy": 24_500,
-    "publishing": 40_500,
-    "report": 37_500,
-    "root": 23_500,
+    "policy": 25_000,
+    "publishing": 41_000,
+    "report": 38_000,
+    "root": 24_000,
     "sample": 500,
-    "tests": 592_500,
+    "tests": 589_000,
     "utility": 12_500,
-    "verifier": 33_000,
+    "verifier": 33_500,
 }
 # Files of a key's own, and those that every registry has: the registry itself and the front door.
 HOMES = {"registry.py", "__init__.py"}
