@@ -177,12 +177,14 @@ def test_a_certificate_says_what_only_the_owner_could_count(tmp_path):
     assert "person" not in certificate["policy"]["schema"]
     assert certificate["policy"]["require"][1:] == [{"k_anonymity": 4}, {"group_size": 3}]
     assert [finding["safe"] for finding in certificate["findings"]] == [True] * 3
-    # The owner sees people, whoever has the folder cases.
-    again = fk.audit(tmp_path / "out", {**POLICY, "require": POLICY["require"][:2]})
-    assert again.safe
-    assert again.verdicts[1].reached > 4
-    with pytest.raises(fk.InputError, match="'house' is not in the release"):
+    # Who has the folder alone cannot judge people; without person, cases are judged.
+    with pytest.raises(fk.InputError, match="does not show whose cases"):
         fk.audit(tmp_path / "out", POLICY)
+    roles = {key: of for key, of in POLICY["schema"].items() if key != "person"}
+    with pytest.raises(fk.InputError, match="'house' is not among the columns"):
+        fk.audit(tmp_path / "out", {**POLICY, "schema": roles})
+    again = fk.audit(tmp_path / "out", {"schema": roles, "require": POLICY["require"][:2]})
+    assert again.verdicts[1].reached > 4
 
 
 def test_where_nothing_is_safe_the_most_cases_are_counted():
@@ -233,7 +235,7 @@ def test_a_column_that_is_known_and_not_published_is_judged_by_the_owner(tmp_pat
     assert made.groups == shown.groups
     made.write(tmp_path / "out")
     assert "sex known of everybody" in fk.verify(tmp_path / "out").claimed_scope.word[0]
-    with pytest.raises(fk.InputError, match="'sex' is not in the release"):
+    with pytest.raises(fk.InputError, match="'sex' is not among the columns"):
         fk.audit(tmp_path / "out", policy)
     with pytest.raises(fk.InputError, match="generalized"):
         fk.publish(table, policy, form="bucketized", method="mondrian")
@@ -253,6 +255,47 @@ def test_counts_of_values_are_no_counts_of_households():
 @pytest.mark.parametrize("method", [fk.Anatomy(l=2), "mondrian"])
 def test_a_method_that_asks_no_policy_is_told_what_fails(method):
     table = table_of([("A", 0, "x"), ("A", 0, "y"), ("B", 0, "z"), ("A", 1, "x"), ("A", 1, "y")])
-    policy = {"schema": ROLES, "require": [{"k_anonymity": 3}]}
+    policy = {"schema": ROLES, "require": [{"group_size": 3}]}
     with pytest.raises(fk.NoSafeRelease, match=r"[12] different who"):
         fk.publish(table, policy, method=method)
+
+
+def test_who_looks_alike_is_not_counted_in_groups_of_exact_columns():
+    cases = [(f"p{p}", p, "xyz"[p % 3]) for p in range(4) for _ in range(4)]
+    policy = {
+        "schema": ROLES,
+        "require": [{"k_anonymity": 3}],
+        "publish": {"form": "bucketized"},
+    }
+    with pytest.raises(fk.InputError, match="different who look alike"):
+        fk.publish(table_of(cases), policy)
+    policy["require"] = [{"group_size": 3}]
+    assert fk.publish(table_of(cases), policy).audit.safe
+
+
+def test_rows_that_name_nobody_are_no_different_people():
+    rows = pa.table({"who": [None] * 4, "ward": ["w"] * 4, "ill": list("xyxy")}).cast(
+        pa.schema([("who", pa.string()), ("ward", pa.string()), ("ill", pa.string())])
+    )
+    with pytest.raises(fk.InputError, match="names nobody"):
+        fk.publish(rows, {"schema": ROLES, "require": [{"k_anonymity": 4}]})
+
+
+def test_two_requirements_that_differ_by_what_only_the_owner_sees_do_not_conflict():
+    table = visits(random.Random(5))
+    table = table.append_column("sex", pa.array(["f", "m"] * (len(table) // 2)))
+    policy = {
+        "schema": {"quasi_identifiers": ["ward", "age"], "sensitive": "ill"},
+        "require": [
+            {"facts": {"l": 1}, "below": 0.9, "knowing": ["sex"]},
+            {"facts": {"l": 1}, "below": 0.8, "knowing": []},
+        ],
+    }
+    assert fk.publish(table, policy).audit.safe
+
+
+def test_a_microdata_that_says_less_of_people_is_refused():
+    roles = {key: of for key, of in ROLES.items() if key != "person"}
+    people = fk.Microdata(table_of([("A", 0, "x"), ("A", 0, "y")]), fk.Schema(**roles))
+    with pytest.raises(fk.InputError, match="who is counted"):
+        fk.publish(people, {"schema": ROLES, "require": [{"k_anonymity": 1}]})

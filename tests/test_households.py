@@ -137,3 +137,52 @@ def test_a_policy_file_keeps_what_is_shared(tmp_path):
 def test_what_is_shared_is_read_key_by_key(shared, said):
     with pytest.raises(fk.InputError, match=said):
         fk.Schema(**{**ROLES, "shared": shared})
+
+
+TWELVE = pa.table(
+    {
+        "home": [h for h in range(6) for _ in range(2)],
+        "ward": [f"w{h}" for h in range(6) for _ in range(2)],
+        "ill": ["abcd"[(h + j) % 4] for h in range(6) for j in range(2)],
+        "income": ["123"[h % 3] for h in range(6) for _ in range(2)],
+    }
+)
+LIMIT = {"facts": {}, "below": 0.3, "sensitive": "income"}
+
+
+@pytest.mark.parametrize("how", [{"form": "bucketized"}, {"unlinked": ["income"]}])
+def test_shared_values_are_published_beside_where_they_are_shown(how):
+    policy = {"schema": ROLES, "require": [LIMIT], "publish": how}
+    with pytest.raises(fk.InputError, match="shown once for each household"):
+        fk.publish(TWELVE, policy)
+
+
+def test_a_raw_table_is_not_judged_as_if_it_were_shown_once(tmp_path):
+    with pytest.raises(fk.InputError, match=r"fk\.Microdata"):
+        fk.audit(TWELVE, {"schema": ROLES, "require": [LIMIT]})
+    without = {**ROLES, "shared": None}
+    with pytest.raises(fk.InputError, match="shared"):
+        fk.publish(
+            fk.Microdata(TWELVE, fk.Schema(**without)), {"schema": ROLES, "require": [LIMIT]}
+        )
+
+
+def test_a_household_is_not_followed_through_releases(tmp_path):
+    names = pa.array([f"p{i}" for i in range(12)])
+    policy = {
+        "schema": {**ROLES, "identifiers": ["who"]},
+        "publish": {"labels": {"ward": "exact"}},
+        "require": [{**LIMIT, "below": 0.9, "knowing": []}],
+    }
+    table = TWELVE.append_column("who", names)
+    fk.publish(table, policy).write(tmp_path / "one")
+    with pytest.raises(fk.InputError, match="after: what households share"):
+        fk.publish(table, policy, after=tmp_path / "one")
+    with pytest.raises(fk.InputError, match="several releases together"):
+        fk.audit([tmp_path / "one", tmp_path / "one"], policy)
+
+
+def test_a_window_of_shared_numbers_is_refused():
+    policy = {"schema": ROLES, "require": [{**LIMIT, "within": 5}]}
+    with pytest.raises(fk.InputError, match="within is unsupported of 'income'"):
+        fk.Policy.of(policy)

@@ -290,6 +290,11 @@ def audit(
     if isinstance(release, GroupCounts):
         _refuse_other_columns(policy)
     _refuse_misread(release, counts, policy)
+    if getattr(release, "releases", ()) and policy.schema is not None and policy.schema.shared:
+        raise UnsupportedError(
+            "what households share is not judged of several releases together: a household may be "
+            "in each of them"
+        )
     seen = _seen(release, policy, people)
     known: dict[Any, Any] = {}
     owner = owners_counts(release, policy, owners if people is None and owners else seen)
@@ -322,15 +327,20 @@ def audit(
 
 
 def _refuse_unshown(policy: Policy) -> None:
-    """Refuse to judge by columns that a release does not show; of cases, it is judged as such."""
+    """Refuse to judge by columns that a release does not show, or of people by their cases."""
     schema = policy.needed_schema
+    if schema.counts_people:
+        raise PolicyError(
+            f"the release does not show whose cases its rows are (person = {schema.person!r}), so "
+            "only its owner can judge this policy: publish does it, and an audit of the table. "
+            "Without person in the schema, cases are judged, and not people"
+        )
     for requirement in policy.requirements:
         for name in requirement.owned(schema):
-            if name != schema.person:
-                raise PolicyError(
-                    f"{requirement.name}: {name!r} is not in the release, so only its owner can "
-                    "judge this: publish does it, and an audit of the table with this column"
-                )
+            raise PolicyError(
+                f"{requirement.name}: {name!r} is not among the columns, so only the owner of the "
+                "table can judge this: publish does it, and an audit of a table with this column"
+            )
 
 
 def _is_open(counted: Counted) -> bool:

@@ -78,6 +78,8 @@ class Exposed:
     about: Literal["people", "values", "suspected"] = "people"
     # what is over the limit
     where: _OfCells | _OfGroups | _OfSecrets | None = field(default=None, repr=False)
+    # what is counted in place of rows: the column that numbers persons, or households
+    unit: str | None = None
 
     @property
     def requirement(self) -> Any:
@@ -163,7 +165,7 @@ def _exposed(secret: Counted, verdicts: Sequence[Verdict]) -> list[Exposed]:
             secret.people.over(own.judged, own.required, secret.counts, wanted) for own in verdicts
         ]
         return [
-            Exposed(own, Tally(people, groups, people, at_most=True))
+            Exposed(own, Tally(people, groups, people, at_most=True), unit=secret.people.name)
             for own, (people, groups) in zip(verdicts, of_each, strict=True)
         ]
     by_adversary: dict[Any, Chances | None] = {}
@@ -207,8 +209,9 @@ def _failing(verdict: Verdict, counted: HasCounts) -> Exposed:
         return Exposed(verdict)
     if not len(failing) and (fails is None or not criterion.holds(counts)):
         return Exposed(verdict)  # what fails is no group
-    found = _OfGroups(counts, failing)
-    return Exposed(verdict, found.tally(), where=found)
+    sizes = criterion.sizes(counts) if verdict.requirement.unit is not None else counts.sizes
+    found = _OfGroups(counts, failing, sizes)
+    return Exposed(verdict, found.tally(), where=found, unit=verdict.requirement.unit)
 
 
 def _by_chance(chances: Chances, cells: IntArray, sure: Mask) -> tuple[int, ...]:
@@ -266,14 +269,15 @@ class _OfGroups:
 
     counts: GroupCounts
     failing: IntArray
+    sizes: IntArray  # people of each group, or different units, who may be in several
 
     def tally(self) -> Tally:
-        people = int(self.counts.sizes[self.failing].sum())
-        return Tally(people, len(self.failing), people)
+        people, at_most = int(self.sizes[self.failing].sum()), self.sizes is not self.counts.sizes
+        return Tally(people, len(self.failing), people, at_most)
 
     def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
         for group in self.failing.tolist():
-            size = int(self.counts.sizes[group])
+            size = int(self.sizes[group])
             yield ExposedGroup(self.counts.group_label(group), size, size, None, None)
 
 

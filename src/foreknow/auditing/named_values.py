@@ -9,6 +9,7 @@ import numpy as np
 
 from foreknow.adversaries.protocol import counts_of
 from foreknow.data.counts import GroupCounts
+from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.labels import is_pattern, matching, spelt_otherwise
 from foreknow.data.windows import Line, Range, Windows
 from foreknow.errors import PolicyError, nearest
@@ -33,7 +34,7 @@ def named_values(counts: GroupCounts, requirements: Iterable[Requirement]) -> di
         values = [*map(str, required.values or ())]
         texts = [text for own in (values, *lists) for text in own]
         for text in (*texts, *map(str, () if required.secret.level else required.excluded)):
-            if text not in known and not (is_pattern(text) and matching(text, there)):
+            if text not in (*known, ELSEWHERE) and not (is_pattern(text) and matching(text, there)):
                 if (other := spelt_otherwise(text, there)) is not None:
                     raise PolicyError(
                         f"{required.name}: nobody has {text!r}, but {other!r} is the same number; "

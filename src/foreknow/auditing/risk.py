@@ -160,6 +160,8 @@ class RiskReport(_WithFloats, Result):
         Other columns of the table, which are not looked at; None where they are not known.
     in_cases : bool
         Whether what is counted are cases, of which a person may have several.
+    person : str or None
+        Where rows are cases, the column by which people were counted, each once in a class.
     """
 
     format = "foreknow risk"
@@ -185,6 +187,7 @@ class RiskReport(_WithFloats, Result):
     suda: SpecialUniques | None
     beside: tuple[str, ...] | None
     in_cases: bool = False
+    person: str | None = None
 
     @property
     def uniques(self) -> int:
@@ -314,6 +317,7 @@ def risk_report(
         suda=special_uniques(found, suda, fraction) if table.by_values and suda else None,
         beside=table.beside,
         in_cases=table.in_cases,
+        person=table.person,
     )
 
 
@@ -346,6 +350,7 @@ class _Classes:
     name: str
     beside: tuple[str, ...] | None
     in_cases: bool = False
+    person: str | None = None
 
     @classmethod
     def of(
@@ -376,7 +381,7 @@ class _Classes:
         by_values = opened.by_values or bool(opened.recognized)
         person = opened.person_of_cases
         found, in_cases = opened.combinations(person), opened.cases and person is None
-        return cls(found, by_values, opened.alike().name, beside, in_cases)
+        return cls(found, by_values, opened.alike().name, beside, in_cases, person)
 
     @classmethod
     def _by_columns(

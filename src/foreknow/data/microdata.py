@@ -759,6 +759,8 @@ class Microdata:
         codes, distinct = self.as_it_stands(name)
         many = np.bincount(codes, minlength=len(distinct)) > 1
         many[len(distinct) - distinct.null_count :] = False
+        if name == self.schema.person and distinct.null_count:
+            _ = self.persons  # a row that names nobody is of somebody
         number = np.cumsum(many) - 1
         number = number if most is None else number % most
         place = np.where(many, number + 1, 0)

@@ -38,6 +38,7 @@ class Cases:
     that a search counts.
     """
 
+    name: str  # the column that says whose they are
     people: IntArray  # the person of each case, numbered from 0
     cells: IntArray  # the cell of each case in the counts of its group
 

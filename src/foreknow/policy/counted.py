@@ -105,7 +105,7 @@ class Counted:
         if not isinstance(release, OwnersCounts) or release.cases is None:
             return made
         parts = counts.parts(made.sight.secret, made.sight.known)[release.cases.cells]
-        return replace(made, people=People(release.cases.people, parts))
+        return replace(made, people=People(release.cases.name, release.cases.people, parts))
 
     @classmethod
     def of_nobody(cls, requirement: Requirement, values: Labels, semantics: Semantics) -> Counted:

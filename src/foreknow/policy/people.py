@@ -58,7 +58,8 @@ class OwnersCounts:
             return cls(counts)
         cells = counts.cell_groups * counts.n_values + counts.codes
         own = groups.astype(np.int64) * counts.n_values + combined.sensitive_codes
-        return cls(counts, Cases(combined.persons, np.searchsorted(cells, own)))
+        name = str(combined.schema.person)
+        return cls(counts, Cases(name, combined.persons, np.searchsorted(cells, own)))
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class SeveralCases:
 class People:
     """Whose cases are in which groups."""
 
+    name: str  # the column that says whose cases these are
     of_case: IntArray  # the person of each case
     groups: IntArray  # the group of each case
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from operator import is_
 from pathlib import Path
@@ -274,7 +275,8 @@ class Policy:
         A search tells units apart by a few numbers each, so that it counts too few of them rather
         than too many; `exactly`, each has its own.
         """
-        columns = replace(self, schema=microdata.schema).looked_at
+        mine = self if self.schema is not None else self._with(self.requirements, microdata.schema)
+        columns = mine.looked_at
         for requirement in self.requirements:
             if requirement.known and not self.layout.of_people:
                 _refuse_unpublished(requirement, microdata.schema)
@@ -335,16 +337,23 @@ class Policy:
         """What its files are judged by: as if everybody could have any value, if need be."""
         shown = self.shown
         if any(map(self._unshown, self.requirements)):
-            return replace(shown, schema=replace(shown.needed_schema, impossible=()))
+            schema = replace(shown.needed_schema, impossible=())
+            return shown._with(shown.requirements, schema)
         return shown
+
+    def _with(self, requirements: Sequence[Requirement], schema: Schema) -> Policy:
+        """The same with weaker requirements, of which two may be one now."""
+        other = copy(self)
+        settle(other, requirements=tuple(own.under(schema) for own in requirements), schema=schema)
+        return other
 
     @property
     def shown(self) -> Policy:
         """What a release can show of it: of cases, and of columns that are there."""
         schema = self.needed_schema
-        shown = [requirement.filed(schema) for requirement in self.requirements]
+        shown = tuple(requirement.filed(schema) for requirement in self.requirements)
         without = replace(schema, person=None) if schema.counts_people else schema
-        return replace(self, requirements=shown, schema=without)
+        return self._with(shown, without)
 
     @property
     def points(self) -> list[Point]:

@@ -16,6 +16,7 @@ from foreknow.adversaries.protocol import (
     check_adversary,
     counts_of,
 )
+from foreknow.criteria.properties import KAnonymity
 from foreknow.criteria.protocol import Criterion, check_criterion
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.households import ELSEWHERE, Shared
@@ -157,6 +158,8 @@ class Requirement:
     hierarchy: Hierarchy | None = field(default=None, compare=False, repr=False, kw_only=True)
     sensitive: str | None = field(default=None, kw_only=True)
     knowing: Sequence[str] | None = field(default=None, kw_only=True)
+    # of a value that is shown once for each household: the column that says where
+    shown: str | None = field(default=None, compare=False, repr=False, kw_only=True)
     points: tuple[Point, ...] = field(init=False, repr=False)
     criterion: Criterion | None = field(init=False, repr=False)
 
@@ -386,6 +389,11 @@ class Requirement:
         """The same of a value that is shown once for each household: it is known where."""
         shared = schema.shared
         assert isinstance(shared, Shared)
+        if self.of_windows:
+            raise PolicyError(
+                f"{self.name}: within is unsupported of {self.sensitive or schema.sensitive!r}, "
+                "which is shown once for each household; give ranges as secrets by any_of"
+            )
         if self.criterion is not None or any(isinstance(of, Gaining) for of in self.judged):
             raise PolicyError(
                 f"{self.name}: {self.judged[0]} compares groups, or people, with all of a table, "
@@ -396,6 +404,7 @@ class Requirement:
         known, left = self.knowing, self.excluded
         return replace(
             self,
+            shown=shared.column,
             knowing=known if known is None else tuple(dict.fromkeys((*known, shared.column))),
             excluded=tuple(dict.fromkeys((*left, ELSEWHERE))) if singly else left,
         )
@@ -455,6 +464,11 @@ class Requirement:
                 )
 
     @property
+    def of_classes_of_units(self) -> bool:
+        """Whether it asks how many different units look alike, and not only are in a group."""
+        return isinstance(self.criterion, KAnonymity) and self.unit is not None
+
+    @property
     def unit(self) -> str | None:
         """Of a criterion that counts households, or other units, the column that numbers them."""
         return getattr(self.criterion, "of", None)
@@ -497,11 +511,24 @@ class Requirement:
     def sight(self, layout: Layout) -> Seen:
         """What the adversary sees beside the secret, of columns that are published so."""
         if self.unit is not None:
+            if layout.people is not None and self.of_classes_of_units:
+                raise UnsupportedError(
+                    f"{self.name}: the bucketized form publishes exact columns of everybody, and "
+                    f"how many different {self.unit} look alike by these is not counted; publish "
+                    'with form = "generalized", or require group_size'
+                )
             return Seen(units(self.unit), self.known)
         if self.of_classes and layout.people is not None:
             known = [name for name in layout.people if name in self.known]
             return Seen(self.sensitive or layout.main, tuple(known))
         seen = layout.seen(self.sensitive, self.knowing, of_people=self.of_people)
+        if self.shown is not None and self.shown not in seen.known:
+            raise UnsupportedError(
+                f"{self.name}: {seen.secret!r} is shown once for each household, and is judged "
+                f"where {self.shown!r} stands beside it in each row: publish the table with form = "
+                f'"generalized", and neither of them unlinked; a raw table is judged as '
+                "fk.Microdata(table, schema)"
+            )
         return seen.with_priors(self.attributes)
 
     @property

@@ -35,6 +35,7 @@ from foreknow.data.generalization import KnownLabels
 from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import SHUFFLED, Release
+from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.data.sparse import IntArray
 from foreknow.errors import (
@@ -409,6 +410,8 @@ def publish(
     policy = Policy.of(policy)
     if not isinstance(microdata, Microdata):
         microdata = policy.microdata(microdata)
+    elif policy.schema is not None:
+        _refuse_less(microdata.schema, policy.schema)
     if after is not None and after != [] and after != ():
         how: dict[str, Any] = {"method": method, "options": options, "seed": seed, **changed}
         how |= {"engine": engine, "learned": learned}
@@ -575,10 +578,26 @@ def publish(
     )
 
 
+def _refuse_less(given: Schema, required: Schema) -> None:
+    """Refuse a table whose schema says less of who is counted than that of the policy."""
+    for name in ("counts_people", "shared", "impossible"):
+        if getattr(required, name) and getattr(given, name) != getattr(required, name):
+            raise SchemaError(
+                f"the schema of the policy says who is counted ({name.replace('counts_', '')}), "
+                "and that of the Microdata says otherwise; make it with the policy's schema, or "
+                "give the table itself"
+            )
+
+
 def _after(
     earlier: Earlier, microdata: Microdata, policy: Policy, whole: bool, **how: Any
 ) -> Publication:
     """Publish who is in no earlier release, where the policy holds of all together."""
+    if microdata.schema.shared is not None:
+        raise UnsupportedError(
+            "after: what households share is counted in one table: somebody new may live with "
+            "somebody who was published before. Leave shared out, or publish a table of households"
+        )
     if microdata.schema.impossible:
         raise UnsupportedError(
             "after: who cannot have a value (impossible) is not counted over several releases yet; "
@@ -589,8 +608,8 @@ def _after(
         raise UnsupportedError(
             "after: people of cases, households and columns that are not published are counted in "
             "one table, and not over several releases: publish those who are new as a release of "
-            "their own, or leave person out of the schema, of out of sizes, and such columns out "
-            f"of knowing; required is: {'; '.join(policy.word)}"
+            "their own, or require what the files show. What they do not show: "
+            f"{'; '.join(policy.word)}"
         )
     if policy.compared:
         raise UnsupportedError(

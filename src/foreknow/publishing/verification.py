@@ -337,8 +337,9 @@ def judge_after(
             problems.append(f"{name} has other people than the certificate says")
     if any(is_kept(table) for table in found.requirements):
         raise CertificateError("releases cannot be judged together by priors that the owner keeps")
-    if any(own.policy["schema"].get("impossible") for own in (known, *certificates.values())):
-        raise CertificateError("what is impossible is not judged of several releases together")
+    for key in ("impossible", "shared"):
+        if any(own.policy["schema"].get(key) for own in (known, *certificates.values())):
+            raise CertificateError(f"{key} is not judged of several releases together")
     folders = {**earlier, _THIS: folder}
     known_of = {**certificates, _THIS: known}
     paths = {name: own.paths(folders[name]) for name, own in known_of.items()}

@@ -81,14 +81,18 @@ def exposed_sentence(found: Exposed) -> str:
     if over is None:
         return "How many people that is so of, this kind of knowledge does not say."
     where = some(over.groups, "group", "groups")
-    people = f"{tally_text(over)} {'person' if over.people == 1 else 'people'} in {where}"
+    noun = "person" if over.people == 1 else "people"
+    noun = noun if found.unit is None else f"different {visible(found.unit)}"
+    people = f"{tally_text(over)} {noun} in {where}"
     people = people[0].upper() + people[1:]
     if found.verdict.of_groups:
         fail = "that fails" if over.groups == 1 else "that fail"
         return f"{people} {fail}."
-    if certain is not None and certain.people == over.people:
+    if certain is None:
+        return f"{people} could be found out."
+    if certain.people == over.people:
         sure = "all of them with certainty" if over.people > 1 else "with certainty"
-    elif certain is not None and certain.people:
+    elif certain.people:
         sure = f"{tally_text(certain)} of them with certainty"
     else:
         sure = "nobody with certainty"

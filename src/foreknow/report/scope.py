@@ -25,9 +25,14 @@ SEVERAL_CASES = (
     "A row is a case, and not a person: people may have several cases. A group of cases may be of "
     "one person, and how sure somebody can be of a person who has several was not judged."
 )
+CASES_OF_FILES = (
+    "A row is a case, and the files do not show whose: a person may have several. What is verified "
+    "is about cases; what the publisher counted of people stands below, and is not verified."
+)
 CASES_OF_PEOPLE = (
     "A row is a case, of which a person may have several; the owner counts people, and limits hold "
-    "for the sum over a person's cases. Who is known to have the same value in all of their "
+    "for the sum over a person's cases. Facts about others (k, m) and criteria of values are about "
+    "cases all the same. Who is known to have the same value in all of their "
     "cases, as of a chronic illness, may be found out better: that was not judged."
 )
 OTHER_RELEASES = (
@@ -43,6 +48,7 @@ ALL_OF_ONE = "All of them may be those of one person, whose rows can then be iso
 TOLD_OF_PEOPLE = (
     SEVERAL_CASES,
     CASES_OF_PEOPLE,
+    CASES_OF_FILES,
     OTHER_RELEASES,
     ALL_OF_ONE,
     "The table names people",

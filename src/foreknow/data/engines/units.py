@@ -160,7 +160,7 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     person = schema.person if schema.several else None
     if isinstance(table, Snapshot):  # each column of one reading, in whatever order
         table = table.inner or table
-    known = person, getattr(schema.shared, "by", None)  # what is said already
+    known = schema.person, getattr(schema.shared, "by", None)  # what is said already
     names = [name for name in _perhaps_shared(table, schema) if name not in known]
     source = None if person else _source(table, names)
     if source is None:

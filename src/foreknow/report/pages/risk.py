@@ -83,6 +83,11 @@ class RiskPage(Page[RiskReport]):
     def notes(self) -> list[str]:
         """What the figures leave open."""
         report, said = self.result, [SEVERAL_CASES] if self.in_cases else []
+        if report.person is not None:
+            said.append(
+                f"Rows are cases: each {visible(report.person)} counts once in every class in "
+                "which it has one, and the figures are of these."
+            )
         if report.journalist is None and report.by_values:
             said.append(
                 "The journalist's risk and uniqueness in the population are not measured: give a "

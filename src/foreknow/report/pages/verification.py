@@ -13,9 +13,11 @@ from foreknow.report.blocks import Block, Heading, Items, Mood, Sentence
 from foreknow.report.knowledge import NOUN
 from foreknow.report.page import Page
 from foreknow.report.scope import (
+    CASES_OF_FILES,
     FURTHER_RELEASES,
     HEADING,
     OTHER_RELEASES,
+    SEVERAL_CASES,
     TOLD_OF_PEOPLE,
     noted,
     sentences,
@@ -63,6 +65,8 @@ class VerificationPage(Page[Verification]):
         claimed = sentences(found.claimed_scope, noun, found.semantics, claimed=True)
         claimed += [f"{one_line(note)}." for note in found.claimed]
         own = sentences(found.scope, noun, found.semantics)
+        if found.claimed_scope.word:
+            own = [CASES_OF_FILES if said == SEVERAL_CASES else said for said in own]
         if found.after:  # which were judged, too
             own = [FURTHER_RELEASES if said == OTHER_RELEASES else said for said in own]
         return [*own, *map(noted, claimed)]
