@@ -278,7 +278,7 @@ def test_where_something_might_be_published_nothing_is_not_attacked():
 
 def test_lots_of_a_known_seed_are_not_symmetric():
     table = microdata("aabbcd", age=[1] * 6)
-    assert len(fk.attack(table, fk.Streamliner(2), seeds=[0]).certain) == 6
+    assert len(fk.attack(table, fk.Streamliner(2), seeds=[5]).certain) == 6
     for method in (fk.Streamliner(2), fk.Anatomy(2)):
         with pytest.raises(fk.InputError, match="goes by the order of rows"):
             fk.attack(table, method, seeds=[0], symmetric=True)

@@ -44,7 +44,7 @@ BUDGETS = {
     "report": 38_000,
     "root": 24_000,
     "sample": 500,
-    "tests": 589_000,
+    "tests": 590_000,
     "utility": 12_500,
     "verifier": 33_500,
 }

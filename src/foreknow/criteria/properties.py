@@ -410,6 +410,7 @@ class KAnonymity(GroupSize):
     """
 
     key: ClassVar[str] = "k_anonymity"
+    of_look_alikes: ClassVar[bool] = True  # and not only who is in a group
 
     @property
     def of_groups(self) -> GroupSize | None:

@@ -39,7 +39,7 @@ MOST_CASES = "most cases"
 _AT_ONCE = 1 << 22
 # Where persons times values are more than so many times the cells, few persons can have a value.
 _SPARSE = 8
-# Sums that may be the highest, by what floats are wrong at most.
+# How wrong floats are at most: sums that are nearer to the highest are compared as fractions.
 _NEAR = 4 * CLOSE
 
 
@@ -91,7 +91,10 @@ class People:
         return self.of_case[order], self.groups[order]
 
     def disclosures(self, point: Point, counted: HasCounts) -> list[Disclosure]:
-        """For each value, how sure an adversary becomes at most that some person has it."""
+        """For each value, how sure an adversary becomes at most that some person has it.
+
+        That is the highest sum over one person's cases, or what is found out of a single case.
+        """
         found = _of_single_cases(point, counted)
         people, _ = self._several
         if not len(people):
@@ -106,7 +109,7 @@ class People:
     def over(
         self, adversary: Any, limit: Limit, counted: HasCounts, about: Mask
     ) -> tuple[int, int]:
-        """How many people reach a limit at most, and in how many groups their cases are."""
+        """At most how many people reach a limit, and in how many groups their cases are."""
         order = np.argsort(self.of_case, kind="stable")
         sums = _Sums(
             *(self.of_case[order], self.groups[order]),

@@ -16,7 +16,6 @@ from foreknow.adversaries.protocol import (
     check_adversary,
     counts_of,
 )
-from foreknow.criteria.properties import KAnonymity
 from foreknow.criteria.protocol import Criterion, check_criterion
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.households import ELSEWHERE, Shared
@@ -466,7 +465,7 @@ class Requirement:
     @property
     def of_classes_of_units(self) -> bool:
         """Whether it asks how many different units look alike, and not only are in a group."""
-        return isinstance(self.criterion, KAnonymity) and self.unit is not None
+        return self.unit is not None and getattr(self.criterion, "of_look_alikes", False)
 
     @property
     def unit(self) -> str | None:

@@ -262,9 +262,10 @@ def _caught(shared: tuple[Callable[..., Any], int], given: tuple[Any, ...]) -> A
     with suppress(ImportError, ValueError, OSError):
         import resource
 
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        soft, most = resource.getrlimit(resource.RLIMIT_AS)
         if most == resource.RLIM_INFINITY:
-            resource.setrlimit(resource.RLIMIT_AS, (memory, most))
+            wanted = memory if soft == resource.RLIM_INFINITY else min(memory, soft)
+            resource.setrlimit(resource.RLIMIT_AS, (wanted, most))
     try:
         return read(*given)
     except Exception as error:

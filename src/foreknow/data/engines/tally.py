@@ -158,8 +158,9 @@ def counting_query(
     )
 
 
-_PART = r'"(?:[^"]|"")+"|[^."]+'
+_PART = r'"(?:[^"]|"")+"|`(?:[^`]|``)+`|[^."`]+'
 
 
 def _bare(part: str) -> str:
-    return part[1:-1].replace('""', '"') if part.startswith('"') else part
+    mark = part[0]
+    return part[1:-1].replace(2 * mark, mark) if mark in _QUOTES.values() else part
