@@ -30,15 +30,15 @@ _MOST_BYTES, _LONGEST_TITLE, _SHOWN = 64 << 20, 1000, 200
 _FORMULA = r"^['=+\-@\t\r]"
 
 # What a label means, by what the labels of a column are about.
-_NOTHING = "'*' says nothing."
+_NOTHING = "'*' means: not shown."
 _MEANS = {
     "number": "A number, or a range of numbers: both ends of '20 to 39' are inside, '20 to <25' "
     f"ends before 25. {_NOTHING}",
     "date": "A day, month (2024-01), quarter (2024-Q1), year (2024) or decade (2020s), or a range "
     f"from one to another, both inside. {_NOTHING}",
-    "text": "A value, or several with ' | ' between them, of which it is one. They stand in quotes "
-    f"where one of them holds '|'. {_NOTHING}",
-    "mask": f"A code. Each '*' at its end stands for a character that is not said. {_NOTHING}",
+    "text": "A value, or several with ' | ' between them: the true value is one of them. They are "
+    f"quoted if one contains '|'. {_NOTHING}",
+    "mask": f"A code. Each '*' at its end stands for a character that is not shown. {_NOTHING}",
     "order": f"A value, or a range from one to another in their order, both inside. {_NOTHING}",
     "tree": f"A value, or a node of a hierarchy that stands for any value below it. {_NOTHING}",
 }
