@@ -186,3 +186,11 @@ def test_a_window_of_shared_numbers_is_refused():
     policy = {"schema": ROLES, "require": [{**LIMIT, "within": 5}]}
     with pytest.raises(fk.InputError, match="within is unsupported of 'income'"):
         fk.Policy.of(policy)
+
+
+def test_a_first_policy_names_what_households_share():
+    table = town(random.Random(3))
+    said = fk.suggest_policy(table, sensitive="income").to_toml().replace("\n# ", " ")
+    assert 'shared = { by = "home", values = ["income"] }' in said
+    other = fk.suggest_policy(table, sensitive="ill").to_toml()
+    assert "shared = {" not in other

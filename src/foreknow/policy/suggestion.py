@@ -26,7 +26,7 @@ from foreknow.data.engines.advice import nearly_all_read
 from foreknow.data.engines.columns import codes_of, fetch
 from foreknow.data.engines.profile import Profile, looked_at
 from foreknow.data.engines.table import Table, require
-from foreknow.data.engines.units import is_household, largest, shared
+from foreknow.data.engines.units import agrees, is_household, largest, shared
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
@@ -264,6 +264,13 @@ def suggest_policy(
             f"Up to {links + 1} rows share a value of {', '.join(homes)}: if these are households, "
             f"{covers} “if any of my household has it, so have I”, and no m that all have the same"
         )
+        notes += [
+            f"{_DECIDE}: all rows of a {name} have one {schema.sensitive}. If everybody knows that, "
+            f'say shared = {{ by = "{name}", values = ["{schema.sensitive}"] }} in [schema]: it is '
+            "shown once for each then"
+            for name in homes
+            if agrees(opened, name, schema.sensitive)
+        ]
     return PolicySuggestion(opened.name, rows, tuple(columns), policy, tuple(notes), repeated)
 
 

@@ -195,6 +195,15 @@ def largest(table: Table, name: str) -> int:
     return int(times[times <= _MOST].max(initial=1))
 
 
+def agrees(table: Table, name: str, column: str) -> bool:
+    """Whether all rows of each household have one value of a column."""
+    rows = fetch(table, [name, column])
+    (homes, of_homes), (values, of_values) = map(codes_of, rows.columns)
+    named = homes < len(of_homes) - of_homes.null_count
+    pairs = homes[named].astype(np.int64) * len(of_values) + values[named]
+    return bool(len(np.unique(pairs)) == len(of_homes) - of_homes.null_count)
+
+
 def _perhaps_shared(table: Table, schema: Schema) -> list[str]:
     """Columns that households may share: by their name, or without a role."""
     odd = {*_MANY_SHARE.split()}
