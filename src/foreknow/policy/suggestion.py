@@ -265,7 +265,7 @@ def suggest_policy(
             f"{covers} “if any of my household has it, so have I”, and no m that all have the same"
         )
         notes += [
-            f"{_DECIDE}: all rows of a {name} have one {schema.sensitive}. If everybody knows that, "
+            f"{_DECIDE}: all rows of a {name} have one {schema.sensitive}. If others know that, "
             f'say shared = {{ by = "{name}", values = ["{schema.sensitive}"] }} in [schema]: it is '
             "shown once for each then"
             for name in homes
