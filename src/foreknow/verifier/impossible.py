@@ -161,7 +161,9 @@ def worst_able(
     others = np.array([{*own} != {Cannot()} for own in able.people], bool)
     rows: dict[tuple[int, tuple[int, ...]], int] = {}
     for at in np.flatnonzero(others).tolist():
-        for value, row in _rows(_bag(held, at), able.people[at], able.rules_of, wanted, l):
+        for value, row in _numbers_of_group(
+            _bag(held, at), able.people[at], able.rules_of, wanted, l
+        ):
             rows.setdefault((value, row), at)
     of_everybody = wanted[held.codes] & ~others[held.of_group]
     group, holders = held.of_group[of_everybody], held.counts[of_everybody]
@@ -181,18 +183,20 @@ def worst_able(
     return held.names[worst.value], held.group(worst.group), worst.chance
 
 
-def _rows(
+def _numbers_of_group(
     bag: Sequence[tuple[int, int]],
     people: Counter[Cannot],
     rules_of: Sequence[frozenset[int]],
     wanted: Ints,
     l: int,
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Of each value of a group what decides the odds; people fewer, or else more, is worse.
+    """The numbers that decide the odds of each value of a group.
 
-    These are people who can have it, holders; then with a minus how many have others of its kind
-    that are not ruled out, and how many of these people have none of them; what is ruled out of the
-    rest of the bag, and with a minus how large that is.
+    First how many people can have it: fewer are worse. Of the rest the larger is worse, so those of
+    which fewer are worse have a minus: who has it; who has other values of its kind that are not
+    ruled out (-); who could have its kind, and has none of it (-); who has the values of other
+    kinds that are ruled out; and who has any of other kinds (-). A kind is the set of rules that a
+    value falls under; it is restricted if somebody in the group cannot have it.
     """
     size = sum(people.values())
     kinds = {rules_of[value] for value, _ in bag}
@@ -202,30 +206,33 @@ def _rows(
     having = Counter[frozenset[int]]()
     for value, many in bag:
         having[rules_of[value]] += many
-    partly = {kind for kind in kinds if can[kind] < size}
-    rest = size - sum(having[kind] for kind in partly)
-    free = _tops([n for value, n in bag if rules_of[value] not in partly])
+    restricted = {kind for kind in kinds if can[kind] < size}
+    rest = size - sum(having[kind] for kind in restricted)
+    unrestricted_tops = _tops([n for value, n in bag if rules_of[value] not in restricted])
     for value, holders in bag:
         if not wanted[value]:
             continue
         kind = rules_of[value]
-        alike = [n for x, n in bag if x != value and _are_alike(rules_of[x], kind, partly)]
-        own = _tops(alike)
-        if kind not in partly:
-            yield value, (rest, holders, holders + _top(own, l) - rest, 0, 0, 0)
+        alike = [n for x, n in bag if x != value and _are_alike(rules_of[x], kind, restricted)]
+        kind_tops = _tops(alike)
+        if kind not in restricted:
+            yield value, (rest, holders, holders + _top(kind_tops, l) - rest, 0, 0, 0)
             continue
-        both = [
+        reserved = [
             min(
                 having[other],
                 sum(n for c, n in people.items() if not (c.perhaps & kind or c.surely & other)),
             )
-            for other in partly - {kind}
+            for other in restricted - {kind}
         ]
-        members = can[kind] - sum(both)
+        members = can[kind] - sum(reserved)
         others = max(members - having[kind], 0)
         for inside in range(min(l, len(alike)) + 1):
-            left = having[kind] - holders - _top(own, inside)
-            yield value, (members, holders, -left, -others, _top(free, l - inside), -rest)
+            left = having[kind] - holders - _top(kind_tops, inside)
+            yield (
+                value,
+                (members, holders, -left, -others, _top(unrestricted_tops, l - inside), -rest),
+            )
 
 
 def _are_alike(
