@@ -301,3 +301,8 @@ def test_a_microdata_that_says_less_of_people_is_refused():
     people = fk.Microdata(table_of([("A", 0, "x"), ("A", 0, "y")]), fk.Schema(**roles))
     with pytest.raises(fk.InputError, match="who is counted"):
         fk.publish(people, {"schema": ROLES, "require": [{"k_anonymity": 1}]})
+
+
+def test_a_criterion_that_would_count_rows_for_people_is_refused():
+    with pytest.raises(fk.InputError, match="rows are cases of 'who'"):
+        fk.Policy.of({"schema": ROLES, "require": [{"alpha_k": {"alpha": 0.5, "k": 3}}]})

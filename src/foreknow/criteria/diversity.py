@@ -33,7 +33,7 @@ from foreknow.criteria.protocol import (
 )
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, did_you_mean
+from foreknow.errors import InputError, PolicyError, did_you_mean
 from foreknow.frozen import settle
 from foreknow.needs import Need, Needs, require
 from foreknow.numbers import CLOSE, Number, as_fraction, whole_number
@@ -261,6 +261,15 @@ class AlphaK(_OfValues):
         if not 0 < self.alpha <= 1:  # type: ignore[operator]
             raise InputError(f"AlphaK: alpha must be above 0 and at most 1, not {self.alpha}")
         whole_number(self.k, "AlphaK: k", 1)
+
+    def under(self, schema: Any, sensitive: str | None = None) -> AlphaK:
+        """The same; refused where rows are cases, of which it would count k."""
+        if schema.counts_people:
+            raise PolicyError(
+                f"{self} counts rows, and rows are cases of {schema.person!r}: require k_anonymity "
+                "of people, and a limit on values"
+            )
+        return self
 
     @property
     def least(self) -> int:  # type: ignore[override]
