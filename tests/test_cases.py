@@ -306,3 +306,12 @@ def test_a_microdata_that_says_less_of_people_is_refused():
 def test_a_criterion_that_would_count_rows_for_people_is_refused():
     with pytest.raises(fk.InputError, match="rows are cases of 'who'"):
         fk.Policy.of({"schema": ROLES, "require": [{"alpha_k": {"alpha": 0.5, "k": 3}}]})
+
+
+@pytest.mark.parametrize("names", [["1", "01"], ["A", "a "], ["7", "7.0"]])
+def test_two_spellings_of_a_person_are_not_two_people(names):
+    cases = [(name, 0, "xy"[i]) for i, name in enumerate(names)]
+    with pytest.raises(fk.InputError, match="look like one"):
+        judged(cases, {"k_anonymity": 2})
+    with pytest.raises(fk.InputError, match="look like one"):
+        fk.publish(table_of(cases), {"schema": ROLES, "require": [{"k_anonymity": 1}]})

@@ -194,3 +194,9 @@ def test_a_first_policy_names_what_households_share():
     assert 'shared = { by = "home", values = ["income"] }' in said
     other = fk.suggest_policy(table, sensitive="ill").to_toml()
     assert "shared = {" not in other
+
+
+def test_two_spellings_of_a_household_are_not_two_households():
+    table = pa.table({"home": ["1", "01"], "ward": ["w", "w"], "ill": ["a", "b"], "income": [5, 5]})
+    with pytest.raises(fk.InputError, match="look like one"):
+        fk.publish(table, {"schema": ROLES, "require": [{**LIMIT, "below": 1}]})

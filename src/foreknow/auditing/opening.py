@@ -11,6 +11,7 @@ import numpy as np
 from foreknow.adversaries.protocol import HasCounts
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
+from foreknow.data.people import refuse_two_spellings
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.errors import DataError, SchemaError
@@ -72,8 +73,23 @@ def seen_by(given: HasCounts, sensitive: str | None, knowing: Sequence[str] | No
 
 def owners_counts(release: HasCounts, policy: Policy, seen: HasCounts) -> OwnersCounts | None:
     """Count what only the owner can, where the table is at hand with all columns for it."""
-    if not policy.owned:
+    found = _owners_counts(release, policy, seen) if policy.owned else None
+    if found is None:
         return None
+    counts, people = found
+    schema = people.schema
+    units = {of.unit for of in policy.requirements} | {
+        schema.person if schema.counts_people else None
+    }
+    for name in sorted(filter(None, units)):
+        refuse_two_spellings(people.as_it_stands(name)[1].to_pylist(), repr(name))
+    return counts
+
+
+def _owners_counts(
+    release: HasCounts, policy: Policy, seen: HasCounts
+) -> tuple[OwnersCounts, Microdata] | None:
+    """The same with the table that it was counted from."""
     schema = policy.needed_schema
     if not isinstance(seen, Sight):  # what publish made knows its people
         seen = getattr(release, "owners", None) or seen
@@ -86,14 +102,17 @@ def owners_counts(release: HasCounts, policy: Policy, seen: HasCounts) -> Owners
         known &= people.schema.impossible == schema.impossible
         if known:
             _refuse_others(release, people, policy)
-        return OwnersCounts.of(policy.combined(people, True), groups, labels) if known else None
+        if not known:
+            return None
+        return OwnersCounts.of(policy.combined(people, True), groups, labels), people
     if not isinstance(release, Release) or release.raw is None:
         return None
     table, schema = release.raw
     if not wanted <= {*table.columns}:
         return None
     people = Microdata(table, schema, beside=[*policy.owned_columns, *release.group_columns])
-    return OwnersCounts.of(policy.combined(people, True), *people.grouped(release.group_columns))
+    combined, columns = policy.combined(people, True), release.group_columns
+    return OwnersCounts.of(combined, *people.grouped(columns)), people
 
 
 def _refuse_others(release: HasCounts, people: Microdata, policy: Policy) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +14,7 @@ import numpy as np
 from foreknow.data.counts import whole
 from foreknow.data.labels import Label, Labels
 from foreknow.data.sparse import IntArray
-from foreknow.errors import DataError, did_you_mean
+from foreknow.errors import DataError, SchemaError, did_you_mean
 
 _EACH = "each "
 
@@ -28,6 +31,33 @@ def numbered(name: str) -> str | None:
 
 # What the number of cases that a person has is called among columns.
 CASES = "cases of a person"
+
+
+def bare_name(name: str) -> str:
+    """A name without what programs add to it or leave out.
+
+    >>> bare_name(" 0042.0"), bare_name("A-7"), bare_name("+7"), bare_name("2020-01-01 00:00:00")
+    ('42', 'a-7', '7', '2020-01-01')
+    >>> bare_name("1.2e+16")
+    '12000000000000000'
+    """
+    if name.isascii() and name.isalnum() and name.islower() and name[0] != "0":
+        return name
+    text = "".join(unicodedata.normalize("NFKC", name).casefold().split()).strip("\ufeff+")
+    if re.fullmatch(r"\d(\.\d+)?e\+\d\d", text, re.ASCII):  # as programs write a large number
+        text = f"{Decimal(text):f}"
+    return re.sub(r"\A0+(?=\d)|\.0+\Z|(?<=\d)t?00:00:00(\.0+)?\Z", "", text)
+
+
+def refuse_two_spellings(names: Iterable[Any], column: str) -> None:
+    """Refuse names of which two are one but for how they are written: they would count as two."""
+    first: dict[str, str] = {}
+    for name in names:
+        if isinstance(name, str) and first.setdefault(bare_name(name), name) != name:
+            raise SchemaError(
+                f"{name!r} and {first[bare_name(name)]!r} of {column} look like one, and would be "
+                "counted as two: write them in one way"
+            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

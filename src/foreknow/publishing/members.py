@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,7 +20,7 @@ from foreknow.data.engines.group_counts import People, group_codes
 from foreknow.data.engines.write import disarm_name, read_noted, write_changed
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
-from foreknow.data.people import Members
+from foreknow.data.people import Members, bare_name
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, count_pairs
@@ -144,22 +141,6 @@ def names_apart(names: Sequence[str], *taken: str) -> list[str]:
             own = f"{name} ({number})"
         found.append(own)
     return found
-
-
-def bare_name(name: str) -> str:
-    """A name without what programs add to it or leave out.
-
-    >>> bare_name(" 0042.0"), bare_name("A-7"), bare_name("+7"), bare_name("2020-01-01 00:00:00")
-    ('42', 'a-7', '7', '2020-01-01')
-    >>> bare_name("1.2e+16")
-    '12000000000000000'
-    """
-    if name.isascii() and name.isalnum() and name.islower() and name[0] != "0":
-        return name
-    text = "".join(unicodedata.normalize("NFKC", name).casefold().split()).strip("\ufeff+")
-    if re.fullmatch(r"\d(\.\d+)?e\+\d\d", text, re.ASCII):  # as programs write a large number
-        text = f"{Decimal(text):f}"
-    return re.sub(r"\A0+(?=\d)|\.0+\Z|(?<=\d)t?00:00:00(\.0+)?\Z", "", text)
 
 
 def refuse_alike(names: Iterable[str], known: Iterable[str], column: str) -> None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from foreknow.data.engines.columns import as_plain_texts, codes_of
 from foreknow.data.engines.group_counts import first_rows
 from foreknow.data.engines.table import Table
+from foreknow.data.people import refuse_two_spellings
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, SchemaError, did_you_mean
 from foreknow.grammar import SharedTable, read
@@ -87,6 +88,7 @@ class ShownOnce:
     def _first(self, rows: pa.Table) -> IntArray:
         """The first row of each row's household; itself, where none is named."""
         codes, distinct = codes_of(rows.column(self._shared.by))
+        refuse_two_spellings(distinct.to_pylist(), repr(self._shared.by))
         first = first_rows(codes, len(distinct))[codes]
         if distinct.null_count:
             first = np.where(codes == len(distinct) - 1, np.arange(len(codes)), first)
