@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from foreknow.data.engines.columns import as_plain_texts, codes_of
 from foreknow.data.engines.group_counts import first_rows
-from foreknow.data.engines.table import Table
+from foreknow.data.engines.table import Derived, Table
 from foreknow.data.people import refuse_two_spellings
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, SchemaError, did_you_mean
@@ -56,14 +56,15 @@ class Shared(Plain):
         return f"{self.by}_shown"
 
 
-class ShownOnce:
-    """A table in which the values of a household stand in its first row; read anew each time."""
+class ShownOnce(Derived):
+    """A table in which the values of a household stand in its first row."""
 
     def __init__(self, table: Table, schema: Schema) -> None:
         assert isinstance(schema.shared, Shared)
-        self.name, self.untyped, self.settled = table.name, table.untyped, table.settled
+        super().__init__(table)
+        self.settled = table.settled
         self.columns = [*table.columns, schema.shared.column]
-        self._table, self._schema, self._shared = table, schema, schema.shared
+        self._schema, self._shared = schema, schema.shared
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; of shared ones the values of first rows."""
@@ -112,14 +113,6 @@ class ShownOnce:
             raise DataError(f"{self.name}: {ELSEWHERE!r} is a value of {name!r}; call it otherwise")
         return pa.compute.if_else(pa.array(here), plain, ELSEWHERE)
 
-    def tally(self, columns: Sequence[str]) -> None:
-        """Count nothing: rows are looked at."""
-
     def counted(self, columns: Sequence[str]) -> str:
         """Why no engine counts them."""
         return f"households share values of {', '.join(self._shared.values)}"
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # which it has not yet while it is copied
-            raise AttributeError(name)
-        return getattr(self._table, name)

@@ -177,30 +177,38 @@ def is_text(kind: pa.DataType) -> bool:
     )
 
 
-class Selected:
-    """Some of the rows of a table; it is read anew each time."""
+class Derived:
+    """A table that is made of another one, which is read anew each time; no engine counts it."""
 
     settled = True
 
-    def __init__(self, table: Table, rows: NDArray[np.bool_]) -> None:
+    def __init__(self, table: Table) -> None:
         self.name, self.columns, self.untyped = table.name, table.columns, table.untyped
-        self._table, self._rows = table, rows
-
-    def arrow(self, columns: Sequence[str]) -> pa.Table:
-        """Fetch some columns of these rows."""
-        return self._table.arrow(columns).filter(pa.array(self._rows))
+        self._table = table
 
     def tally(self, columns: Sequence[str]) -> None:
-        """Count nothing: the rows are at hand."""
-
-    def counted(self, columns: Sequence[str]) -> str:
-        """Why no engine counts them: it has all rows."""
-        return f"only some rows of {self.name} are meant"
+        """Count nothing: its rows are at hand."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # which it has not yet while it is copied
             raise AttributeError(name)
         return getattr(self._table, name)
+
+
+class Selected(Derived):
+    """Some of the rows of a table."""
+
+    def __init__(self, table: Table, rows: NDArray[np.bool_]) -> None:
+        super().__init__(table)
+        self._rows = rows
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns of these rows."""
+        return self._table.arrow(columns).filter(pa.array(self._rows))
+
+    def counted(self, columns: Sequence[str]) -> str:
+        """Why no engine counts them: it has all rows."""
+        return f"only some rows of {self.name} are meant"
 
 
 class Snapshot:
