@@ -7,9 +7,9 @@ knows the library or its formulas.
 
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, product
 
-from tests.oracle.worlds import arrangements
+from tests.oracle.worlds import about_others, arrangements
 
 
 def worlds(groups):
@@ -55,30 +55,9 @@ def worst_cases(groups, value, most):
             for l in range(most[0] + 1)  # noqa: E741
             for ruled_out in combinations([x for x in bag if x != value], l)
         ]
-        choices = []
-        for people, values in kinds:
-            others = [person for person in people if person != target]
-            roles = ["nobody", "relative", *(("known", x) for x in values)]
-            choices.append(
-                [
-                    list(zip(others, chosen, strict=True))
-                    for chosen in combinations_with_replacement(roles, len(others))
-                    if chosen.count("relative") <= most[2]
-                    and len(chosen) - chosen.count("relative") - chosen.count("nobody") <= most[1]
-                ]
-            )
-        for parts in product(*choices):
-            k = m = 0
-            told = everywhere
-            for person, role in (pair for part in parts for pair in part):
-                if role == "relative":
-                    m += 1
-                    told &= ~where[person, value] | hit
-                elif role != "nobody":
-                    k += 1
-                    told &= where[person, role[1]]
-            if k > most[1] or m > most[2] or not told:
-                continue
+        people, bags = zip(*kinds, strict=True)
+        about = about_others(bags, people, target, value, most, where, everywhere, hit)
+        for k, m, told in about:
             for l, allowed in rulings:  # noqa: E741
                 if left := told & allowed:
                     chance = Fraction((left & hit).bit_count(), left.bit_count())

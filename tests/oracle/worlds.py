@@ -104,7 +104,7 @@ def worst_cases(bags, value, most):
             for l in range(most[0] + 1)  # noqa: E741
             for excluded in combinations(sorted(set(bag) - {value}), l)
         ]
-        for k, m, told in _about_others(bags, groups, target, value, most, where, everywhere, hit):
+        for k, m, told in about_others(bags, groups, target, value, most, where, everywhere, hit):
             for l, allowed in rulings:  # noqa: E741
                 left = told & allowed
                 if left:
@@ -115,7 +115,7 @@ def worst_cases(bags, value, most):
     return _at_most(exactly, most)
 
 
-def _about_others(bags, groups, target, value, most, where, everywhere, hit):
+def about_others(bags, groups, target, value, most, where, everywhere, hit):
     """Each choice of known people and relatives: how many of each, and the worlds it leaves."""
     choices = []
     for group, bag in zip(groups, bags, strict=True):
