@@ -176,59 +176,65 @@ def _odds(shape: Shape, table: Any, one: Any, amounts: Amounts, left: Any) -> An
 
     The values of `one` are one secret. With `left`, so many have the second value in place of all.
     """
-    (people, counts), (l, k, m) = shape, amounts
-    n, n_values = sum(people), len(counts)
-    l, k, most = min(l, n_values), min(k, n), max(n - min(k, n), 0)
-    found = np.full((1 + m, *table.shape), inf)
+    (people, counts), (ruled_out, known, linked) = shape, amounts
+    n_people, n_values = sum(people), len(counts)
+    ruled_out, known = min(ruled_out, n_values), min(known, n_people)
+    odds = np.full((1 + linked, *table.shape), inf)
     others = ~(one[:, :, None] & one[:, None, :]) & ~np.eye(n_values, dtype=bool)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for target in range(len(people)):
             able = table[:, target] > 0
-            if n == 1:  # there is nobody else
-                found[:, :, target] = np.where(able, 0.0, inf)
+            if n_people == 1:  # there is nobody else
+                odds[:, :, target] = np.where(able, 0.0, inf)
                 continue
-            who = [u for u, many in enumerate(people) for _ in range(many - (u == target))]
-            mine, some = table[:, target], table[:, who]
-            own = np.where(others & (mine[:, :, None] > 0), mine[:, None] / mine[:, :, None], 0.0)
-            weights = np.where(
-                some[:, :, None] > 0, some[:, :, :, None] / some[:, :, None], inf
-            )  # by case, person, value of the target, and theirs
-            weights.sort(axis=1)
-            sums = np.cumsum(weights, axis=1)
+            partners = [u for u, many in enumerate(people) for _ in range(many - (u == target))]
+            mine, theirs = table[:, target], table[:, partners]
+            # By case and the target's value and theirs: what the exchange weighs for the target,
+            # and by partner in between for them, least first and summed.
+            gains = np.where(others & (mine[:, :, None] > 0), mine[:, None] / mine[:, :, None], 0.0)
+            losses = np.where(
+                theirs[:, :, None] > 0, theirs[:, :, :, None] / theirs[:, :, None], inf
+            )
+            losses.sort(axis=1)
+            sums = np.cumsum(losses, axis=1)
 
-            def of_least(y: int, known: int, own: Any = own, sums: Any = sums) -> Any:
-                held = counts[y] if left is None or y == 0 else left[:, None]
-                take = np.broadcast_to(np.maximum(held - known, 0), own.shape[:2])
-                at = np.minimum(take, n - 1)[:, None] - 1
-                first = np.take_along_axis(sums[..., y], np.maximum(at, 0), axis=1)[:, 0]
-                return np.where((own[..., y] > 0) & (take > 0), own[..., y] * first, 0.0)
+            def of_value(y: int, known_of_it: int, gains: Any = gains, sums: Any = sums) -> Any:
+                holders = counts[y] if left is None or y == 0 else left[:, None]
+                unknown = np.broadcast_to(np.maximum(holders - known_of_it, 0), gains.shape[:2])
+                last = np.minimum(unknown, n_people - 1)[:, None] - 1
+                least = np.take_along_axis(sums[..., y], np.maximum(last, 0), axis=1)[:, 0]
+                weighs = (gains[..., y] > 0) & (unknown > 0)
+                return np.where(weighs, gains[..., y] * least, 0.0)
 
-            least = _least(range(n_values), of_least, (l, k, min(m, most)), np.minimum)
+            within = min(linked, n_people - known)
+            least = _least(range(n_values), of_value, (ruled_out, known, within), np.minimum)
+            of_nobody_known = [least.get((0, known + i + 1), 0.0) for i in range(linked)]
             holders = np.array(counts) * able
-            found[0, :, target] = np.where(able, np.minimum(least[l, k], 1e300) / holders, inf)
-            for i in range(m):
-                linked = least.get((0, k + 1 + i), 0.0)  # more are known than there are
-                found[1 + i, :, target] = np.where(able, np.minimum(linked, 1e300) / holders, inf)
-    return found
+            for place, weight in enumerate([least[ruled_out, known], *of_nobody_known]):
+                odds[place, :, target] = np.where(able, np.minimum(weight, 1e300) / holders, inf)
+    return odds
 
 
 def _least(
     values: Iterable[int],
-    of_least: Callable[[int, int], Any],
+    of_value: Callable[[int, int], Any],
     amounts: Amounts,
     smaller: Callable[[Any, Any], Any],
 ) -> dict[tuple[int, int], Any]:
-    """The least sums over values, by how many are ruled out and how many holders are known."""
-    l, k, m = amounts
-    wanted = [(0, b) for b in range(k + m + 1)] + [
-        (a, b) for a in range(1, l + 1) for b in range(k + 1)
-    ]
-    least: dict[tuple[int, int], Any] = dict.fromkeys(wanted, 0)
+    """The least sums over values, by how many are ruled out and how many holders are known.
+
+    `of_value` is what a value adds of which so many holders are known. Once values are ruled out,
+    nobody else is linked.
+    """
+    ruled_out, known, linked = amounts
+    asked = [(0, b) for b in range(known + linked + 1)]
+    asked += [(a, b) for a in range(1, ruled_out + 1) for b in range(known + 1)]
+    least: dict[tuple[int, int], Any] = dict.fromkeys(asked, 0)
     for y in values:
-        each = [of_least(y, known) for known in range(k + m + 1)]
+        added = [of_value(y, known_of_it) for known_of_it in range(known + linked + 1)]
         before, least = least, {}
-        for a, b in wanted:
-            ways = [before[a, b - known] + each[known] for known in range(b + 1)]
+        for a, b in asked:
+            ways = [before[a, b - of_it] + added[of_it] for of_it in range(b + 1)]
             least[a, b] = reduce(smaller, ways if not a else [*ways, before[a - 1, b]])
     return least
 
@@ -264,32 +270,34 @@ def _exact(
     shape: Shape, case: Case, target: int, secret: Sequence[int], asked: Asked, links: int
 ) -> list[Any]:
     """Odds of the target, or of those who are linked behind it, as fractions; or infinite."""
-    (people, counts), (l, k, _), rows = shape, asked.amounts, case.rows
-    n, mine = sum(people), rows[target]
-    l, k, most = min(l, len(counts)), min(k, n), max(n - min(k, n), 0)
+    (people, counts), (ruled_out, known, _), rows = shape, asked.amounts, case.rows
+    n_people, mine = sum(people), rows[target]
+    ruled_out, known = min(ruled_out, len(counts)), min(known, n_people)
     if asked.binary:
-        l, counts = 0, counts if links else (counts[0], case.left)
-    m, added = min(links, most), list[Any]([Fraction(0)] * (1 + links))
+        ruled_out, counts = 0, counts if links else (counts[0], case.left)
+    within = min(links, n_people - known)
+    against = list[Any]([Fraction(0)] * (1 + links))  # one over the odds, added over the secret
     others = [y for y in range(len(counts)) if y not in secret]
     for x in secret:
         if not mine[x]:
             continue
 
-        def of_least(y: int, known: int, x: int = x) -> Any:
+        def of_value(y: int, known_of_it: int, x: int = x) -> Any:
             if not mine[y]:
                 return Fraction(0)
-            weights = sorted(
+            losses = sorted(
                 (Fraction(row[x], row[y]), many - (u == target))
                 for u, (row, many) in enumerate(zip(rows, people, strict=True))
                 if row[y]
             )
-            total, take = Fraction(0), max(counts[y] - known, 0)
-            for weight, many in weights:
-                total, take = total + weight * min(take, many), take - min(take, many)
-            return inf if take else total * Fraction(mine[y], mine[x])
+            total, unknown = Fraction(0), max(counts[y] - known_of_it, 0)
+            for loss, many in losses:
+                taken = min(unknown, many)
+                total, unknown = total + loss * taken, unknown - taken
+            return inf if unknown else total * Fraction(mine[y], mine[x])
 
-        least = _least(others, of_least, (l, k, m), min)
-        for i in range(1 + links):
-            own = least[l, k] if not i else least.get((0, k + i), 0)
-            added[i] += Fraction(counts[x]) / own if own else inf
-    return [inf if not own else Fraction(0) if own == inf else 1 / own for own in added]
+        least = _least(others, of_value, (ruled_out, known, within), min)
+        of_nobody_known = [least.get((0, known + i), 0) for i in range(1, 1 + links)]
+        for place, weight in enumerate([least[ruled_out, known], *of_nobody_known]):
+            against[place] += Fraction(counts[x]) / weight if weight else inf
+    return [inf if not own else Fraction(0) if own == inf else 1 / own for own in against]
