@@ -14,7 +14,7 @@ from tests.oracle.case_worlds import limit_of_people, surest_of_person
 
 import foreknow as fk
 
-TABLES = range(20_000 if NIGHTLY else 400)
+TABLES = range(20_000 if NIGHTLY else 160)
 ROLES = {"person": "who", "unit": "row", "quasi_identifiers": ["ward"], "sensitive": "ill"}
 
 

@@ -66,7 +66,7 @@ def rows(draw, values):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@examples(3000, deadline=None)
+@examples(3000, 50, deadline=None)
 @given(data=st.data())
 def test_every_member_of_a_group_lies_in_what_its_label_covers(kind, data):
     values, hierarchy, about = KINDS[kind]
@@ -89,7 +89,7 @@ def test_every_member_of_a_group_lies_in_what_its_label_covers(kind, data):
         assert found.about == about
 
 
-@examples(3000, deadline=None)
+@examples(3000, 50, deadline=None)
 @given(data=st.data())
 def test_texts_that_look_like_labels_are_still_read_as_they_are(data):
     """Where a set stands in quotes, a bare value is what it says."""

@@ -31,6 +31,7 @@ def policy(method, priors, **limit):
     return fk.Policy([fk.Requirement(priors, **limit)], schema=SCHEMA, options=options)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("facts", [(1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 1, 1)])
 @pytest.mark.parametrize("reading", ["joint", "binary"])
 @pytest.mark.parametrize("method", ["art", "mondrian"])

@@ -20,7 +20,7 @@ from tests.methods.test_mondrian import worst_in_worlds
 import foreknow as fk
 from foreknow.cli.entry import app
 
-CASES = 1500 if NIGHTLY else 10
+CASES = 1500 if NIGHTLY else 5
 # A cluster, and what stands out of it.
 PLACES = {
     "number": ([0, 1, 2], [-3, 5]),
