@@ -281,7 +281,7 @@ def test_too_little_memory_is_neither_a_verdict_nor_a_bug(large):
     assert codes[2] in (0, 2), said
     lines = said.splitlines()
     assert len(lines) == codes.count(2)
-    assert all(line.startswith("foreknow: not enough memory for ") for line in lines)
+    assert all(line.startswith("foreknow: not enough memory for ") for line in lines), said
     assert sorted(path.name for path in large.iterdir()) == ["policy.toml", "table.csv"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from inspect import getattr_static
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
@@ -198,7 +199,9 @@ def check_adversary(adversary: Any, name: str) -> None:
 
 def counts_of(release: HasCounts) -> GroupCounts:
     """Return the counts of a release, or the counts themselves."""
-    counts = release if isinstance(release, GroupCounts) else getattr(release, "counts", None)
+    counts: Any = release
+    if not isinstance(release, GroupCounts) and getattr_static(release, "counts", None) is not None:
+        counts = release.counts  # whatever fails while it is counted says so itself
     if not isinstance(counts, GroupCounts):
         raise InputError(
             f"expected a Release or a GroupCounts, not {type(release).__name__}; of a table, make "
