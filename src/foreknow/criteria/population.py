@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import HasCounts, Mask
-from foreknow.criteria.properties import GroupSize
 from foreknow.criteria.protocol import (
     Attained,
     OfGroups,
@@ -29,6 +28,7 @@ from foreknow.criteria.protocol import (
     classes_of,
     failing_groups,
 )
+from foreknow.criteria.size import GroupSize
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.generalization import exact_labels
 from foreknow.data.hierarchy import Mask as Masked
