@@ -48,6 +48,8 @@ from foreknow.criteria.properties import Each as Each
 from foreknow.criteria.properties import Entropy as Entropy
 from foreknow.criteria.properties import MaxRatio as MaxRatio
 from foreknow.criteria.properties import Recursive as Recursive
+from foreknow.criteria.risk import PopulationRisk as PopulationRisk
+from foreknow.criteria.risk import Risk as Risk
 from foreknow.criteria.size import GroupSize as GroupSize
 from foreknow.criteria.size import KAnonymity as KAnonymity
 from foreknow.criteria.size import k_anonymity as k_anonymity

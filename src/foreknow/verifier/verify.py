@@ -53,6 +53,7 @@ from foreknow.verifier.likeness import (
 from foreknow.verifier.named_values import left, named
 from foreknow.verifier.population import Everybody, gauge_delta_presence, gauge_k_map
 from foreknow.verifier.priors import Chances, Worst, worst_priors
+from foreknow.verifier.risk import gauge_population_risk, gauge_risk
 from foreknow.verifier.windows import worst_near
 
 # What is found of secrets of which nobody has a value.
@@ -555,6 +556,10 @@ GAUGES: dict[str, Gauge] = {
     "k_map": Gauge(gauge_k_map, of_people=True, of_classes=True, of_population=True),
     "delta_presence": Gauge(
         gauge_delta_presence, of_people=True, of_classes=True, of_population=True
+    ),
+    "risk": Gauge(gauge_risk, of_people=True, of_classes=True),
+    "population_risk": Gauge(
+        gauge_population_risk, of_people=True, of_classes=True, of_population=True
     ),
 }
 
