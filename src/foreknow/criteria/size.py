@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from foreknow import numbers
-from foreknow.adversaries.protocol import HasCounts, Speaks, counts_of
+from foreknow.adversaries.protocol import HasCounts, Mask, Speaks, counts_of
 from foreknow.criteria.protocol import (
     Attained,
     EachGroup,
@@ -21,10 +21,13 @@ from foreknow.criteria.protocol import (
     smallest,
 )
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels import GroupLabels
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, UnsupportedError, hints
+from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
+from foreknow.frozen import settle
 from foreknow.needs import Need, Needs
 from foreknow.settings import FromOne, Settings
+from foreknow.text import people_text
 
 # What counts remember that are of numbers of units, and not of values.
 UNITS = "units"
@@ -35,6 +38,13 @@ class OfUnits(Settings):
 
     k: FromOne
     of: str
+
+
+class OfColumns(Settings):
+    """``{ k = 11, of = [["age", "sex"], ["zip"]] }``: of people who share some columns."""
+
+    k: FromOne
+    of: str | list[str] | list[list[str]]
 
 
 @hints()
@@ -77,8 +87,13 @@ class GroupSize(OfGroups):
     def __post_init__(self) -> None:
         name = type(self).__name__
         numbers.whole_number(self.k, name, 1)
-        if self.of is not None and not isinstance(self.of, str):
+        if not isinstance(self.of, (str, type(None))):
             raise InputError(f"{name}: of names one column of households or persons, not {self.of}")
+
+    @property
+    def unit(self) -> str | None:
+        """The column that numbers what is counted, where that is no row."""
+        return self.of
 
     @property
     def least(self) -> int:  # type: ignore[override]
@@ -115,11 +130,11 @@ class GroupSize(OfGroups):
 
     def sizes(self, counts: GroupCounts) -> IntArray:
         """People, or different units, of each group."""
-        if self.of is None:
+        if self.unit is None:
             return counts.sizes
         if UNITS not in counts.memory:
             raise UnsupportedError(
-                f"{self}: how many different {self.of} groups have, a release and its counts do "
+                f"{self}: how many different {self.unit} groups have, a release and its counts do "
                 "not tell; give publish or audit the table, with a policy"
             )
         return units_of(counts)
@@ -129,7 +144,7 @@ class GroupSize(OfGroups):
         group = int(np.argmin(sizes))
         size = int(sizes[group])
         people = "person" if size == 1 else "people"
-        people = people if self.of is None else f"different {self.of}"
+        people = people if self.unit is None else f"different {self.unit}"
         words = f"{smallest(counts)} has {size} {people}, the least is {self.k}"
         return Attained(size, size >= self.k, words, counts.group_label(group))
 
@@ -158,6 +173,16 @@ class KAnonymity(GroupSize):
     ----------
     k : int
         From 1.
+    of : str, or sequence of str, or several of these, optional
+        One column, as a text, that numbers households, or other units: see `GroupSize`. A list of
+        columns, or of such lists: everybody shares with at least k people, themselves included,
+        what is published in all columns of each list. They are quasi-identifiers, or columns that
+        a requirement says are known (`knowing`). Two labels are shared where they are equal as
+        they are written: "20 to 29" and "20 to 24" are two, though they overlap.
+
+    Notes
+    -----
+    A search asks more than lists of columns need: k people in each group, who share all columns.
 
     Examples
     --------
@@ -168,19 +193,127 @@ class KAnonymity(GroupSize):
     >>> release = Release.from_bucketized(tally, sensitive="disease", people=people)
     >>> KAnonymity(3).measure(release), GroupSize(3).measure(release)
     (2, 4)
+    >>> rows = {"age": ["20 to 29"] * 4, "sex": list("ffmm"), "disease": ["Flu"] * 4}
+    >>> release = Release.from_generalized(
+    ...     pa.table(rows), quasi_identifiers=["age", "sex"], sensitive="disease"
+    ... )
+    >>> KAnonymity(4).measure(release), KAnonymity(4, of=["age"]).measure(release)
+    (2, 4)
     """
 
+    of: Any = None
     key: ClassVar[str] = "k_anonymity"
+    settings: ClassVar[Any] = Annotated[
+        FromOne | OfColumns, Field(description="people who look alike", examples=[5])
+    ]
     of_look_alikes: ClassVar[bool] = True  # and not only who is in a group
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of, (str, type(None))):
+            settle(self, of=_lists_of(self.of))
+        numbers.whole_number(self.k, type(self).__name__, 1)
+
+    @property
+    def unit(self) -> str | None:
+        """The column that numbers what is counted, where that is no row."""
+        return self.of if isinstance(self.of, str) else None
+
+    @property
+    def lists(self) -> tuple[tuple[str, ...], ...]:
+        """The lists of columns that people share; none where they look alike by all."""
+        return self.of if isinstance(self.of, tuple) else ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column of these lists."""
+        return tuple(dict.fromkeys(name for own in self.lists for name in own))
 
     @property
     def of_groups(self) -> GroupSize | None:
         """Groups of anybody; of units, the same, which are counted in groups."""
-        return GroupSize(1) if self.of is None else None
+        return GroupSize(1) if self.unit is None else None
+
+    def under(self, schema: Any, sensitive: str | None = None) -> GroupSize:
+        """Of people, where rows are their cases; lists of columns are refused there."""
+        if self.lists and schema.counts_people:
+            raise PolicyError(
+                f"{self} counts rows, and rows are cases of {schema.person!r}: require k_anonymity "
+                "by all columns, which counts people"
+            )
+        return super().under(schema, sensitive)
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Whether merging groups never hurts; of lists it can: others may need their labels."""
+        return not self.lists
 
     def attained(self, release: HasCounts) -> Attained:
         """The smallest group of a release, or the fewest people whose exact columns are equal."""
-        return self._least(classes_of(release) if self.of is None else groups_of(release))
+        if not self.lists:
+            return self._least(groups_of(release) if self.unit else classes_of(release))
+        counts = classes_of(release)
+        found = self._sharing(counts)
+        fewest = found.min(axis=1)
+        worst = int(np.argmin(fewest))
+        least, group = int(fewest[worst]), int(np.argmin(found[worst]))
+        shared = " and ".join(self.lists[worst])
+        words = f"{people_text(least)} share what is published of their {shared}, the fewest who do"
+        return Attained(
+            *(least, least >= self.k, f"{words}; the least is {self.k}"), counts.group_label(group)
+        )
+
+    def fails(self, counts: GroupCounts) -> Mask | None:
+        """Which groups have people who share some columns with too few."""
+        if not self.lists:
+            return super().fails(counts)
+        few: Mask = (self._sharing(counts) < self.k).any(axis=0)
+        return few
+
+    def _sharing(self, counts: GroupCounts) -> IntArray:
+        """For each list of columns, how many people share them with those of each group.
+
+        Groups without labels are those of a search: their people share every column.
+        """
+        labels, found = counts.groups, []
+        if not isinstance(labels, GroupLabels):
+            return np.tile(counts.sizes, (len(self.lists), 1))
+        for name in self.columns:
+            if name not in labels.columns:
+                hint = did_you_mean(name, labels.columns)
+                raise InputError(
+                    f"{self}: {name!r} is no column by which groups differ: name "
+                    f"quasi-identifiers, or columns that are also in knowing{hint}"
+                )
+        for own in self.lists:
+            places = [labels.columns.index(name) for name in own]
+            keys = [tuple(label[place] for place in places) for label in labels]
+            which = {key: at for at, key in enumerate(dict.fromkeys(keys))}
+            of_group = np.array([which[key] for key in keys])
+            found.append(np.bincount(of_group, counts.sizes)[of_group].astype(np.int64))
+        return np.stack(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What stands for it in a policy file, such as ``{"k_anonymity": 5}``."""
+        if not self.lists:
+            return super().to_dict()
+        return {self.key: {"k": self.k, "of": [list(own) for own in self.lists]}}
+
+
+def _lists_of(given: Any) -> tuple[tuple[str, ...], ...]:
+    """Lists of columns; a list of texts is one."""
+    given = list(given)
+    lists = [given] if all(isinstance(name, str) for name in given) else given
+    made = []
+    for own in lists:
+        names = () if isinstance(own, str) else tuple(own)
+        if not names or not all(isinstance(name, str) for name in names):
+            raise InputError(
+                'KAnonymity: of is a list of columns, such as ["age", "sex"], or a list of these, '
+                f"not {given}"
+            )
+        if len({*names}) < len(names):
+            raise InputError(f"KAnonymity: of names a column twice: {list(names)}")
+        made.append(names)
+    return tuple(made)
 
 
 def units_of(counts: GroupCounts) -> IntArray:
