@@ -28,6 +28,7 @@ RULES = [
     *(fk.KAnonymity(2), fk.GroupSize(2), fk.LDiversity(2), fk.AlphaK(0.9, 2)),
     *(fk.TCloseness(0.9), fk.TCloseness(0.9, "ordered"), fk.BetaLikeness(3), fk.DeltaDisclosure(3)),
     *(fk.KMap(2, POPULATION), fk.DeltaPresence(0, 1, POPULATION)),
+    *(fk.Risk(1), fk.PopulationRisk(1, population=POPULATION)),
 ]
 MAKERS = {
     "mondrian": fk.Mondrian(),

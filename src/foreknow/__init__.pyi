@@ -36,6 +36,7 @@ from foreknow.auditing.survey import SurveyedNode as SurveyedNode
 from foreknow.auditing.survey import survey as survey
 from foreknow.criteria.diversity import AlphaK as AlphaK
 from foreknow.criteria.diversity import LDiversity as LDiversity
+from foreknow.criteria.diversity import is_recursively_diverse as is_recursively_diverse
 from foreknow.criteria.likeness import BetaLikeness as BetaLikeness
 from foreknow.criteria.likeness import DeltaDisclosure as DeltaDisclosure
 from foreknow.criteria.likeness import TCloseness as TCloseness
@@ -45,12 +46,13 @@ from foreknow.criteria.properties import All as All
 from foreknow.criteria.properties import Distinct as Distinct
 from foreknow.criteria.properties import Each as Each
 from foreknow.criteria.properties import Entropy as Entropy
-from foreknow.criteria.properties import GroupSize as GroupSize
-from foreknow.criteria.properties import KAnonymity as KAnonymity
 from foreknow.criteria.properties import MaxRatio as MaxRatio
 from foreknow.criteria.properties import Recursive as Recursive
-from foreknow.criteria.properties import is_recursively_diverse as is_recursively_diverse
-from foreknow.criteria.properties import k_anonymity as k_anonymity
+from foreknow.criteria.risk import PopulationRisk as PopulationRisk
+from foreknow.criteria.risk import Risk as Risk
+from foreknow.criteria.size import GroupSize as GroupSize
+from foreknow.criteria.size import KAnonymity as KAnonymity
+from foreknow.criteria.size import k_anonymity as k_anonymity
 from foreknow.data.counts import GroupCounts as GroupCounts
 from foreknow.data.hierarchy import DateLevels as DateLevels
 from foreknow.data.hierarchy import Intervals as Intervals

@@ -78,6 +78,9 @@ DRAWN = {
     ),
     fk.BetaLikeness: st.builds(fk.BetaLikeness, TIMES, st.booleans()),
     fk.DeltaDisclosure: st.builds(fk.DeltaDisclosure, TIMES),
+    fk.Risk: st.tuples(*[st.none() | SHARES] * 3, st.booleans())
+    .filter(lambda given: any(given[:3]))
+    .map(lambda given: fk.Risk(*given)),
 }
 
 

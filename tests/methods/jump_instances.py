@@ -10,11 +10,11 @@ from foreknow.criteria.properties import (
     Distinct,
     Each,
     Entropy,
-    KAnonymity,
     MaxRatio,
     Recursive,
     RuledOut,
 )
+from foreknow.criteria.size import KAnonymity
 
 ILLNESSES = ["flu", "cold", "cancer", "cancer", "headache", "toothache"]
 PATIENTS = dict(zip("ABCDEF", ILLNESSES, strict=True))

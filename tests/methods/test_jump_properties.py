@@ -16,12 +16,12 @@ from foreknow.criteria.properties import (
     Distinct,
     Each,
     Entropy,
-    KAnonymity,
     MaxRatio,
     Recursive,
     RuledOut,
     survives,
 )
+from foreknow.criteria.size import KAnonymity
 from foreknow.errors import PolicyError
 from foreknow.methods.jump.policy_property import property_of
 

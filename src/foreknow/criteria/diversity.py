@@ -19,7 +19,14 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from pydantic import Field
 
-from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask, Speaks
+from foreknow.adversaries.protocol import (
+    FloatArray,
+    HasCounts,
+    Mask,
+    Speaks,
+    counts_of,
+    whole_amount,
+)
 from foreknow.criteria.protocol import (
     Attained,
     EachGroup,
@@ -317,6 +324,46 @@ class AlphaK(_OfValues):
         excess = np.maximum(most - alpha * counts.sizes, 0) / max(1 - alpha, CLOSE)
         fewest = np.floor(np.minimum(excess * (1 - CLOSE), most)).astype(np.int64)
         return np.where(counts.sizes - fewest < self.k, counts.sizes, fewest)
+
+
+def is_recursively_diverse(release: HasCounts, c: Number, l: int) -> bool:
+    """Whether every group is recursively (c, l)-diverse, in the strict form.
+
+    The most frequent value of each group occurs strictly less than c times as often as all values
+    together that come after the l - 1 most frequent ones.
+
+    Parameters
+    ----------
+    release : Release or GroupCounts
+        Under ``single``.
+    c : number
+        Above 0.
+    l : int
+        At least 2.
+
+    Raises
+    ------
+    InputError
+        If c or l is out of range, or people have several values.
+
+    Notes
+    -----
+    The same as that ``Negations(l - 2)`` stays below c / (c + 1), for every value. Definition 17 of
+    "Worst-Case Background Knowledge" lost the strictness and its parentheses: with "at most", one
+    person with a and one with b would be (1, 2)-diverse, and each value be disclosed with 1/2.
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags([["AIDS", "Flu", "Flu", "Cold", "Cancer"]])
+    >>> is_recursively_diverse(counts, c=1, l=2), is_recursively_diverse(counts, c=1, l=3)
+    (True, False)
+    """
+    counts = counts_of(release)
+    require("(c, l)-diversity", LDiversity.needs, semantics=counts.semantics)
+    times, least = as_fraction(c), whole_amount("(c, l)-diversity", "l", l)
+    if times <= 0 or least < 2:
+        raise InputError(f"(c, l)-diversity needs c above 0 and l of at least 2, not {(c, l)}")
+    return bool(LDiversity(least, "recursive", times).ledger().alone(counts).all())
 
 
 def highest(above: IntArray, below: IntArray) -> tuple[Fraction, int]:

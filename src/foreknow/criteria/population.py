@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import HasCounts, Mask
-from foreknow.criteria.properties import GroupSize
 from foreknow.criteria.protocol import (
     Attained,
     OfGroups,
@@ -29,6 +28,7 @@ from foreknow.criteria.protocol import (
     classes_of,
     failing_groups,
 )
+from foreknow.criteria.size import GroupSize
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.generalization import exact_labels
 from foreknow.data.hierarchy import Mask as Masked
@@ -296,8 +296,8 @@ def labels_of(counts: GroupCounts) -> GroupLabels:
     return counts.groups
 
 
-class _OfPopulation(OfGroups):
-    """What both criteria share."""
+class OfPopulation(OfGroups):
+    """What these criteria share."""
 
     population: Any
     needs: ClassVar[Needs] = frozenset(
@@ -344,7 +344,8 @@ class _OfPopulation(OfGroups):
         return {self.key: own}  # type: ignore[attr-defined]
 
 
-def _population(given: Any, folder: Path = Path()) -> Population:
+def population_of(given: Any, folder: Path = Path()) -> Population:
+    """A population, read when it is needed; refuse what is none."""
     if given is None or isinstance(given, (int, float, Mapping)):
         raise InputError(f"a population is a table, or the path of one, not {given!r}")
     return given if isinstance(given, Population) else Population(given, folder)
@@ -352,7 +353,7 @@ def _population(given: Any, folder: Path = Path()) -> Population:
 
 def _stated(read: Any, folder: Path) -> Population:
     """The population of a policy file, or of what a certificate states of one."""
-    made = _population(read.population, folder)
+    made = population_of(read.population, folder)
     made.expected = read.digest
     made.trees = {c: tuple(map(tuple, rows)) for c, rows in (read.trees or {}).items()}
     made.orders = {c: tuple(order) for c, order in (read.orders or {}).items()}
@@ -377,7 +378,7 @@ class KMapSettings(PopulationSettings):
 
 
 @dataclass(frozen=True)
-class KMap(_OfPopulation):
+class KMap(OfPopulation):
     """Everybody looks like at least k people of the population, by the labels of their group.
 
     K-anonymity counts the people of the table; k-map those of the population that they come from
@@ -411,7 +412,7 @@ class KMap(_OfPopulation):
 
     def __init__(self, k: int, population: Any) -> None:
         settle(self, k=whole_number(k, "KMap: k", 1))
-        settle(self, population=_population(population))
+        settle(self, population=population_of(population))
 
     def attained(self, release: HasCounts) -> Attained:
         """The group that looks like the fewest people of the population."""
@@ -456,7 +457,7 @@ class DeltaPresenceSettings(PopulationSettings):
 
 
 @dataclass(frozen=True)
-class DeltaPresence(_OfPopulation):
+class DeltaPresence(OfPopulation):
     """How sure anybody can be that a person of the population is in the table, from below and above.
 
     For a person whom one group covers it is the people of the group, over all of the population
@@ -503,7 +504,7 @@ class DeltaPresence(_OfPopulation):
                 "DeltaPresence: lowest and highest must be from 0 to 1, in this order, not "
                 f"{lowest} and {highest}"
             )
-        settle(self, population=_population(population))
+        settle(self, population=population_of(population))
 
     def presence(self, release: HasCounts) -> tuple[Fraction, Fraction]:
         """The lowest and the highest probability that somebody of the population is in the table.

@@ -1,40 +1,22 @@
-"""Criteria: classical ones of groups, and properties of what everybody's values may be.
+"""Properties of what everybody's values may be, for k-jump.
 
 A property judges one person at a time: with which probability they have each value, over a set of
-equally likely tables. A set of tables has the property where everybody in the table does. The
-classical criteria, k-anonymity and recursive (c, l)-diversity, are special cases of adversaries
-here: see `Facts` and `Negations`, and the tests that show it.
+equally likely tables. A set of tables has the property where everybody in the table does.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
-
-import numpy as np
-from pydantic import Field
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from foreknow import numbers
-from foreknow.adversaries.protocol import HasCounts, Speaks, counts_of, whole_amount
-from foreknow.criteria.diversity import LDiversity, at_least
-from foreknow.criteria.protocol import (
-    Attained,
-    EachGroup,
-    OfGroups,
-    classes_of,
-    groups_of,
-    smallest,
-)
-from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, UnsupportedError, hints
+from foreknow.criteria.diversity import at_least
+from foreknow.criteria.size import GroupSize, KAnonymity
+from foreknow.errors import InputError
 from foreknow.frozen import settle
-from foreknow.needs import Need, Needs, require
-from foreknow.settings import FromOne, Settings
 
 # (colour, number of tables in which a person has that value), for values that are possible
 Row: TypeAlias = Sequence[tuple[Hashable, int]]
@@ -265,169 +247,6 @@ class Recursive(_Symmetric):
         return counts[0] * self.c.denominator < self.c.numerator * rest
 
 
-# What counts remember that are of numbers of units, and not of values.
-UNITS = "units"
-
-
-class OfUnits(Settings):
-    """``{ k = 5, of = "household_id" }``: the table of a size that is not of rows."""
-
-    k: FromOne
-    of: str
-
-
-@hints()
-@dataclass(frozen=True, repr=False)
-class GroupSize(OfGroups):
-    """Every group has at least k people; the same for a set of tables and its subsets.
-
-    So many share one bag of values. How many look alike is another question where exact columns are
-    published beside the group: see `KAnonymity`.
-
-    Parameters
-    ----------
-    k : int
-        From 1.
-    of : str, optional
-        A column that numbers households, or other units: so many different ones are in each group,
-        as the owner counts; a release does not show it. A row that names none is one by itself.
-
-    Examples
-    --------
-    >>> from foreknow.data.counts import GroupCounts
-    >>> counts = GroupCounts.from_bags([["Flu", "Cold"], ["Flu", "Flu", "AIDS"]])
-    >>> GroupSize(3).measure(counts), GroupSize(3).holds(counts)
-    (2, False)
-    """
-
-    k: int
-    of: str | None = None
-    key: ClassVar[str] = "group_size"
-    settings: ClassVar[Any] = Annotated[
-        FromOne | OfUnits, Field(description="people in each group", examples=[5])
-    ]
-    needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.EVERYBODY})
-    of_people: ClassVar[bool] = True
-    compares_table: ClassVar[bool] = False
-    speaks: ClassVar[Speaks] = Speaks(0)
-    convex: ClassVar[bool] = True
-    complete: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        name = type(self).__name__
-        numbers.whole_number(self.k, name, 1)
-        if self.of is not None and not isinstance(self.of, str):
-            raise InputError(f"{name}: of names one column of households or persons, not {self.of}")
-
-    @property
-    def least(self) -> int:  # type: ignore[override]
-        """How many people a group has at least."""
-        return self.k
-
-    def colour(self, value: Hashable) -> Hashable:
-        """Values do not matter."""
-        return 0
-
-    def limit(self, size: int, colour: Hashable) -> int:
-        """No value at all in a group that is too small."""
-        return size if size >= self.k else -1
-
-    def allows(self, row: Row, total: int, size: int) -> bool:
-        """Judge the group's size."""
-        return size >= self.k
-
-    @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> GroupSize:
-        """Make it of ``group_size = 5`` in a policy file, or of a table that says of what."""
-        return cls(read) if isinstance(read, int) else cls(read.k, read.of)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.k}{'' if self.of is None else f', of={self.of!r}'})"
-
-    def under(self, schema: Any, sensitive: str | None = None) -> GroupSize:
-        """Of people, where rows are their cases."""
-        return replace(self, of=schema.person) if schema.counts_people and not self.of else self
-
-    def attained(self, release: HasCounts) -> Attained:
-        """The smallest group of a release."""
-        return self._least(groups_of(release))
-
-    def sizes(self, counts: GroupCounts) -> IntArray:
-        """People, or different units, of each group."""
-        if self.of is None:
-            return counts.sizes
-        if UNITS not in counts.memory:
-            raise UnsupportedError(
-                f"{self}: how many different {self.of} groups have, a release and its counts do "
-                "not tell; give publish or audit the table, with a policy"
-            )
-        return units_of(counts)
-
-    def _least(self, counts: GroupCounts) -> Attained:
-        sizes = self.sizes(counts)
-        group = int(np.argmin(sizes))
-        size = int(sizes[group])
-        people = "person" if size == 1 else "people"
-        people = people if self.of is None else f"different {self.of}"
-        words = f"{smallest(counts)} has {size} {people}, the least is {self.k}"
-        return Attained(size, size >= self.k, words, counts.group_label(group))
-
-    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> EachGroup:
-        """Start a ledger for a search."""
-        return EachGroup(
-            lambda counts: self.sizes(counts) < self.k,
-            lambda counts: np.where(self.sizes(counts) < self.k, counts.sizes, 0),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """What stands for it in a policy file, such as ``{"group_size": 5}``."""
-        return {self.key: self.k if self.of is None else {"k": self.k, "of": self.of}}
-
-
-@hints()
-@dataclass(frozen=True, repr=False)
-class KAnonymity(GroupSize):
-    """Everybody looks like at least k people, by the columns that others may know of them.
-
-    Who looks alike is judged by what is seen. In the generalized form it is everybody in a group;
-    in the bucketized form, everybody with the same exact values, whatever their groups. A release
-    of groups alone, without such columns, is judged by these.
-
-    Parameters
-    ----------
-    k : int
-        From 1.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from foreknow.data.release import Release
-    >>> people = pa.table({"group": [1, 1, 1, 1], "age": [30, 30, 41, 41]})
-    >>> tally = pa.table({"group": [1, 1], "disease": ["Flu", "AIDS"], "count": [3, 1]})
-    >>> release = Release.from_bucketized(tally, sensitive="disease", people=people)
-    >>> KAnonymity(3).measure(release), GroupSize(3).measure(release)
-    (2, 4)
-    """
-
-    key: ClassVar[str] = "k_anonymity"
-    of_look_alikes: ClassVar[bool] = True  # and not only who is in a group
-
-    @property
-    def of_groups(self) -> GroupSize | None:
-        """Groups of anybody; of units, the same, which are counted in groups."""
-        return GroupSize(1) if self.of is None else None
-
-    def attained(self, release: HasCounts) -> Attained:
-        """The smallest group of a release, or the fewest people whose exact columns are equal."""
-        return self._least(classes_of(release) if self.of is None else groups_of(release))
-
-
-def units_of(counts: GroupCounts) -> IntArray:
-    """Different units of each group: the value 0 is of units that have one row each."""
-    each = np.where(counts.codes == 0, counts.counts, 1)
-    return np.bincount(counts.cell_groups, each, counts.n_groups).astype(np.int64)
-
-
 @dataclass(frozen=True)
 class RuledOut(_About):
     """Nobody has a value that matters with a probability that reaches a limit, others ruled out.
@@ -635,70 +454,3 @@ def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -
         case Recursive():
             return ranked[0] < given.c * (1 - sum(ranked[: given.l - 1], Fraction(0)))
     return False
-
-
-# ---- classical criteria of a release -------------------------------------------------------------
-
-
-def k_anonymity(release: HasCounts) -> int:
-    """Return the largest k for which everybody looks like at least k people; 0 without groups.
-
-    Notes
-    -----
-    Where everybody's sensitive value is their identity, it is at least k exactly where
-    ``Facts(k=k - 2)`` stays below 1 (Proposition 3 of "Privacy Skyline"), for k of 2 or more.
-
-    Examples
-    --------
-    >>> from foreknow.data.counts import GroupCounts
-    >>> k_anonymity(GroupCounts.from_bags([["Flu", "Cold"], ["Flu", "Flu", "AIDS"]]))
-    2
-    """
-    if isinstance(release, int):
-        raise InputError(
-            f"k_anonymity(release) says which k a release has; Requirement(KAnonymity({release})) "
-            "requires it"
-        )
-    counts = counts_of(release)
-    return int(classes_of(release).sizes.min()) if counts.n_groups else 0
-
-
-def is_recursively_diverse(release: HasCounts, c: numbers.Number, l: int) -> bool:
-    """Whether every group is recursively (c, l)-diverse, in the strict form.
-
-    The most frequent value of each group occurs strictly less than c times as often as all values
-    together that come after the l - 1 most frequent ones.
-
-    Parameters
-    ----------
-    release : Release or GroupCounts
-        Under ``single``.
-    c : number
-        Above 0.
-    l : int
-        At least 2.
-
-    Raises
-    ------
-    InputError
-        If c or l is out of range, or people have several values.
-
-    Notes
-    -----
-    The same as that ``Negations(l - 2)`` stays below c / (c + 1), for every value. Definition 17 of
-    "Worst-Case Background Knowledge" lost the strictness and its parentheses: with "at most", one
-    person with a and one with b would be (1, 2)-diverse, and each value be disclosed with 1/2.
-
-    Examples
-    --------
-    >>> from foreknow.data.counts import GroupCounts
-    >>> counts = GroupCounts.from_bags([["AIDS", "Flu", "Flu", "Cold", "Cancer"]])
-    >>> is_recursively_diverse(counts, c=1, l=2), is_recursively_diverse(counts, c=1, l=3)
-    (True, False)
-    """
-    counts = counts_of(release)
-    require("(c, l)-diversity", LDiversity.needs, semantics=counts.semantics)
-    times, least = numbers.as_fraction(c), whole_amount("(c, l)-diversity", "l", l)
-    if times <= 0 or least < 2:
-        raise InputError(f"(c, l)-diversity needs c above 0 and l of at least 2, not {(c, l)}")
-    return bool(LDiversity(least, "recursive", times).ledger().alone(counts).all())

@@ -7,7 +7,8 @@ from typing import Any
 from foreknow.criteria.diversity import AlphaK, LDiversity
 from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
 from foreknow.criteria.population import DeltaPresence, KMap
-from foreknow.criteria.properties import GroupSize, KAnonymity
+from foreknow.criteria.risk import PopulationRisk, Risk
+from foreknow.criteria.size import GroupSize, KAnonymity
 
 CRITERIA: tuple[Any, ...] = (
     KAnonymity,
@@ -19,4 +20,6 @@ CRITERIA: tuple[Any, ...] = (
     DeltaDisclosure,
     KMap,
     DeltaPresence,
+    Risk,
+    PopulationRisk,
 )

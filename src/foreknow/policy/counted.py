@@ -27,7 +27,7 @@ from foreknow.adversaries.protocol import (
     Summing,
     counts_of,
 )
-from foreknow.criteria.properties import UNITS
+from foreknow.criteria.size import UNITS
 from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
 from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout, Seen

@@ -44,8 +44,11 @@ class PolicyLedger:
     def looks_back(self) -> bool:
         """Whether what a proposal replaces matters, so that one that is refused may be safe later.
 
-        Not where merging never hurts, or every group is judged by itself and none fails.
+        Not where merging never hurts, or every group is judged by itself and none fails; but
+        always where something is added up over all groups (`sums_up`).
         """
+        if any(getattr(part.ledger, "sums_up", False) for part in self.parts):
+            return True
         return not self.monotone and any(
             getattr(part.ledger, "looks_back", True) for part in self.parts
         )

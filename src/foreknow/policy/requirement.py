@@ -439,6 +439,13 @@ class Requirement:
             )
         if schema is None:
             return
+        shared = (*schema.quasi_identifiers, *self.known)
+        for name in getattr(self.criterion, "columns", ()):
+            if name not in shared or name in self.owned(schema):
+                raise PolicyError(
+                    f"{self.name}: of: {name!r} is no quasi-identifier, nor published and in "
+                    f"knowing{did_you_mean(name, shared)}"
+                )
         for name in self.known:
             if name in schema.quasi_identifiers:
                 raise PolicyError(
@@ -470,7 +477,7 @@ class Requirement:
     @property
     def unit(self) -> str | None:
         """Of a criterion that counts households, or other units, the column that numbers them."""
-        return getattr(self.criterion, "of", None)
+        return getattr(self.criterion, "unit", None)
 
     def owned(self, schema: Schema) -> tuple[str, ...]:
         """The columns that it looks at and a release does not show: only the owner can."""

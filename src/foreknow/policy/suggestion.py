@@ -20,7 +20,7 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.criteria.properties import KAnonymity
+from foreknow.criteria.size import KAnonymity
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.advice import nearly_all_read
 from foreknow.data.engines.columns import codes_of, fetch

@@ -24,8 +24,8 @@ from foreknow.verifier.diversity import number_of, require_keys
 
 # Distinct people, by some columns in order, and how many are alike.
 People = Sequence[tuple[Any, ...]]
-_OF_ALL = {"population", "digest"}
-_BEYOND = {*_OF_ALL, "trees", "orders", "exact"}
+OF_ALL = {"population", "digest"}
+BEYOND = {*OF_ALL, "trees", "orders", "exact"}
 
 
 class Everybody(NamedTuple):
@@ -47,11 +47,11 @@ class Everybody(NamedTuple):
 
 def gauge_k_map(held: Held, table: Any, everybody: Everybody) -> tuple[Fraction, Group, bool]:
     """The group that the fewest people of the population could be in."""
-    require_keys(table, "k_map", {"k", *_OF_ALL}, {"k", *_BEYOND})
+    require_keys(table, "k_map", {"k", *OF_ALL}, {"k", *BEYOND})
     k = table["k"]
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise CertificateError(f"k of k_map must be a whole number from 1, not {k!r}")
-    many, _, _ = _placed(held, table, everybody)
+    many, _, _ = placed(held, table, everybody)
     return Fraction(min(many)), held.group(many.index(min(many))), min(many) >= k
 
 
@@ -60,11 +60,11 @@ def gauge_delta_presence(
 ) -> tuple[Fraction, Group, bool]:
     """The group whose people are most surely in the table; and whether all keep both ends."""
     own = {"lowest", "highest"}
-    require_keys(table, "delta_presence", own | _OF_ALL, own | _BEYOND)
+    require_keys(table, "delta_presence", own | OF_ALL, own | BEYOND)
     low, high = number_of(table["lowest"]), number_of(table["highest"])
     if not 0 <= low <= high <= 1:
         raise CertificateError(f"delta_presence cannot be from {low} to {high}")
-    many, outside, overlap = _placed(held, table, everybody)
+    many, outside, overlap = placed(held, table, everybody)
     if overlap:
         return Fraction(1), held.group(0), low == 0 and high == 1
     rates = [Fraction(own, of) for own, of in zip(held.people.tolist(), many, strict=True)]
@@ -72,7 +72,7 @@ def gauge_delta_presence(
     return most, held.group(rates.index(most)), low <= least and most <= high
 
 
-def _placed(
+def placed(
     held: Held, table: Mapping[str, Any], everybody: Everybody
 ) -> tuple[list[int], int, bool]:
     """How many people each group could hold, how many are in none, and whether any is in two.

@@ -30,7 +30,7 @@ from foreknow.errors import (
 from foreknow.grammar import AskedTable, read
 from foreknow.verdict import Limit, Verdict, WorstCase
 from foreknow.verifier.counts import Bag, Column, Counted, Group, Held, Ints, distinct
-from foreknow.verifier.diversity import gauge_alpha_k, gauge_l_diversity
+from foreknow.verifier.diversity import gauge_alpha_k, gauge_l_diversity, require_keys
 from foreknow.verifier.facts import worst_facts, worst_implications
 from foreknow.verifier.files import (
     File,
@@ -53,6 +53,7 @@ from foreknow.verifier.likeness import (
 from foreknow.verifier.named_values import left, named
 from foreknow.verifier.population import Everybody, gauge_delta_presence, gauge_k_map
 from foreknow.verifier.priors import Chances, Worst, worst_priors
+from foreknow.verifier.risk import gauge_population_risk, gauge_risk
 from foreknow.verifier.windows import worst_near
 
 # What is found of secrets of which nobody has a value.
@@ -215,6 +216,7 @@ class Gauge(NamedTuple):
     of_people: bool = False  # of how many these are, whatever their values
     of_classes: bool = False  # of who looks alike: by exact columns where there are any
     of_population: bool = False  # compares groups with one
+    of_columns: bool = False  # is told what the columns that make groups are called
     # Whether, by its settings, some values may be counted as one.
     of_sets: Callable[[Any], bool] = lambda settings: False
 
@@ -264,6 +266,9 @@ def verify(
         else:
             held = written.held_by(*sight_of(written, table, gauge.of_people))
             more += [written.alike(())] if exact else []
+        if gauge.of_columns:
+            own = written.exact if exact else written.groups
+            more.append(list(dict.fromkeys([*own, *table.known])))
         held = _of_sets(written, held, key, gauge, table) if table.secret.sets else held
         attained, group, holds = gauge.measure(held, settings, *more)
         of = () if not exact or not gauge.of_people else tuple(written.exact)
@@ -538,6 +543,29 @@ def _gauge_size(key: str, held: Held, k: Any) -> tuple[Fraction, Group, bool]:
     return Fraction(people), held.group(at), people >= k
 
 
+def _gauge_k_anonymity(
+    held: Held, given: Any, columns: Sequence[str]
+) -> tuple[Fraction, Group, bool]:
+    """People of the smallest group; or, of lists of columns, the fewest who share one of them."""
+    if not isinstance(given, Mapping):
+        return _gauge_size("k_anonymity", held, given)
+    require_keys(given, "k_anonymity", {"k", "of"}, {"k", "of"})
+    worst: tuple[int, int] | None = None
+    for names in given["of"] if isinstance(given["of"], list) else ():
+        if not isinstance(names, list) or not names or not {*map(str, names)} <= {*columns}:
+            raise CertificateError(f"{names!r} are no columns of {', '.join(columns)}")
+        _, sort = distinct(*(held.labels[columns.index(name)].codes for name in names))
+        many = np.zeros(int(sort.max()) + 1, np.int64)
+        np.add.at(many, sort, held.people)
+        at = int(many[sort].argmin())
+        found = int(many[sort[at]]), at
+        worst = found if worst is None or found[0] < worst[0] else worst
+    if worst is None:
+        raise CertificateError("k_anonymity is of no columns")
+    _gauge_size("k_anonymity", held, given["k"])  # which refuses what is no size
+    return Fraction(worst[0]), held.group(worst[1]), worst[0] >= given["k"]
+
+
 VERIFIERS: dict[str, Judge] = {
     "facts": Judge(_judge_facts, of_several=True, of_windows=True),
     "implications": Judge(_judge_implications),
@@ -546,7 +574,7 @@ VERIFIERS: dict[str, Judge] = {
 }
 GAUGES: dict[str, Gauge] = {
     "group_size": Gauge(partial(_gauge_size, "group_size"), of_people=True),
-    "k_anonymity": Gauge(partial(_gauge_size, "k_anonymity"), of_people=True, of_classes=True),
+    "k_anonymity": Gauge(_gauge_k_anonymity, of_people=True, of_classes=True, of_columns=True),
     "l_diversity": Gauge(gauge_l_diversity, of_sets=lambda settings: True),
     "alpha_k": Gauge(gauge_alpha_k, of_classes=True, of_sets=lambda settings: True),
     "t_closeness": Gauge(gauge_t_closeness, of_sets=is_of_equal_distance),
@@ -555,6 +583,10 @@ GAUGES: dict[str, Gauge] = {
     "k_map": Gauge(gauge_k_map, of_people=True, of_classes=True, of_population=True),
     "delta_presence": Gauge(
         gauge_delta_presence, of_people=True, of_classes=True, of_population=True
+    ),
+    "risk": Gauge(gauge_risk, of_people=True, of_classes=True),
+    "population_risk": Gauge(
+        gauge_population_risk, of_people=True, of_classes=True, of_population=True
     ),
 }
 

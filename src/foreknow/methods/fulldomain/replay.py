@@ -55,7 +55,9 @@ class Replay:
             return None
         everyone, lattice = microdata.everyone(), Lattice(rollup.tops)
         ledger = policy.ledger(everyone.values, everyone)
-        if not ledger.exact:  # the search asks more than a ledger where it is close
+        # The search asks more than a ledger where it is close; and what fails by itself may hold
+        # among all groups where these are added up.
+        if not ledger.exact or ledger.looks_back:
             return None
         weights = policy.options.weights_of(attribute.name for attribute in rollup.attributes)
         loss = Loss(rollup, lattice, method.objective, weights)

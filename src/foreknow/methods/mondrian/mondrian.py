@@ -239,7 +239,7 @@ class Mondrian(Grouper):
             f"not even one group of {people_text(everyone.n_people, 'all')} is safe: "
             f"{'; '.join(failures)}"
         )
-        if not ledger.looks_back:
+        if ledger.monotone or not ledger.looks_back:
             raise no_safe_release(problem, policy, everyone)
         _log.info("one group of everybody is not safe; looking for groups that are")
         least, waited = np.inf, 0

@@ -93,6 +93,8 @@ class Replay:
         level = _Refusals(points, microdata, method.choice(policy, microdata))
         everyone = level.everyone()
         first, last = (policy.ledger(microdata.values, everyone) for _ in range(2))
+        if first.looks_back:  # it would have to say what leaves
+            return None
         for ledger in (first, last):
             ledger.commit(None, everyone)
         while level.n_groups:

@@ -262,7 +262,7 @@ class _Moves:
         into = np.where(away, np.count_nonzero(~away), np.cumsum(~away) - 1)
         parts = self._counts.take(used)
         added, removed = parts.merge(into), None
-        if not ledger.monotone:
+        if ledger.looks_back or not ledger.monotone:
             _, whole = np.unique(
                 np.where(self._suppressed[used], -1, self._owner[used]), return_inverse=True
             )

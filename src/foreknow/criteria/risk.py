@@ -1,0 +1,458 @@
+"""Risk of being recognized, as regulators limit it: of a prosecutor, on average, of who is unique.
+
+The figures are those of K. El Emam, "Guide to the De-Identification of Personal Health
+Information", 2013, of ARX and of `risk_report`. Merging groups never raises one of a table: there
+are fewer groups of as many people, and larger ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from foreknow.adversaries.protocol import FloatArray, HasCounts, Ledger, Mask, Speaks
+from foreknow.criteria.population import OfPopulation, PopulationSettings, population_of
+from foreknow.criteria.protocol import (
+    Attained,
+    EachGroup,
+    OfGroups,
+    as_setting,
+    classes_of,
+    distinguished,
+    smallest,
+)
+from foreknow.criteria.size import GroupSize
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, PolicyError
+from foreknow.frozen import settle
+from foreknow.needs import Need, Needs
+from foreknow.numbers import Number, as_fraction
+from foreknow.settings import Settings
+from foreknow.text import people_text
+
+
+class _Figure(NamedTuple):
+    """One figure of a release, and its limit."""
+
+    amount: Fraction
+    limit: Fraction
+    words: str
+
+
+class _Limits:
+    """What both criteria share: some limits, each a number that may be reached unless strict."""
+
+    strict: bool
+    key: ClassVar[str]
+    names: ClassVar[tuple[str, ...]]
+
+    def _settle(self) -> None:
+        name = type(self).__name__
+        if not isinstance(self.strict, bool):
+            raise InputError(f"{name}: strict is true or false, not {self.strict!r}")
+        if not self.asked:
+            raise InputError(f"{name} limits nothing: give {' or '.join(self.names)}")
+        for key, given in self.asked.items():
+            limit = as_fraction(given)
+            settle(self, **{key: limit})
+            low = Fraction(0) if key == "uniqueness" and not self.strict else None
+            if limit > 1 or (limit != low and limit <= 0):
+                least = "from 0" if low is not None else "above 0"
+                raise InputError(f"{name}: {key} must be {least} to 1, not {given}")
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The limits that it has, by name."""
+        own = {key: getattr(self, key) for key in self.names}
+        return {key: given for key, given in own.items() if given is not None}
+
+    def keeps(self, amount: Fraction, limit: Fraction) -> bool:
+        """Whether a figure keeps its limit."""
+        return amount < limit if self.strict else amount <= limit
+
+    def least_of(self, limit: Any) -> int:
+        """How many must look alike for 1 over their number to keep a limit; 0 without one."""
+        if limit is None:
+            return 0
+        number = 1 / as_fraction(limit)
+        return floor(number) + 1 if self.strict else ceil(number)
+
+    def _attained(self, figures: Iterable[_Figure], group: Any, beside: str = "") -> Attained:
+        """What is attained: of several figures, the first that fails, else the first."""
+        figures = list(figures)
+        failing = [each for each in figures if not self.keeps(each.amount, each.limit)]
+        words = []
+        for each in figures:
+            amount, limit = distinguished(each.amount, each.limit)
+            must = f"must be below {limit}" if self.strict else f"the most is {limit}"
+            words.append(f"{each.words.format(amount)}, {must}")
+        top = (failing or figures)[0]
+        return Attained(top.amount, not failing, "; ".join(words) + beside, group)
+
+    def _settings(self) -> dict[str, Any]:
+        own: dict[str, Any] = {key: as_setting(limit) for key, limit in self.asked.items()}
+        return {**own, "strict": True} if self.strict else own
+
+
+class RiskSettings(Settings):
+    """``risk`` in a policy file."""
+
+    prosecutor: Any = Field(default=None, examples=[0.09])
+    average: Any = None
+    uniqueness: Any = None
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class Risk(_Limits, OfGroups):
+    """How easily people are recognized who are known to be in the table, at most.
+
+    Who looks alike is judged as for `KAnonymity`. Each limit may be reached.
+
+    | limit | of a release |
+    | --- | --- |
+    | prosecutor | 1 over the fewest people who look alike: the highest risk of a person |
+    | average | how many sets of people there are who look alike, over all people: the average of everybody's risk |
+    | uniqueness | people who look like nobody else, as a share of all people |
+
+    Of several, all must hold; `measure` is the first that does not, else the first that is given,
+    in this order.
+
+    Parameters
+    ----------
+    prosecutor, average : number, optional
+        Above 0, at most 1.
+    uniqueness : number, optional
+        From 0 to 1.
+    strict : bool
+        Whether limits may not be reached.
+
+    Notes
+    -----
+    1/11 is more than 0.09, so ``prosecutor=0.09`` asks for 12 people who look alike, and
+    ``prosecutor="1/11"`` for 11.
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags([["Flu", "Cold"], ["Flu", "Flu", "AIDS"], ["Flu"]])
+    >>> Risk(prosecutor="1/2").measure(counts), Risk(average="1/2").measure(counts)
+    (Fraction(1, 1), Fraction(1, 2))
+    >>> Risk(uniqueness="1/6").holds(counts), Risk(average=0.5, strict=True).holds(counts)
+    (True, False)
+    """  # noqa: E501
+
+    prosecutor: Number | None = None
+    average: Number | None = None
+    uniqueness: Number | None = None
+    strict: bool = False
+    key: ClassVar[str] = "risk"
+    names: ClassVar[tuple[str, ...]] = ("prosecutor", "average", "uniqueness")
+    settings: ClassVar[Any] = RiskSettings
+    needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.EVERYBODY})
+    of_people: ClassVar[bool] = True
+    compares_table: ClassVar[bool] = False
+    of_groups: ClassVar[Any] = GroupSize(1)
+
+    def __post_init__(self) -> None:
+        self._settle()
+
+    @property
+    def least(self) -> int:  # type: ignore[override]
+        """How many people a group has at least."""
+        return self.least_of(self.prosecutor)
+
+    @property
+    def speaks(self) -> Speaks | None:  # type: ignore[override]
+        """Of sizes; what a refused cut tells of all groups together is not worked out."""
+        return None if self._of_all else Speaks(0)
+
+    @property
+    def _of_all(self) -> bool:
+        """Whether it asks something of all groups together."""
+        return not self.asked.keys() <= {"prosecutor"}
+
+    def under(self, schema: Any, sensitive: str | None = None) -> Risk:
+        """The same; refused where rows are cases, which it would count."""
+        _refuse_cases(self, schema)
+        return self
+
+    def attained(self, release: HasCounts) -> Attained:
+        """The figures of a release, and its smallest group."""
+        counts = classes_of(release)
+        (sums,) = self._sums(counts.sizes).sum(0, keepdims=True).tolist()
+        at = int(np.argmin(counts.sizes))
+        return self._attained(self._figures(counts, *sums), counts.group_label(at))
+
+    def _figures(
+        self, counts: GroupCounts, groups: int, people: int, small: int, alone: int
+    ) -> Iterable[_Figure]:
+        least, asked = int(counts.sizes.min()), self.asked
+        if "prosecutor" in asked:
+            words = f"{smallest(counts)} has {people_text(least)}, a prosecutor risk of {{}}"
+            yield _Figure(Fraction(1, least), asked["prosecutor"], words)
+        if "average" in asked:
+            words = f"there are {groups:,} sets of people who look alike, of {people_text(people)}"
+            yield _Figure(Fraction(groups, people), asked["average"], f"{words}: on average {{}}")
+        if "uniqueness" in asked:
+            words = f"{alone:,} of {people_text(people)} look like nobody else, a share of {{}}"
+            yield _Figure(Fraction(alone, people), asked["uniqueness"], words)
+
+    def fails(self, counts: GroupCounts) -> Mask:
+        """Which groups fail: those that are too small, and people by themselves if too many are."""
+        sums = self._sums(counts.sizes)
+        alone = sums[:, 3] > 0
+        fails: Mask = sums[:, 2] > 0
+        if self.uniqueness is None:
+            return fails
+        _, people, _, many = sums.sum(0).tolist()
+        return (
+            fails if self.keeps(Fraction(many, people), self.asked["uniqueness"]) else fails | alone
+        )
+
+    def beyond_groups(self, release: HasCounts) -> bool:
+        """Whether the average fails, which no group does by itself."""
+        counts = classes_of(release)
+        amount = Fraction(counts.n_groups, counts.n_people)
+        return self.average is not None and not self.keeps(amount, self.asked["average"])
+
+    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
+        """Start a ledger for a search."""
+        if self._of_all:
+            return _RiskLedger(self)
+        least = self.least
+        return EachGroup(lambda counts: counts.sizes < least, self.leaving)
+
+    def leaving(self, counts: GroupCounts) -> IntArray:
+        """How many people must leave each group at least: all of one that is too small."""
+        return np.where(counts.sizes < self.least, counts.sizes, 0)
+
+    def _sums(self, sizes: IntArray) -> IntArray:
+        """Of each group: itself, its people, whether it is too small, whether it is one person."""
+        return np.stack((np.ones_like(sizes), sizes, sizes < self.least, sizes == 1), 1)
+
+    def kept_by(self, sums: IntArray) -> Mask:
+        """Whether it holds of whole releases, by such sums of their groups."""
+        groups, people, small, alone = sums.T.astype(object)  # products of any length
+        holds: Mask = small == 0
+        for parts, limit in ((groups, self.average), (alone, self.uniqueness)):
+            if limit is not None:
+                limit = as_fraction(limit)
+                part, most = parts * limit.denominator, people * limit.numerator
+                holds = holds & ((part < most if self.strict else part <= most) | (people == 0))
+        return holds.astype(bool)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"risk": {...}}``, as in a policy file."""
+        return {self.key: self._settings()}
+
+
+def _refuse_cases(criterion: Any, schema: Any) -> None:
+    if schema.counts_people:
+        raise PolicyError(
+            f"{criterion} counts rows, and rows are cases of {schema.person!r}: require "
+            "k_anonymity, which counts people"
+        )
+
+
+# ---- the ledger: sums over all groups ----------------------------------------------------------
+
+
+Sums: TypeAlias = IntArray  # what `Risk._sums` adds up
+
+
+@dataclass(eq=False)
+class _RiskLedger:
+    """What all groups together have; so what leaves matters, whatever merging does."""
+
+    rule: Risk
+    now: Sums = field(default_factory=lambda: np.zeros(4, dtype=np.int64))
+    exact: ClassVar[bool] = True
+    sums_up: ClassVar[bool] = True
+
+    def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
+        """Whether the limits hold when `added` replaces `removed`."""
+        return bool(self.rule.kept_by((self.now + self._change(removed, added))[None])[0])
+
+    def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
+        """Note that `added` replaced `removed`."""
+        self.now = self.now + self._change(removed, added)
+
+    def evaluate(
+        self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
+    ) -> _RiskEvaluation:
+        """Measure many proposals; see `Ledger.evaluate`."""
+        changes = np.zeros((int(owner.max(initial=-1)) + 1, 4), dtype=np.int64)
+        np.add.at(changes, owner, self.rule._sums(added.sizes))
+        if removed is not None:
+            at = np.arange(removed.n_groups) if removed.origin is None else removed.origin
+            np.subtract.at(changes, at, self.rule._sums(removed.sizes))
+        return _RiskEvaluation(self, changes)
+
+    def alone(self, counts: GroupCounts) -> Mask:
+        """Whether each group may be there at all: other groups may make up for the rest."""
+        large: Mask = counts.sizes >= self.rule.least
+        return large
+
+    def fewest_leaving(self, counts: GroupCounts) -> IntArray:
+        """How many people must leave each group at least; see `PolicyLedger`."""
+        return self.rule.leaving(counts)
+
+    def _change(self, removed: GroupCounts | None, added: GroupCounts) -> Sums:
+        change = self.rule._sums(added.sizes).sum(0)
+        return change if removed is None else change - self.rule._sums(removed.sizes).sum(0)
+
+
+@dataclass(frozen=True, eq=False)
+class _RiskEvaluation:
+    """What each proposal changes of the sums."""
+
+    ledger: _RiskLedger
+    changes: IntArray
+
+    def safe_each(self) -> Mask:
+        """Whether the limits hold with each proposal by itself."""
+        return self.ledger.rule.kept_by(self.ledger.now + self.changes)
+
+    def safe_jointly(self, chosen: Mask) -> bool:
+        """Whether they hold with all the chosen proposals."""
+        return bool(
+            self.ledger.rule.kept_by((self.ledger.now + self.changes[chosen].sum(0))[None])[0]
+        )
+
+    def risk_ratio(self) -> FloatArray:
+        """0 for what holds, infinity for what does not."""
+        return np.where(self.safe_each(), 0.0, np.inf)
+
+    def commit(self, chosen: Mask) -> None:
+        """Note that the chosen proposals were carried out."""
+        self.ledger.now = self.ledger.now + self.changes[chosen].sum(0)
+
+
+# ---- against a population -----------------------------------------------------------------------
+
+
+class PopulationRiskSettings(PopulationSettings):
+    """``population_risk`` in a policy file."""
+
+    journalist: Any = Field(default=None, examples=[0.09])
+    uniqueness: Any = None
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class PopulationRisk(_Limits, OfPopulation):
+    """How easily people of a population are recognized by who compares groups with it, at most.
+
+    Who of the population could be in a group is read from the labels of the group, as for `KMap`.
+    Each limit may be reached.
+
+    | limit | of a release |
+    | --- | --- |
+    | journalist | 1 over the fewest people of the population who could be in a group |
+    | uniqueness | people of the table whose groups nobody else of the population could be in, as a share of all people of the table |
+
+    Of both, both must hold; `measure` is the first that does not, else the first that is given.
+
+    Parameters
+    ----------
+    journalist : number, optional
+        Above 0, at most 1.
+    uniqueness : number, optional
+        From 0 to 1.
+    population : path or frame
+        One row per person, with the quasi-identifiers of the release: everybody of the table, and
+        others. Never published: a certificate has its digest, and the verifier asks for it.
+    strict : bool
+        Whether limits may not be reached.
+
+    Notes
+    -----
+    Each group is compared with the population by itself. Where labels of groups overlap, several
+    together may tell more; words of the verdict say so.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.data.release import Release
+    >>> release = Release.from_generalized(
+    ...     pa.table({"age": ["20 to 24", "25 to 29"], "disease": ["Flu", "AIDS"]}),
+    ...     quasi_identifiers=["age"],
+    ...     sensitive="disease",
+    ... )
+    >>> everybody = pa.table({"age": [20, 22, 24, 25, 40]})
+    >>> PopulationRisk(journalist=0.5, population=everybody).measure(release)
+    Fraction(1, 1)
+    >>> PopulationRisk(uniqueness=0.5, population=everybody).holds(release)
+    True
+    """  # noqa: E501
+
+    journalist: Number | None = None
+    uniqueness: Number | None = None
+    population: Any = None
+    strict: bool = False
+    key: ClassVar[str] = "population_risk"
+    names: ClassVar[tuple[str, ...]] = ("journalist", "uniqueness")
+    settings: ClassVar[Any] = PopulationRiskSettings
+
+    def __post_init__(self) -> None:
+        self._settle()
+        settle(self, population=population_of(self.population))
+
+    def under(self, schema: Any, sensitive: str | None = None) -> Any:
+        """The same with the hierarchies of a schema; refused where rows are cases."""
+        _refuse_cases(self, schema)
+        return super().under(schema, sensitive)
+
+    def attained(self, release: HasCounts) -> Attained:
+        """The figures of a release, and the group that the fewest of the population could be in."""
+        counts, asked = classes_of(release), self.asked
+        found = self.population.placed(counts)
+        group, figures = int(np.argmin(found.many)), []
+        if "journalist" in asked:
+            least = int(found.many[group])
+            words = (
+                f"the group that fewest of the population could be in has {least:,} of them, a "
+                "journalist risk of {}"
+            )
+            figures.append(_Figure(Fraction(1, least), asked["journalist"], words))
+        if "uniqueness" in asked:
+            alone, people = int(counts.sizes[found.many == 1].sum()), counts.n_people
+            words = (
+                f"of {alone:,} of {people_text(people)} nobody else of the population could be in "
+                "their group, a share of {}"
+            )
+            figures.append(_Figure(Fraction(alone, people), asked["uniqueness"], words))
+        beside = "; groups overlap, and what several tell together is not counted"
+        return self._attained(figures, counts.group_label(group), beside * found.overlap)
+
+    def fails(self, counts: GroupCounts) -> Mask:
+        """Which groups look like too few, or like one person if too many do."""
+        many = self.population.place(counts).many
+        fails: Mask = many < self.least_of(self.journalist)
+        if self.uniqueness is None:
+            return fails
+        share = Fraction(int(counts.sizes[many == 1].sum()), counts.n_people)
+        return fails if self.keeps(share, self.asked["uniqueness"]) else fails | (many == 1)
+
+    def ways_out(self, release: HasCounts) -> list[str]:
+        """A k-anonymity that implies it, where there are people enough."""
+        k = max(self.least_of(self.journalist), 1 if self.uniqueness is None else 2)
+        if k > classes_of(release).n_people:
+            return ["The table has fewer people: require k_anonymity, or allow more"]
+        return [
+            f"Whoever looks like {k:,} people of the table looks like {k:,} of the population, so "
+            "this would do:",
+            "  [[require]]",
+            f"  k_anonymity = {k}",
+        ]
+
+    def _own(self) -> dict[str, Any]:
+        return self._settings()

@@ -1,0 +1,345 @@
+"""Sizes: how many people groups have, and how many people look alike."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from foreknow import numbers
+from foreknow.adversaries.protocol import HasCounts, Mask, Speaks, counts_of
+from foreknow.criteria.protocol import (
+    Attained,
+    EachGroup,
+    OfGroups,
+    classes_of,
+    groups_of,
+    smallest,
+)
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels import GroupLabels
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
+from foreknow.frozen import settle
+from foreknow.needs import Need, Needs
+from foreknow.settings import FromOne, Settings
+from foreknow.text import people_text
+
+# What counts remember that are of numbers of units, and not of values.
+UNITS = "units"
+
+
+class OfUnits(Settings):
+    """``{ k = 5, of = "household_id" }``: the table of a size that is not of rows."""
+
+    k: FromOne
+    of: str
+
+
+class OfColumns(Settings):
+    """``{ k = 11, of = [["age", "sex"], ["zip"]] }``: of people who share some columns."""
+
+    k: FromOne
+    of: str | list[str] | list[list[str]]
+
+
+@hints()
+@dataclass(frozen=True, repr=False)
+class GroupSize(OfGroups):
+    """Every group has at least k people; the same for a set of tables and its subsets.
+
+    So many share one bag of values. How many look alike is another question where exact columns are
+    published beside the group: see `KAnonymity`.
+
+    Parameters
+    ----------
+    k : int
+        From 1.
+    of : str, optional
+        A column that numbers households, or other units: so many different ones are in each group,
+        as the owner counts; a release does not show it. A row that names none is one by itself.
+
+    Examples
+    --------
+    >>> from foreknow.data.counts import GroupCounts
+    >>> counts = GroupCounts.from_bags([["Flu", "Cold"], ["Flu", "Flu", "AIDS"]])
+    >>> GroupSize(3).measure(counts), GroupSize(3).holds(counts)
+    (2, False)
+    """
+
+    k: int
+    of: str | None = None
+    key: ClassVar[str] = "group_size"
+    settings: ClassVar[Any] = Annotated[
+        FromOne | OfUnits, Field(description="people in each group", examples=[5])
+    ]
+    needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.EVERYBODY})
+    of_people: ClassVar[bool] = True
+    compares_table: ClassVar[bool] = False
+    speaks: ClassVar[Speaks] = Speaks(0)
+    convex: ClassVar[bool] = True
+    complete: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        numbers.whole_number(self.k, name, 1)
+        if not isinstance(self.of, (str, type(None))):
+            raise InputError(f"{name}: of names one column of households or persons, not {self.of}")
+
+    @property
+    def unit(self) -> str | None:
+        """The column that numbers what is counted, where that is no row."""
+        return self.of
+
+    @property
+    def least(self) -> int:  # type: ignore[override]
+        """How many people a group has at least."""
+        return self.k
+
+    def colour(self, value: Hashable) -> Hashable:
+        """Values do not matter."""
+        return 0
+
+    def limit(self, size: int, colour: Hashable) -> int:
+        """No value at all in a group that is too small."""
+        return size if size >= self.k else -1
+
+    def allows(self, row: Any, total: int, size: int) -> bool:
+        """Judge the group's size."""
+        return size >= self.k
+
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> GroupSize:
+        """Make it of ``group_size = 5`` in a policy file, or of a table that says of what."""
+        return cls(read) if isinstance(read, int) else cls(read.k, read.of)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.k}{'' if self.of is None else f', of={self.of!r}'})"
+
+    def under(self, schema: Any, sensitive: str | None = None) -> GroupSize:
+        """Of people, where rows are their cases."""
+        return replace(self, of=schema.person) if schema.counts_people and not self.of else self
+
+    def attained(self, release: HasCounts) -> Attained:
+        """The smallest group of a release."""
+        return self._least(groups_of(release))
+
+    def sizes(self, counts: GroupCounts) -> IntArray:
+        """People, or different units, of each group."""
+        if self.unit is None:
+            return counts.sizes
+        if UNITS not in counts.memory:
+            raise UnsupportedError(
+                f"{self}: how many different {self.unit} groups have, a release and its counts do "
+                "not tell; give publish or audit the table, with a policy"
+            )
+        return units_of(counts)
+
+    def _least(self, counts: GroupCounts) -> Attained:
+        sizes = self.sizes(counts)
+        group = int(np.argmin(sizes))
+        size = int(sizes[group])
+        people = "person" if size == 1 else "people"
+        people = people if self.unit is None else f"different {self.unit}"
+        words = f"{smallest(counts)} has {size} {people}, the least is {self.k}"
+        return Attained(size, size >= self.k, words, counts.group_label(group))
+
+    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> EachGroup:
+        """Start a ledger for a search."""
+        return EachGroup(
+            lambda counts: self.sizes(counts) < self.k,
+            lambda counts: np.where(self.sizes(counts) < self.k, counts.sizes, 0),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """What stands for it in a policy file, such as ``{"group_size": 5}``."""
+        return {self.key: self.k if self.of is None else {"k": self.k, "of": self.of}}
+
+
+@hints()
+@dataclass(frozen=True, repr=False)
+class KAnonymity(GroupSize):
+    """Everybody looks like at least k people, by the columns that others may know of them.
+
+    Who looks alike is judged by what is seen. In the generalized form it is everybody in a group;
+    in the bucketized form, everybody with the same exact values, whatever their groups. A release
+    of groups alone, without such columns, is judged by these.
+
+    Parameters
+    ----------
+    k : int
+        From 1.
+    of : str, or sequence of str, or several of these, optional
+        One column, as a text, that numbers households, or other units: see `GroupSize`. A list of
+        columns, or of such lists: everybody shares with at least k people, themselves included,
+        what is published in all columns of each list. They are quasi-identifiers, or columns that
+        a requirement says are known (`knowing`). Two labels are shared where they are equal as
+        they are written: "20 to 29" and "20 to 24" are two, though they overlap.
+
+    Notes
+    -----
+    A search asks more than lists of columns need: k people in each group, who share all columns.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.data.release import Release
+    >>> people = pa.table({"group": [1, 1, 1, 1], "age": [30, 30, 41, 41]})
+    >>> tally = pa.table({"group": [1, 1], "disease": ["Flu", "AIDS"], "count": [3, 1]})
+    >>> release = Release.from_bucketized(tally, sensitive="disease", people=people)
+    >>> KAnonymity(3).measure(release), GroupSize(3).measure(release)
+    (2, 4)
+    >>> rows = {"age": ["20 to 29"] * 4, "sex": list("ffmm"), "disease": ["Flu"] * 4}
+    >>> release = Release.from_generalized(
+    ...     pa.table(rows), quasi_identifiers=["age", "sex"], sensitive="disease"
+    ... )
+    >>> KAnonymity(4).measure(release), KAnonymity(4, of=["age"]).measure(release)
+    (2, 4)
+    """
+
+    of: Any = None
+    key: ClassVar[str] = "k_anonymity"
+    settings: ClassVar[Any] = Annotated[
+        FromOne | OfColumns, Field(description="people who look alike", examples=[5])
+    ]
+    of_look_alikes: ClassVar[bool] = True  # and not only who is in a group
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of, (str, type(None))):
+            settle(self, of=_lists_of(self.of))
+        numbers.whole_number(self.k, type(self).__name__, 1)
+
+    @property
+    def unit(self) -> str | None:
+        """The column that numbers what is counted, where that is no row."""
+        return self.of if isinstance(self.of, str) else None
+
+    @property
+    def lists(self) -> tuple[tuple[str, ...], ...]:
+        """The lists of columns that people share; none where they look alike by all."""
+        return self.of if isinstance(self.of, tuple) else ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column of these lists."""
+        return tuple(dict.fromkeys(name for own in self.lists for name in own))
+
+    @property
+    def of_groups(self) -> GroupSize | None:
+        """Groups of anybody; of units, the same, which are counted in groups."""
+        return GroupSize(1) if self.unit is None else None
+
+    def under(self, schema: Any, sensitive: str | None = None) -> GroupSize:
+        """Of people, where rows are their cases; lists of columns are refused there."""
+        if self.lists and schema.counts_people:
+            raise PolicyError(
+                f"{self} counts rows, and rows are cases of {schema.person!r}: require k_anonymity "
+                "by all columns, which counts people"
+            )
+        return super().under(schema, sensitive)
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Whether merging groups never hurts; of lists it can: others may need their labels."""
+        return not self.lists
+
+    def attained(self, release: HasCounts) -> Attained:
+        """The smallest group of a release, or the fewest people whose exact columns are equal."""
+        if not self.lists:
+            return self._least(groups_of(release) if self.unit else classes_of(release))
+        counts = classes_of(release)
+        found = self._sharing(counts)
+        fewest = found.min(axis=1)
+        worst = int(np.argmin(fewest))
+        least, group = int(fewest[worst]), int(np.argmin(found[worst]))
+        shared = " and ".join(self.lists[worst])
+        words = f"{people_text(least)} share what is published of their {shared}, the fewest who do"
+        return Attained(
+            *(least, least >= self.k, f"{words}; the least is {self.k}"), counts.group_label(group)
+        )
+
+    def fails(self, counts: GroupCounts) -> Mask | None:
+        """Which groups have people who share some columns with too few."""
+        if not self.lists:
+            return super().fails(counts)
+        few: Mask = (self._sharing(counts) < self.k).any(axis=0)
+        return few
+
+    def _sharing(self, counts: GroupCounts) -> IntArray:
+        """For each list of columns, how many people share them with those of each group.
+
+        Groups without labels are those of a search: their people share every column.
+        """
+        labels, found = counts.groups, []
+        if not isinstance(labels, GroupLabels):
+            return np.tile(counts.sizes, (len(self.lists), 1))
+        for name in self.columns:
+            if name not in labels.columns:
+                hint = did_you_mean(name, labels.columns)
+                raise InputError(
+                    f"{self}: {name!r} is no column by which groups differ: name "
+                    f"quasi-identifiers, or columns that are also in knowing{hint}"
+                )
+        for own in self.lists:
+            places = [labels.columns.index(name) for name in own]
+            keys = [tuple(label[place] for place in places) for label in labels]
+            which = {key: at for at, key in enumerate(dict.fromkeys(keys))}
+            of_group = np.array([which[key] for key in keys])
+            found.append(np.bincount(of_group, counts.sizes)[of_group].astype(np.int64))
+        return np.stack(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What stands for it in a policy file, such as ``{"k_anonymity": 5}``."""
+        if not self.lists:
+            return super().to_dict()
+        return {self.key: {"k": self.k, "of": [list(own) for own in self.lists]}}
+
+
+def _lists_of(given: Any) -> tuple[tuple[str, ...], ...]:
+    """Lists of columns; a list of texts is one."""
+    given = list(given)
+    lists = [given] if all(isinstance(name, str) for name in given) else given
+    made = []
+    for own in lists:
+        names = () if isinstance(own, str) else tuple(own)
+        if not names or not all(isinstance(name, str) for name in names):
+            raise InputError(
+                'KAnonymity: of is a list of columns, such as ["age", "sex"], or a list of these, '
+                f"not {given}"
+            )
+        if len({*names}) < len(names):
+            raise InputError(f"KAnonymity: of names a column twice: {list(names)}")
+        made.append(names)
+    return tuple(made)
+
+
+def units_of(counts: GroupCounts) -> IntArray:
+    """Different units of each group: the value 0 is of units that have one row each."""
+    each = np.where(counts.codes == 0, counts.counts, 1)
+    return np.bincount(counts.cell_groups, each, counts.n_groups).astype(np.int64)
+
+
+def k_anonymity(release: HasCounts) -> int:
+    """Return the largest k for which everybody looks like at least k people; 0 without groups.
+
+    Notes
+    -----
+    Where everybody's sensitive value is their identity, it is at least k exactly where
+    ``Facts(k=k - 2)`` stays below 1 (Proposition 3 of "Privacy Skyline"), for k of 2 or more.
+
+    Examples
+    --------
+    >>> from foreknow.data.counts import GroupCounts
+    >>> k_anonymity(GroupCounts.from_bags([["Flu", "Cold"], ["Flu", "Flu", "AIDS"]]))
+    2
+    """
+    if isinstance(release, int):
+        raise InputError(
+            f"k_anonymity(release) says which k a release has; Requirement(KAnonymity({release})) "
+            "requires it"
+        )
+    counts = counts_of(release)
+    return int(classes_of(release).sizes.min()) if counts.n_groups else 0

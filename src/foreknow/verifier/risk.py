@@ -1,0 +1,57 @@
+"""Risk of being recognized, written out: 1 over how many look alike, and shares of all people.
+
+It shares nothing with the criteria that a search asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from foreknow.errors import CertificateError
+from foreknow.verifier.counts import Group, Held
+from foreknow.verifier.diversity import number_of, require_keys
+from foreknow.verifier.population import BEYOND, OF_ALL, Everybody, placed
+
+
+def gauge_risk(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
+    """The smallest group, the number of groups and people by themselves."""
+    require_keys(table, "risk", set(), {"prosecutor", "average", "uniqueness", "strict"})
+    sizes = held.people.tolist()
+    people, least = sum(sizes), min(sizes)
+    found = {
+        "prosecutor": Fraction(1, least),
+        "average": Fraction(len(sizes), people),
+        "uniqueness": Fraction(sizes.count(1), people),
+    }
+    return _worst(table, found, held.group(sizes.index(least)))
+
+
+def gauge_population_risk(
+    held: Held, table: Any, everybody: Everybody
+) -> tuple[Fraction, Group, bool]:
+    """The group that the fewest of the population could be in, and who is alone in theirs."""
+    own = {"journalist", "uniqueness", "strict"}
+    require_keys(table, "population_risk", OF_ALL, own | BEYOND)
+    many, _, _ = placed(held, table, everybody)
+    sizes = held.people.tolist()
+    alone = sum(size for size, of in zip(sizes, many, strict=True) if of == 1)
+    found = {"journalist": Fraction(1, min(many)), "uniqueness": Fraction(alone, sum(sizes))}
+    return _worst(table, found, held.group(many.index(min(many))))
+
+
+def _worst(
+    table: Mapping[str, Any], found: Mapping[str, Fraction], group: Group
+) -> tuple[Fraction, Group, bool]:
+    """The first figure that breaks its limit, else the first that has one."""
+    strict = table.get("strict", False)
+    if not isinstance(strict, bool):
+        raise CertificateError(f"strict must be true or false, not {strict!r}")
+    limits = {key: number_of(table[key]) for key in found if key in table}
+    if not limits:
+        raise CertificateError(f"a risk has no limit, but {dict(table)}")
+    for key, limit in limits.items():
+        if found[key] > limit or (strict and found[key] == limit):
+            return found[key], group, False
+    return found[next(iter(limits))], group, True
