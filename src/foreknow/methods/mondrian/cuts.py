@@ -331,8 +331,10 @@ class PartedCounts:
             codes, counts = self.codes[cells], self.counts[cells]
         else:
             table = self.table[start:stop]
-            group, codes = np.nonzero(table)
-            counts = table[group, codes]
-            offsets = np.searchsorted(group, np.arange(stop - start + 1))
+            there = table > 0
+            cells, many = np.flatnonzero(there), np.count_nonzero(there, axis=1)
+            codes = cells - np.repeat(np.arange(len(table)) * table.shape[1], many)
+            counts = table.reshape(-1)[cells]
+            offsets = np.concatenate(([0], np.cumsum(many)))
         sizes = row_sums(counts, offsets) if self.people is None else self.people[start:stop]
         return GroupCounts(sizes, offsets, codes, counts, self.labels, None, self.semantics)

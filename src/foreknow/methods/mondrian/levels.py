@@ -22,7 +22,7 @@ from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
 
 _log = logging.getLogger(__name__)
-_BLOCK = 1 << 18  # points, or values
+_BLOCK = 1 << 17  # points, or values
 _CELLS = 1 << 16  # of counts weighed at once
 
 
@@ -63,8 +63,9 @@ class Rows(NamedTuple):
 
     def take(self, points: IntArray) -> Rows:
         """Only some points, in this order."""
-        ends = np.cumsum(self.cells, dtype=np.int64)[points]
-        return self.part(points, ranges(ends - self.cells[points], ends)[0])
+        cells = self.cells.astype(np.int64)
+        ends = np.cumsum(cells)[points]
+        return self.part(points, ranges(ends - cells[points], ends)[0])
 
     @classmethod
     def joined(cls, parts: Sequence[Rows]) -> Rows:
@@ -231,11 +232,12 @@ class Level:
         """Divide some groups, each by its candidate of this rank."""
         rows, group = self._rows_of(groups)
         which, at = ranking.choice(turn, groups)
-        side = np.zeros(len(group), dtype=np.int64)
+        many, side = np.diff(self.starts)[groups], np.zeros(len(group), dtype=np.int64)
         for position in np.unique(which).tolist():
-            mine = np.flatnonzero((which == position)[group])
-            codes = rows.codes[position][mine]
-            side[mine] = sides(self.attributes[position], codes, at[group[mine]])
+            mine = which == position
+            own = np.repeat(np.where(mine, at, 0), many)
+            own = sides(self.attributes[position], rows.codes[position], own)
+            np.copyto(side, own, where=np.repeat(mine, many))
         widest = int(side.max(initial=0)) + 1
         side += group * widest
         if widest == 2:
