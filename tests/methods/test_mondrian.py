@@ -180,7 +180,7 @@ def test_a_larger_result_is_safe_and_the_last_step_again_changes_nothing(semanti
     of_point = np.empty(len(points), dtype=np.int64)
     of_point[data.rows_of(points.spread(np.arange(len(points))))] = partition
     ledger, level = policy.ledger(data.values), Level(points, data, Choice(5), of_point)
-    ledger.commit(None, level._tally(of_point, len(sizes)).part(0, len(sizes)))
+    ledger.commit(None, level.counts_of(level.group))
     level.divide(ledger)
     assert (level.n_groups, level.n_final) == (0, len(sizes))
 

@@ -121,13 +121,13 @@ def test_children_of_a_level_are_counted_as_by_hand(block, data, crowd):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(levels, "_BLOCK", block)
         level = Level(points, microdata, Choice(1))
-        tally = level._tally(child, len(used))
+        counts = level.counts_of(child, len(used))
         everyone = level.everyone()
     same(everyone, [crowd.bag(crowd.everyone)], crowd.semantics)
     of_row = microdata.rows_of(points.spread(child)).tolist()
     of_person = {p: c for (p, _), c in zip(crowd.entries(0), of_row, strict=True)}
     groups = [crowd.bag([p for p, c in of_person.items() if c == g]) for g in range(len(used))]
-    same(tally.part(0, len(used)), groups, crowd.semantics)
+    same(counts, groups, crowd.semantics)
 
 
 @pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
@@ -151,7 +151,7 @@ def test_many_groups_and_values_are_counted_sparsely_and_few_densely(semantics, 
     kept = [spot for spot in range(spots) if spot % 5]
     child = np.full(spots, -1)
     child[kept] = np.arange(len(kept))
-    tally = level._tally(child, len(kept))
+    tally = level.tally_of(child, len(kept))
     assert (tally.table is None) == sparse
     groups = [(ages.count(spot), Counter()) for spot in kept]
     for p, found in enumerate(own):

@@ -39,7 +39,6 @@ class Cells:
     ratios: FloatArray  # shape (ratios, cells)
     # for fractions: has `take`, `join` and `content`, equal where no fraction tells apart
     detail: Any = None
-    refused: Mask | None = None  # surely unsafe by themselves, as can be told without all ratios
 
     def take(self, index: NDArray[Any]) -> Cells:
         """Only some, in their order."""
@@ -68,17 +67,17 @@ class Measure(Protocol):
     def bind(self, n_values: int) -> int:
         """Note how many sensitive values there are; return how many keys."""
 
-    def cells(self, counts: GroupCounts) -> Cells:
-        """The cells of some groups, perhaps without their ratios."""
+    def refused(self, counts: GroupCounts) -> Mask | None:
+        """Which groups are surely unsafe by themselves, where that is told without their cells."""
 
-    def rated(self, cells: Cells) -> Cells:
-        """The same with their ratios."""
+    def cells(self, counts: GroupCounts, groups: Mask | None = None) -> Cells:
+        """The cells of the groups, or of some of them."""
 
     def odds(self, minima: FloatArray) -> FloatArray:
         """Odds against a breach, of minima of shape (ratios, ...)."""
 
-    def attaining(self, cells: Cells) -> Cells:
-        """The cells that may attain a minimum; only asked for where it has fractions."""
+    def attaining(self, cells: Cells, minima: FloatArray) -> Cells:
+        """The cells that may attain a minimum, each once; only asked for if it has fractions."""
 
     def exact(self, detail: Any) -> Fraction:
         """The breach probability over the cells of one key, by their detail."""
@@ -164,7 +163,7 @@ class MinLedger:
                     raise InputError(f"values= must be a bool array of {counts.n_values} entries")
             n_keys = self.measure.bind(counts.n_values)
             nothing = counts.take(np.empty(0, dtype=np.int64))
-            self._cells = self.measure.rated(self.measure.cells(nothing))
+            self._cells = self.measure.cells(nothing)
             self._minima = np.repeat(self.measure.nowhere, n_keys, axis=1)
             self._lowered = np.zeros(n_keys, dtype=bool)
             self._values = counts.values
@@ -282,8 +281,8 @@ class MinLedger:
             return
         self._minima = np.minimum(self._minima, self.least(cells))
         if self.measure.has_fractions:
-            attaining = self.measure.attaining
-            self._cells = attaining(_joined(self._cells, attaining(cells)))
+            near = self.measure.attaining(cells, self._minima)
+            self._cells = self.measure.attaining(_joined(self._cells, near), self._minima)
         self._lowered[cells.key] = True
         if len(self._settled) > _SETTLED:
             self._settled.clear()
@@ -331,24 +330,19 @@ class MinEvaluation:
         return int(self.owner.max(initial=-1)) + 1
 
     @cached_property
-    def _all(self) -> Cells:
-        return self.ledger.measure.cells(self.added)
-
-    @cached_property
     def _possible(self) -> Mask:
-        """Which proposals are not refused by one cell alone."""
+        """Which proposals are not refused at once."""
         possible = np.ones(self._n_proposals, dtype=bool)
-        if self._all.refused is not None and self.ledger.falling:
-            possible[self.owner[self._all.group[self._all.refused]]] = False
+        refused = self.ledger.measure.refused(self.added) if self.ledger.falling else None
+        if refused is not None:
+            possible[self.owner[refused]] = False
         return possible
 
     @cached_property
     def _cells(self) -> Cells:
         """The cells of possible proposals."""
-        cells = self._all
-        if not self._possible.all():
-            cells = cells.take(self._possible[self.owner[cells.group]])
-        return self.ledger.measure.rated(cells)
+        some = None if self._possible.all() else self._possible[self.owner]
+        return self.ledger.measure.cells(self.added, some)
 
     @cached_property
     def _pairs(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
@@ -358,7 +352,13 @@ class MinEvaluation:
         starts = _starts(cells.key, owner)
         if not len(starts):
             return starts, starts, starts, cells.ratios
-        least = np.minimum.reduceat(cells.ratios, starts, axis=1)
+        least, many = cells.ratios.take(starts, axis=1), np.diff(starts, append=len(owner))
+        longer, place = np.flatnonzero(many > 1), 1
+        while len(longer):  # a proposal has few groups, so this is faster than `reduceat`
+            other = cells.ratios.take(starts[longer] + place, axis=1)
+            least[:, longer] = np.minimum(least[:, longer], other)
+            place += 1
+            longer = longer[many[longer] > place]
         return starts, cells.key[starts], owner[starts], least
 
     def safe_each(self) -> Mask:
@@ -368,7 +368,7 @@ class MinEvaluation:
         number = np.full(self._n_proposals, -1)
         if self.removed is not None and self.leaving is not None and not ledger.falling:
             number[self.leaving] = self._numbers
-            old = ledger.measure.rated(ledger.measure.cells(self.removed))
+            old = ledger.measure.cells(self.removed)
             key = np.concatenate((key, old.key))
             owner = np.concatenate((owner, self.leaving[old.group]))
             least = np.concatenate(
@@ -468,7 +468,7 @@ class MinEvaluation:
     def _of(self, chosen: Mask) -> Cells:
         cells = self._cells
         if np.any(chosen & ~self._possible):
-            cells = self.ledger.measure.rated(self._all)
+            cells = self.ledger.measure.cells(self.added)
         return cells.take(chosen[self.owner[cells.group]])
 
     @cached_property

@@ -8,7 +8,15 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from foreknow.adversaries.facts.profiles import Amount, FloatArray, Profiles, profiles, safe_product
+from foreknow.adversaries.facts.profiles import (
+    Amount,
+    FloatArray,
+    Profiles,
+    profiles,
+    profiles_of,
+    safe_product,
+    t_ratio,
+)
 from foreknow.adversaries.ledger import Cells
 from foreknow.adversaries.protocol import Mask
 from foreknow.data.counts import GroupCounts, Semantics
@@ -81,22 +89,38 @@ class FactsMeasure:
         """A key for each sensitive value."""
         return n_values
 
-    def cells(self, counts: GroupCounts) -> Cells:
+    def refused(self, counts: GroupCounts) -> Mask | None:
+        """Groups where T(l, k) of the most frequent value is below the limit: V is at most 1."""
+        if not self.has_fractions or counts.able is not None:
+            return None
+        s = counts.top_sums(1)
+        if self.wanted is not None:
+            own = np.where(self.wanted[counts.codes], counts.counts, 0)
+            s = np.maximum.reduceat(own, counts.offsets[:-1])
+        others = np.minimum(counts.top_sums(self.l + 1), counts.top_sums(self.l) + s)
+        t = t_ratio(counts.sizes, np.maximum(s, 1), counts.sizes - others, self.k)
+        return (s > 0) & (t < self.least * (1 - CLOSE))
+
+    def cells(self, counts: GroupCounts, groups: Mask | None = None) -> Cells:
         """The cells of the wanted values."""
         if counts.semantics != self.semantics:
             raise UnsupportedError(
                 f"this search with Facts needs {self.semantics!r} semantics, not "
                 f"{counts.semantics!r}"
             )
-        found = self._profiles(counts).by_value()
-        # V is at most 1, so a cell whose T(l, k) is below the limit is unsafe whatever V is.
-        refused = found.t(self.k) < self.least * (1 - CLOSE) if self.has_fractions else None
-        return Cells(found.value, found.group, np.empty((0, len(found))), found, refused)
+        found = self._profiles(counts, groups).by_value()
+        ratios = np.stack(theorem2_terms(found, self.k, self.m))
+        return Cells(found.value, found.group, ratios, found if self.has_fractions else None)
 
-    def _profiles(self, counts: GroupCounts) -> Profiles:
+    def _profiles(self, counts: GroupCounts, groups: Mask | None = None) -> Profiles:
         if counts.able is not None and self.negated:
             counts = replace(counts, able=replace(counts.able, negated=True))
-        return profiles(counts, self.l, self.wanted)
+        if groups is None:
+            return profiles(counts, self.l, self.wanted)
+        inside = groups[counts.cell_groups]
+        if self.wanted is not None:
+            inside &= self.wanted[counts.codes]
+        return profiles_of(counts, self.l, np.flatnonzero(inside))
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
         """How many people must leave each group at least, all of a value or until it is safe.
@@ -116,12 +140,6 @@ class FactsMeasure:
         np.maximum.at(fewest, found.group, found.s - stay.astype(np.int64))
         return fewest
 
-    def rated(self, cells: Cells) -> Cells:
-        """The same with their ratios."""
-        found = cells.detail
-        ratios = np.stack(theorem2_terms(found, self.k, self.m))
-        return Cells(found.value, found.group, ratios, found if self.has_fractions else None)
-
     def odds(self, minima: FloatArray) -> FloatArray:
         """NR of Theorem 2."""
         return Theorem2Terms(*minima).negated_ratio()
@@ -131,10 +149,10 @@ class FactsMeasure:
         """Where everybody has one value."""
         return self.semantics == "single"
 
-    def attaining(self, cells: Cells) -> Cells:
+    def attaining(self, cells: Cells, minima: FloatArray) -> Cells:
         """The profiles that may attain a minimum."""
-        kept = attaining(cells.detail, self.k, self.m)
-        return self.rated(Cells(kept.value, kept.group, cells.ratios, kept))
+        kept = cells.take(_near(cells.ratios, minima[:, cells.key], self.m))
+        return kept.take(kept.detail.alike()[0])
 
     def exact(self, detail: Any) -> Fraction:
         """The breach probability of one value."""
@@ -147,11 +165,16 @@ def attaining(found: Profiles, k: int, m: int) -> Profiles:
         return found
     starts = found.starts
     lengths = np.diff(starts, append=len(found))
-    kept = np.zeros(len(found), dtype=bool)
-    ratios = theorem2_terms(found, k, m)
-    for ratio in ratios if m else ratios[:3]:  # without a family, V is 1 everywhere
-        kept |= ratio <= np.repeat(np.minimum.reduceat(ratio, starts), lengths) * (1 + CLOSE)
-    return found.take(kept).distinct()
+    ratios = np.stack(theorem2_terms(found, k, m))
+    least = np.repeat(np.minimum.reduceat(ratios, starts, axis=1), lengths, axis=1)
+    return found.take(_near(ratios, least, m)).distinct()
+
+
+def _near(ratios: FloatArray, least: FloatArray, m: int) -> Mask:
+    """Which profiles are within 1e-9 of one of five minima."""
+    some = slice(None) if m else slice(3)  # without a family, V is 1 everywhere
+    near: Mask = (ratios[some] <= least[some] * (1 + CLOSE)).any(axis=0)
+    return near
 
 
 @dataclass(frozen=True)

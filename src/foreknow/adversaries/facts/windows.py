@@ -32,6 +32,7 @@ from foreknow.adversaries.facts.profiles import (
     v_exact,
     v_ratio,
 )
+from foreknow.adversaries.protocol import Mask
 from foreknow.data.counts import GroupCounts
 from foreknow.data.sparse import IntArray, combine
 from foreknow.data.windows import Window, Windows
@@ -313,7 +314,10 @@ class WindowsMeasure(FactsMeasure):
         """A key for each part of the windows; `n_values` is how many windows there are."""
         return self.n_parts
 
-    def _profiles(self, counts: GroupCounts) -> Profiles:
+    def refused(self, counts: GroupCounts) -> None:
+        """None can be told without its windows."""
+
+    def _profiles(self, counts: GroupCounts, groups: Mask | None = None) -> Profiles:
         windows = len(self.last)
         ends = -(-np.arange(1, self.n_parts + 1) * windows // self.n_parts) - 1
         columns: list[list[Any]] = [[], [], [], [], []]
@@ -328,4 +332,5 @@ class WindowsMeasure(FactsMeasure):
                     column.append(own)
         nothing = np.zeros(0, dtype=np.int64)
         value, group, n, s, slack = (np.concatenate([nothing, *column]) for column in columns)
-        return Profiles(value, group, n, s, slack, None, counts, self.l)
+        made = Profiles(value, group, n, s, slack, None, counts, self.l)
+        return made if groups is None else made.take(groups[group])

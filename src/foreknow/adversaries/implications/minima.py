@@ -265,7 +265,10 @@ class ImplicationsMeasure:
         """What no group has."""
         return np.repeat([1.0, np.inf], self.k + 1)[:, None]
 
-    def cells(self, counts: GroupCounts) -> Cells:
+    def refused(self, counts: GroupCounts) -> None:
+        """None can be told without its atoms."""
+
+    def cells(self, counts: GroupCounts, groups: Mask | None = None) -> Cells:
         """One cell for each group."""
         require("Implications", {Need.ONE_VALUE}, semantics=counts.semantics)
         if self.wanted is None:
@@ -276,18 +279,15 @@ class ImplicationsMeasure:
         odds = np.full(atoms.shape, np.inf)
         for row, found in zip(odds, against, strict=True):
             np.minimum.at(row, targets.group, found)
-        groups = np.arange(counts.n_groups)
-        return Cells(np.zeros_like(groups), groups, np.concatenate((atoms, odds)))
-
-    def rated(self, cells: Cells) -> Cells:
-        """They have their ratios."""
-        return cells
+        every = np.arange(counts.n_groups)
+        found = Cells(np.zeros_like(every), every, np.concatenate((atoms, odds)))
+        return found if groups is None else found.take(groups)
 
     def odds(self, minima: FloatArray) -> FloatArray:
         """Least odds against any target."""
         return ratio(minima[self.k + 1 :], spread(minima[: self.k + 1]))
 
-    def attaining(self, cells: Cells) -> Cells:
+    def attaining(self, cells: Cells, minima: FloatArray) -> Cells:
         """Never asked for: odds too close to the limit count as unsafe."""
         return cells
 

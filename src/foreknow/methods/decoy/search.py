@@ -8,7 +8,7 @@ groups alone, so from what is published.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import Mask
 from foreknow.data.counts import GroupCounts
-from foreknow.data.microdata import Microdata
+from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.methods.decoy.deals import Lots, bags_of_deals, most
 from foreknow.methods.decoy.draws import drawn
 from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards
-from foreknow.methods.mondrian.cuts import Cuts, cuts_of
+from foreknow.methods.mondrian.cuts import Cuts, cuts_of, sides
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation
 
@@ -86,17 +86,17 @@ class Outcome:
 class Candidates:
     """The candidate cuts of all groups of a level, those of one quasi-identifier after another."""
 
-    of_attribute: list[Cuts]
+    attributes: Sequence[Attribute]
     gain: NDArray[np.float64]  # (groups, candidates)
     at: IntArray  # (groups, candidates): where each divides, as in `Cuts`
     attribute: IntArray  # (candidates,): along which quasi-identifier each is
 
     @classmethod
-    def of(cls, each: list[Cuts]) -> Candidates:
+    def of(cls, attributes: Sequence[Attribute], each: list[Cuts]) -> Candidates:
         """Put those of all quasi-identifiers side by side."""
         attribute = np.repeat(np.arange(len(each)), [cuts.gain.shape[1] for cuts in each])
         gain = np.hstack([cuts.gain for cuts in each])
-        return cls(each, gain, np.hstack([cuts.at for cuts in each]), attribute)
+        return cls(attributes, gain, np.hstack([cuts.at for cuts in each]), attribute)
 
     def sides(
         self, cut: IntArray, node: IntArray, codes: list[NDArray[Any]], asking: Mask
@@ -109,10 +109,10 @@ class Candidates:
         points = np.flatnonzero(asking)
         group = node[points]
         attribute, at = self.attribute[cut[group]], self.at[group, cut[group]]
-        for place, cuts in enumerate(self.of_attribute):
+        for place, own in enumerate(self.attributes):
             mine = attribute == place  # of the points that are asked about
             if mine.any():
-                side[points[mine]] = cuts.sides(codes[place][points[mine]], at[mine])
+                side[points[mine]] = sides(own, codes[place][points[mine]], at[mine])
         return side
 
 
@@ -335,10 +335,11 @@ class Search:
         """Choose one cut of each group, from what is known of it, and how many decoys it needs."""
         every = np.arange(self.n_groups)
         candidates = Candidates.of(
+            self.attributes,
             [
                 cuts_of(attribute, codes, self.node, self.weights, self.n_groups, self.cuts)
                 for attribute, codes in zip(self.attributes, self.codes, strict=True)
-            ]
+            ],
         )
         worth = self._worth(candidates.gain, candidates.attribute)  # (groups, candidates)
         order = np.argsort(-worth, axis=1, kind="stable")[:, :_TURNS]  # (groups, turns)

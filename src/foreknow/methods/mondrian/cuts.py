@@ -27,7 +27,6 @@ from foreknow.data.sparse import IntArray, count_pairs, row_sums
 class Cuts:
     """For every group, its candidate cuts along one attribute; shape (groups, candidates)."""
 
-    attribute: Attribute
     # higher is better; minus infinity where a group has no such candidate
     gain: NDArray[np.float64]
     # a threshold: the largest code that goes left; one value apart: -1 less that value; levels:
@@ -36,31 +35,35 @@ class Cuts:
 
     def times(self, factor: Any) -> Cuts:
         """The same with other gains."""
-        return Cuts(self.attribute, self.gain * factor, self.at)
+        return Cuts(self.gain * factor, self.at)
 
-    def sides(self, codes: NDArray[Any], at: IntArray) -> IntArray:
-        """Side of each point: 0 or 1 for a threshold, the node of the child for levels."""
-        if not self.attribute.ancestors:
-            return np.where(at < 0, codes != -1 - at, codes > at).astype(np.int64)
-        table = np.stack(_levels(self.attribute))
-        apart, level = np.divmod(at, len(table))
-        child: IntArray = table[level, codes]
-        return np.where(apart > 0, child != apart - 1, child).astype(np.int64)
+
+def sides(attribute: Attribute, codes: NDArray[Any], at: IntArray) -> NDArray[Any]:
+    """Side of each point by its cut: 0 or 1 for a threshold, the node of the child for levels."""
+    if not attribute.ancestors:
+        beyond: NDArray[np.bool_] = codes > at
+        return (
+            beyond if attribute.order == "ordered" else np.where(at < 0, codes != -1 - at, beyond)
+        )
+    table = np.stack(_levels(attribute))
+    apart, level = np.divmod(at, len(table))
+    child = table[level, codes]
+    return np.where(apart > 0, child != apart - 1, child)
 
 
 def cuts_of(
     attribute: Attribute,
     codes: NDArray[Any],
     node: IntArray,
-    weights: IntArray,
+    people: IntArray | None,
     n_groups: int,
     most: int,
 ) -> Cuts:
-    """Find the candidate cuts of every group along one attribute."""
-    cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), weights))
+    """Find the candidate cuts of every group along one attribute; of `people`, or one a point."""
+    cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), people))
     if attribute.ancestors:
         return _level_cuts(attribute, cells, most)
-    return _best(attribute, [h.even() for h in _halves(attribute, cells)], n_groups, most)
+    return _best([h.even() for h in _halves(attribute, cells, most)], n_groups, most)
 
 
 def outlying_cuts(
@@ -78,7 +81,7 @@ def outlying_cuts(
     halves = _children(attribute, cells) if attribute.ancestors else _halves(attribute, cells)
     found = [one.outlying(loss, room) for one in halves]
     found += [one.apart(loss, len(attribute.ancestors) + 1) for one in halves if one.of_levels]
-    return _best(attribute, found, n_groups, most)
+    return _best(found, n_groups, most)
 
 
 def widths(
@@ -133,19 +136,18 @@ class _Candidates:
         return order[rank < most], rank[rank < most]
 
 
-def _best(attribute: Attribute, several: list[_Candidates], n_groups: int, most: int) -> Cuts:
+def _best(several: list[_Candidates], n_groups: int, most: int) -> Cuts:
     """The first candidates of every group, of several kinds."""
     found = _Candidates(
         *(np.concatenate([getattr(one, key) for one in several]) for key in ("group", "rank")),
         *(np.concatenate([getattr(one, key) for one in several]) for key in ("gain", "at")),
     )
     chosen, rank = found.first(most)
-    width = int(rank.max(initial=-1)) + 1
-    gains = np.full((n_groups, width), -np.inf)
-    at = np.zeros((n_groups, width), dtype=np.int64)
+    gains = np.full((n_groups, most), -np.inf)
+    at = np.zeros((n_groups, most), dtype=np.int64)
     gains[found.group[chosen], rank] = found.gain[chosen]
     at[found.group[chosen], rank] = found.at[chosen]
-    return Cuts(attribute, gains, at)
+    return Cuts(gains, at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,15 +198,23 @@ class _Halves:
         return _Candidates(self.group[first], -gain, gain, self.at[first] % n_levels)
 
 
-def _halves(attribute: Attribute, cells: _Cells) -> list[_Halves]:
-    """The cuts of an attribute without levels."""
-    found = [_thresholds(attribute, cells)]
+def _halves(attribute: Attribute, cells: _Cells, most: int | None = None) -> list[_Halves]:
+    """The cuts of an attribute without levels; of thresholds, perhaps only the most even."""
+    found = [_thresholds(attribute, cells, most)]
     return [*found, _apart(attribute, cells)] if attribute.order == "nominal" else found
 
 
-def _thresholds(attribute: Attribute, cells: _Cells) -> _Halves:
-    """Cut after any value of a group but its last."""
-    after = np.flatnonzero(cells.group[1:] == cells.group[:-1])
+def _thresholds(attribute: Attribute, cells: _Cells, most: int | None) -> _Halves:
+    """Cut after any value of a group but its last, or after those nearest to its middle."""
+    if most is None:
+        after = np.flatnonzero(cells.group[1:] == cells.group[:-1])
+    else:
+        # The further from the value that the middle person has, the less even.
+        half = cells.running[cells.offsets[:-1]] + (cells.total + 1) // 2
+        middle = np.searchsorted(cells.running, half) - 1
+        near = middle[:, None] + np.arange(-most, most)
+        inside = (near >= cells.offsets[:-1, None]) & (near < cells.offsets[1:, None] - 1)
+        after = near[inside]
     g = cells.group[after]
     left = cells.running[after + 1] - cells.running[cells.offsets[g]]
     total = cells.total[g]
@@ -289,7 +299,7 @@ def _level_cuts(attribute: Attribute, cells: _Cells, most: int) -> Cuts:
         chosen, rank = single.first(most)
         gains[g[chosen], 1 + rank] = saved[chosen]
         at[g[chosen], 1 + rank] = (j - 1) + (nodes[chosen] + 1) * len(levels)
-    return Cuts(attribute, gains, at)
+    return Cuts(gains, at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,8 +331,10 @@ class PartedCounts:
             codes, counts = self.codes[cells], self.counts[cells]
         else:
             table = self.table[start:stop]
-            group, codes = np.nonzero(table)
-            counts = table[group, codes]
-            offsets = np.searchsorted(group, np.arange(stop - start + 1))
+            there = table > 0
+            cells, many = np.flatnonzero(there), np.count_nonzero(there, axis=1)
+            codes = cells - np.repeat(np.arange(len(table)) * table.shape[1], many)
+            counts = table.reshape(-1)[cells]
+            offsets = np.concatenate(([0], np.cumsum(many)))
         sizes = row_sums(counts, offsets) if self.people is None else self.people[start:stop]
         return GroupCounts(sizes, offsets, codes, counts, self.labels, None, self.semantics)

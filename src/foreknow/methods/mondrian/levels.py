@@ -7,21 +7,22 @@ proposals keep the release safe, and what was divided is the next level.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
+from foreknow.data.engines.columns import narrowest
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray, count_pairs
-from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of
+from foreknow.data.sparse import IntArray, count_pairs, order_of, ranges
+from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of, sides
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
 
 _log = logging.getLogger(__name__)
-_BLOCK = 1 << 18  # rows
+_BLOCK = 1 << 17  # points, or values
 _CELLS = 1 << 16  # of counts weighed at once
 
 
@@ -34,8 +35,60 @@ class Choice(NamedTuple):
     noise: float = 0.0
 
 
+class Rows(NamedTuple):
+    """Some points, and the sensitive values at them, one point after another."""
+
+    index: NDArray[Any]  # the number that each point had at first
+    codes: Sequence[NDArray[Any]]
+    weights: NDArray[Any]
+    cells: NDArray[Any]  # how many different values each has
+    values: NDArray[Any]
+    times: NDArray[Any]
+
+    @property
+    def people(self) -> IntArray:
+        """How many people each point has, ready to be added up."""
+        return self.weights.astype(np.int64)
+
+    def part(self, points: IntArray | slice, held: IntArray | slice) -> Rows:
+        """Only some points, and what is held there."""
+        return Rows(
+            self.index[points],
+            [codes[points] for codes in self.codes],
+            self.weights[points],
+            self.cells[points],
+            self.values[held],
+            self.times[held],
+        )
+
+    def take(self, points: IntArray) -> Rows:
+        """Only some points, in this order."""
+        cells = self.cells.astype(np.int64)
+        ends = np.cumsum(cells)[points]
+        return self.part(points, ranges(ends - cells[points], ends)[0])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Rows]) -> Rows:
+        """Some after others."""
+        index, codes, *known = zip(*parts, strict=True)
+        every = [np.concatenate(own) for own in zip(*codes, strict=True)]
+        return cls(np.concatenate(index), every, *map(np.concatenate, known))
+
+
+class Children(NamedTuple):
+    """Into what some groups may be divided: their points, the child of each, whose child it is."""
+
+    rows: Rows
+    child: IntArray  # of each point, from 0
+    owner: IntArray  # of each child, the place of its group among them
+
+
 class Level:
-    """The groups of one level, and the points that belong to them; at first one of everybody."""
+    """The groups of one level, and the points that belong to them; at first one of everybody.
+
+    Points lie in order of their groups. So what is done to a run of groups at a time is done near
+    at hand, however many points there are.
+    """
 
     def __init__(
         self,
@@ -50,122 +103,158 @@ class Level:
         self.choice = choice
         self.final = np.empty(len(points), dtype=np.int64)
         self.n_final = 0
-        self.n_groups = 1 if groups is None else int(groups.max()) + 1
-        self.index = np.arange(len(points), dtype=np.uint32 if len(points) < 2**32 else np.int64)
-        self.node = np.zeros(len(points), dtype=np.int64) if groups is None else groups
-        self.codes = points.codes
-        self.weights = points.weights
-        self.cells = points.cells
-        self.values, self.times = points.values, points.times
+        index = np.arange(len(points), dtype=np.uint32 if len(points) < 2**32 else np.int64)
+        weights, cells, times = (
+            own.astype(narrowest(int(own.max(initial=0)) + 1))
+            for own in (points.weights, points.cells, points.times)
+        )
+        rows = Rows(index, points.codes, weights, cells, points.values, times)
+        if groups is None:
+            self._arrange(rows, np.array([len(points)]))
+        else:
+            self._arrange(rows.take(order_of(groups)), np.bincount(groups))
+
+    def _arrange(self, rows: Rows, sizes: IntArray) -> None:
+        """Note points that lie in order of groups of so many points."""
+        self.rows = rows
+        # Where the points of each group begin, and their values.
+        self.starts: IntArray = np.concatenate(([0], np.cumsum(sizes)))
+        held = np.add.reduceat(rows.cells, self.starts[:-1], dtype=np.int64)
+        self._held: IntArray = np.concatenate(([0], np.cumsum(held)))
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are."""
+        return len(self.starts) - 1
+
+    @property
+    def group(self) -> IntArray:
+        """The group of each point that is left, as they lie."""
+        return np.repeat(np.arange(self.n_groups), np.diff(self.starts))
+
+    @property
+    def node(self) -> IntArray:
+        """The same of all points there were, in their first order; -1 where a group is final."""
+        found = np.full(len(self.final), -1)
+        found[self.rows.index] = self.group
+        return found
 
     def everyone(self) -> GroupCounts:
         """Count one group of everybody."""
-        return self.counts_of(np.zeros(len(self.node), dtype=np.int64), 1)
+        return self.counts_of(np.zeros(len(self.final), dtype=np.int64), 1)
 
     def counts_of(self, child: IntArray, n_children: int | None = None) -> GroupCounts:
         """Count children, by the child of each point; points of child -1 are left out."""
         many = int(child.max()) + 1 if n_children is None else n_children
-        return self._tally(child, many).part(0, many)
+        return self.tally_of(child, many).part(0, many)
 
-    def safe_alone(
-        self, ledger: PolicyLedger, child: IntArray, n_children: int
-    ) -> NDArray[np.bool_]:
+    def tally_of(self, child: IntArray, n_children: int) -> PartedCounts:
+        """The same, of which only a part is laid out at once."""
+        rows = self.rows
+        if (child < 0).any():
+            inside = np.flatnonzero(child >= 0)
+            rows, child = rows.take(inside), child[inside]
+        return self.tally(Children(rows, child, np.arange(n_children)))
+
+    def safe_alone(self, ledger: PolicyLedger, children: Children) -> NDArray[np.bool_]:
         """Whether each child could be a group of the release by itself."""
-        each = np.arange(n_children)
-        found = [w.safe_each() for w in self._weighed(ledger, child, each, alone=True)]
-        return np.concatenate(found)
+        own = children._replace(owner=np.arange(len(children.owner)))
+        weighed = self._weighed(ledger, own, alone=True)
+        return np.concatenate([w.safe_each() for w in weighed])
 
     def divide(self, ledger: PolicyLedger) -> None:
         """Divide every group of the level that can be; the others become final."""
         ranking = self._ranking()
-        divided = np.full(len(self.node), -1, dtype=np.int64)
-        n_divided = 0
-        waiting = np.ones(self.n_groups, dtype=bool)
+        waiting, divided = np.arange(self.n_groups), np.zeros(self.n_groups, dtype=bool)
+        next_rows = [self.rows.part(slice(0), slice(0))]
+        sizes = [np.empty(0, dtype=np.int64)]
         for turn in range(ranking.turns):
-            waiting &= ranking.has(turn)
-            if not waiting.any():
-                break
-            child, owner = self.children(ranking, turn, waiting)
-            accepted = self._settle(ledger, child, owner)
-            proposers = np.flatnonzero(waiting)
-            taken = accepted[owner]
-            place = np.cumsum(taken) - 1 + n_divided
-            mine = child >= 0
-            mine[mine] = taken[child[mine]]
-            divided[mine] = place[child[mine]]
-            n_divided += int(taken.sum())
-            waiting[proposers[accepted]] = False
-        _log.info("level done: %d groups final, %d divided further", self.n_final, n_divided)
-        self._descend(divided, n_divided)
+            waiting = waiting[ranking.has(turn)[waiting]]
+            for some in self._runs(waiting):
+                children = self.children(ranking, turn, some)
+                accepted = self._settle(ledger, children)
+                divided[some[accepted]] = True
+                points, own = _of_accepted(children, accepted)
+                next_rows.append(children.rows.take(points))
+                sizes.append(own)
+            waiting = waiting[~divided[waiting]]
+        for left in self._runs(np.flatnonzero(~divided)):
+            rows, group = self._rows_of(left)
+            self.final[rows.index] = group + self.n_final
+            self.n_final += len(left)
+        self._arrange(Rows.joined(next_rows), np.concatenate(sizes))
+        _log.info("level done: %d groups final, %d divided further", self.n_final, self.n_groups)
 
     def divide_one(self, ledger: PolicyLedger) -> tuple[bool, float] | None:
         """Divide one group, so that the release is safe, or as near to it as one cut leads."""
         ranking = self._ranking()
         best: tuple[bool, float, int, int] | None = None
         for turn in range(ranking.turns):
-            waiting = ranking.has(turn)
-            if not waiting.any():
-                break
-            child, owner = self.children(ranking, turn, waiting)
-            parts = [(w.safe_each(), w.risk_ratio()) for w in self._weighed(ledger, child, owner)]
-            safe, reach = (np.concatenate(column) for column in zip(*parts, strict=True))
-            at = int(np.lexsort((reach, ~safe))[0])
-            found = (not safe[at], float(reach[at]), turn, int(np.flatnonzero(waiting)[at]))
-            best = found if best is None else min(best, found)
+            for some in self._runs(np.flatnonzero(ranking.has(turn))):
+                weighed = self._weighed(ledger, self.children(ranking, turn, some))
+                parts = [(w.safe_each(), w.risk_ratio()) for w in weighed]
+                safe, reach = (np.concatenate(column) for column in zip(*parts, strict=True))
+                at = int(np.lexsort((reach, ~safe))[0])
+                found = (not safe[at], float(reach[at]), turn, int(some[at]))
+                best = found if best is None else min(best, found)
         if best is None:
             return None
         unsafe, reached, turn, group = best
-        waiting = np.arange(self.n_groups) == group
-        child, owner = self.children(ranking, turn, waiting)
-        for weighing in self._weighed(ledger, child, owner):
+        children = self.children(ranking, turn, np.array([group]))
+        for weighing in self._weighed(ledger, children):
             weighing.commit(np.ones(1, dtype=bool))
-        others = np.cumsum(~waiting) - 1
-        self.node = np.where(child >= 0, self.n_groups - 1 + child, others[self.node])
-        self.n_groups += len(owner) - 1
+        points, own = _of_accepted(children, np.ones(1, dtype=bool))
+        others = np.delete(np.arange(self.n_groups), group)
+        rows = Rows.joined([self._rows_of(others)[0], children.rows.take(points)])
+        self._arrange(rows, np.append(np.diff(self.starts)[others], own))
         return not unsafe, reached
 
     def _ranking(self) -> Ranking:
         cuts, weights, random, noise = self.choice
-        found = [
-            cuts_of(attribute, codes, self.node, self.weights, self.n_groups, cuts)
-            for attribute, codes in zip(self.attributes, self.codes, strict=True)
-        ]
-        if weights is not None:
-            found = [own.times(weight) for own, weight in zip(found, weights, strict=True)]
-        if random is not None:
-            found = [own.times(np.exp(noise * random.normal(size=own.gain.shape))) for own in found]
-        return Ranking(found)
+        parts = []
+        for some in self._runs(np.arange(self.n_groups)):
+            rows, group = self._rows_of(some)
+            people = rows.people if rows.weights.max() > 1 else None
+            found = [
+                cuts_of(attribute, codes, group, people, len(some), cuts)
+                for attribute, codes in zip(self.attributes, rows.codes, strict=True)
+            ]
+            if weights is not None:
+                found = [own.times(weight) for own, weight in zip(found, weights, strict=True)]
+            if random is not None:
+                found = [
+                    own.times(np.exp(noise * random.normal(size=own.gain.shape))) for own in found
+                ]
+            parts.append(Ranking.of(found))
+        return Ranking.joined(parts)
 
-    def children(self, ranking: Ranking, turn: int, waiting: Any) -> tuple[IntArray, IntArray]:
-        """The child of each point (or -1), and the proposal of each child, both from 0."""
-        which, at = ranking.choice(turn)
-        side = np.zeros(len(self.node), dtype=np.int64)
-        asking = waiting[self.node]
-        for position, cuts in enumerate(ranking.candidates):
-            mine = np.flatnonzero(asking & (which[self.node] == position))
-            if len(mine):
-                side[mine] = cuts.sides(self.codes[position][mine], at[self.node[mine]])
+    def children(self, ranking: Ranking, turn: int, groups: IntArray) -> Children:
+        """Divide some groups, each by its candidate of this rank."""
+        rows, group = self._rows_of(groups)
+        which, at = ranking.choice(turn, groups)
+        many, side = np.diff(self.starts)[groups], np.zeros(len(group), dtype=np.int64)
+        for position in np.unique(which).tolist():
+            mine = which == position
+            own = np.repeat(np.where(mine, at, 0), many)
+            own = sides(self.attributes[position], rows.codes[position], own)
+            np.copyto(side, own, where=np.repeat(mine, many))
         widest = int(side.max(initial=0)) + 1
+        side += group * widest
         if widest == 2:
-            proposal = np.cumsum(waiting) - 1
-            child = np.where(asking, 2 * proposal[self.node] + side, -1)
-            return child, np.repeat(np.arange(int(waiting.sum())), 2)
-        keys = self.node[asking] * widest + side[asking]
-        found, numbered = np.unique(keys, return_inverse=True)
-        child = np.full(len(self.node), -1, dtype=np.int64)
-        child[asking] = numbered
-        proposal = np.cumsum(waiting) - 1
-        return child, proposal[found // widest]
+            return Children(rows, side, np.repeat(np.arange(len(groups)), 2))
+        found, child = np.unique(side, return_inverse=True)
+        return Children(rows, child.reshape(-1), found // widest)
 
-    def _settle(self, ledger: PolicyLedger, child: IntArray, owner: IntArray) -> Any:
+    def _settle(self, ledger: PolicyLedger, children: Children) -> Any:
         """Ask the ledger which proposals it accepts, and carry them out."""
-        return np.concatenate([w.accept_greedily() for w in self._weighed(ledger, child, owner)])
+        weighed = self._weighed(ledger, children)
+        return np.concatenate([w.accept_greedily() for w in weighed])
 
     def _weighed(
-        self, ledger: PolicyLedger, child: IntArray, owner: IntArray, *, alone: bool = False
+        self, ledger: PolicyLedger, children: Children, *, alone: bool = False
     ) -> Iterator[PolicyEvaluation]:
         """Weigh the proposals, some at a time; `alone`: as groups that replace nothing."""
-        tally = self._tally(child, len(owner))
+        tally, owner = self.tally(children), children.owner
         ends: IntArray = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
         start = 0
         while start < len(owner):
@@ -179,88 +268,100 @@ class Level:
             yield ledger.evaluate(whole, part, own)
             start = stop
 
-    def _tally(self, child: IntArray, n_children: int) -> PartedCounts:
-        """Count the sensitive values of each child; points of child -1 are left out."""
-        n_values = len(self.labels)
-        size = n_children * n_values
+    def tally(self, children: Children) -> PartedCounts:
+        """Count the sensitive values of each child."""
+        rows, n_children, n_values = children.rows, len(children.owner), len(self.labels)
         people = None
         if self.semantics != "single":
-            inside = child >= 0
-            people = np.zeros(n_children, dtype=np.int64)
-            np.add.at(people, child[inside], self.weights[inside])
-        if size > max(2 * len(self.values), 1 << 16):
-            rows = np.repeat(child, self.cells)
-            inside = rows >= 0
-            times = self.times[inside] if self.times.max(initial=1) > 1 else None
-            found = count_pairs(rows[inside], self.values[inside], n_children, n_values, times)
+            people = np.bincount(children.child, rows.weights, n_children).astype(np.int64)
+        of_value = np.repeat(children.child, rows.cells.astype(np.int64))
+        times = rows.times.astype(np.int64)
+        if n_children * n_values > max(2 * len(of_value), 1 << 16):
+            some = times if times.max(initial=1) > 1 else None
+            found = count_pairs(of_value, rows.values, n_children, n_values, some)
             return PartedCounts(self.labels, self.semantics, people, *found)
-        base = np.where(child >= 0, child, n_children) * n_values
-        table = np.zeros(size + n_values, dtype=np.int64)
-        for part, rows in self._blocks():
-            keys = np.repeat(base[part], self.cells[part])
-            keys += self.values[rows]
-            np.add.at(table, keys, self.times[rows])
-        dense = table[:size].reshape(n_children, n_values)
+        of_value *= n_values
+        of_value += rows.values
+        table = np.zeros(n_children * n_values, dtype=np.int64)
+        np.add.at(table, of_value, times)
+        dense = table.reshape(n_children, n_values)
         return PartedCounts.of_table(self.labels, self.semantics, people, dense)
-
-    def _blocks(self) -> Any:
-        """Runs of points, and of their values, small enough to hold a key per value."""
-        ends = np.cumsum(self.cells)
-        start = row = 0
-        while start < len(ends):
-            stop = max(int(np.searchsorted(ends, row + _BLOCK, side="right")), start + 1)
-            yield slice(start, stop), slice(row, int(ends[stop - 1]))
-            start, row = stop, int(ends[stop - 1])
-
-    def _descend(self, divided: IntArray, n_divided: int) -> None:
-        """Make groups that were not divided final, and go on with the others."""
-        done = divided < 0
-        left = np.unique(self.node[done])
-        number = np.zeros(self.n_groups, dtype=np.int64)
-        number[left] = np.arange(len(left)) + self.n_final
-        self.final[self.index[done]] = number[self.node[done]]
-        self.n_final += len(left)
-        self.n_groups = n_divided
-        self.node = divided
-        if done.any():
-            self._keep(~done)
 
     def only(self, some: NDArray[np.bool_]) -> Level:
         """Leave out all groups but those of some points, and number these from 0."""
-        self._keep(some)
-        found, numbered = np.unique(self.node, return_inverse=True)
-        self.node, self.n_groups = numbered.reshape(-1), len(found)
+        kept = np.flatnonzero(some[self.rows.index])
+        sizes = np.unique(self.group[kept], return_counts=True)[1]
+        self._arrange(self.rows.take(kept), sizes)
         return self
 
-    def _keep(self, kept: NDArray[np.bool_]) -> None:
-        held = np.repeat(kept, self.cells)
-        self.values, self.times = self.values[held], self.times[held]
-        self.index, self.weights = self.index[kept], self.weights[kept]
-        self.cells = self.cells[kept]
-        self.codes = [codes[kept] for codes in self.codes]
-        self.node = self.node[kept]
+    # ---- a run of groups at a time ------------------------------------------------------------
+
+    def _runs(self, groups: IntArray) -> Iterator[IntArray]:
+        """Groups, some at a time, of so few points that these stay near at hand."""
+        ends = np.cumsum(self.starts[groups + 1] - self.starts[groups])
+        start = done = 0
+        while start < len(groups):
+            stop = max(int(np.searchsorted(ends, done + _BLOCK, side="right")), start + 1)
+            yield groups[start:stop]
+            start, done = stop, int(ends[stop - 1])
+
+    def _rows_of(self, groups: IntArray) -> tuple[Rows, IntArray]:
+        """The points of some groups, and the place of each one's group among them."""
+        group = np.repeat(np.arange(len(groups)), self.starts[groups + 1] - self.starts[groups])
+        return self.rows.part(_run(self.starts, groups), _run(self._held, groups)), group
 
 
-class Ranking:
-    """Candidate cuts of all attributes, best first for every group."""
+def _run(starts: IntArray, groups: IntArray) -> IntArray | slice:
+    """What lies between the starts of some groups; nothing is copied where they are neighbours."""
+    if len(groups) and groups[-1] - groups[0] + 1 == len(groups):
+        return slice(int(starts[groups[0]]), int(starts[groups[-1] + 1]))
+    return ranges(starts[groups], starts[groups + 1])[0]
 
-    def __init__(self, candidates: list[Cuts]) -> None:
-        self.candidates = candidates
-        gains = np.hstack([cuts.gain for cuts in candidates])
-        self._order = np.argsort(-gains, axis=1, kind="stable")
-        self._gain = np.take_along_axis(gains, self._order, axis=1)
-        self._attribute = np.repeat(
-            np.arange(len(candidates)), [cuts.gain.shape[1] for cuts in candidates]
+
+def _of_accepted(children: Children, accepted: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
+    """The points of accepted proposals, in order of their children, and how many each has."""
+    taken = accepted[children.owner]
+    mine = np.flatnonzero(taken[children.child])
+    child = (np.cumsum(taken) - 1)[children.child[mine]]
+    return mine[order_of(child)], np.bincount(child, minlength=np.count_nonzero(taken))
+
+
+class Ranking(NamedTuple):
+    """Candidate cuts of all attributes, best first for every group; shape (groups, turns)."""
+
+    gain: NDArray[np.float64]
+    attribute: NDArray[Any]
+    at: IntArray
+
+    @classmethod
+    def of(cls, candidates: list[Cuts]) -> Ranking:
+        """Rank the candidates of each attribute; among equal gains, the first attribute's."""
+        gain, at = (
+            np.hstack([getattr(cuts, key) for cuts in candidates]) for key in ("gain", "at")
         )
-        self._at = np.hstack([cuts.at for cuts in candidates])
-        self.turns = gains.shape[1]
+        widths = [cuts.gain.shape[1] for cuts in candidates]
+        attribute = np.repeat(np.arange(len(candidates), dtype=np.int16), widths)
+        order = np.argsort(-gain, axis=1, kind="stable")
+        return cls(
+            np.take_along_axis(gain, order, axis=1),
+            attribute[order],
+            np.take_along_axis(at, order, axis=1),
+        )
+
+    @classmethod
+    def joined(cls, parts: list[Ranking]) -> Ranking:
+        """Those of some groups after those of others."""
+        return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    @property
+    def turns(self) -> int:
+        """How many candidates a group has at most."""
+        return self.gain.shape[1]
 
     def has(self, turn: int) -> NDArray[np.bool_]:
         """Which groups have a candidate of this rank."""
-        return np.isfinite(self._gain[:, turn])
+        return np.isfinite(self.gain[:, turn])
 
-    def choice(self, turn: int) -> tuple[IntArray, IntArray]:
-        """Attribute and place of each group's candidate of this rank."""
-        chosen = self._order[:, turn]
-        at = np.take_along_axis(self._at, chosen[:, None], axis=1)[:, 0]
-        return self._attribute[chosen], at
+    def choice(self, turn: int, groups: IntArray) -> tuple[NDArray[Any], IntArray]:
+        """Attribute and place of the candidate of this rank of some groups."""
+        return self.attribute[groups, turn], self.at[groups, turn]

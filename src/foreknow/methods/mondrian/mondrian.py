@@ -310,20 +310,21 @@ def _losses(level: Level, choice: Choice, groups: IntArray) -> NDArray[np.float6
     n_groups = int(groups.max()) + 1
     weights = np.ones(len(level.attributes)) if choice.weights is None else choice.weights
     wide = np.zeros(n_groups)
-    for attribute, codes, weight in zip(level.attributes, level.codes, weights, strict=True):
+    for attribute, codes, weight in zip(level.attributes, level.rows.codes, weights, strict=True):
         wide += weight * widths(attribute, codes, groups, n_groups)[0]
-    people: Any = np.bincount(groups, level.weights, n_groups)
+    people: Any = np.bincount(groups, level.rows.weights, n_groups)
     return np.asarray(wide * people)
 
 
 def _neighbours(level: Level, groups: IntArray, random: np.random.Generator) -> IntArray:
     """A region for each group, of a few groups near each other: by cuts of random columns."""
     n_groups = int(groups.max()) + 1
-    people = np.bincount(groups, level.weights, n_groups)
+    each = level.rows.people
+    people = np.bincount(groups, each, n_groups)
     middle = np.stack(
         [
-            np.bincount(groups, level.weights * codes, n_groups) / people / len(attribute.domain)
-            for attribute, codes in zip(level.attributes, level.codes, strict=True)
+            np.bincount(groups, each * codes, n_groups) / people / len(attribute.domain)
+            for attribute, codes in zip(level.attributes, level.rows.codes, strict=True)
         ]
     )
     region = np.zeros(n_groups, dtype=np.int64)

@@ -20,7 +20,7 @@ from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.methods.mondrian.cuts import PartedCounts
-from foreknow.methods.mondrian.levels import Choice, Level
+from foreknow.methods.mondrian.levels import Children, Choice, Level
 from foreknow.methods.points import Points
 from foreknow.methods.refusal import Refusal
 from foreknow.policy.ledger import PolicyLedger
@@ -152,19 +152,18 @@ class _Refusals(Level):
         self.kept = 0
         self._refused: list[tuple[IntArray, IntArray, IntArray, Turn]] = []
 
-    def _settle(self, ledger: PolicyLedger, child: IntArray, owner: IntArray) -> Any:
+    def _settle(self, ledger: PolicyLedger, children: Children) -> Any:
         before = ledger.copy()
-        accepted = super()._settle(ledger, child, owner)
-        asked = np.flatnonzero(child >= 0)
-        asked = asked[~accepted[owner[child[asked]]]]
-        if len(asked):
+        accepted = super()._settle(ledger, children)
+        rows, child, owner = children
+        asked = ~accepted[owner[child]]
+        if asked.any():
             taken = accepted[owner]
-            place = np.where(taken, np.cumsum(taken) - 1, -1)
-            among = np.where(child >= 0, place[child], -1)
-            divided = self._tally(among, int(taken.sum())).part(0, int(taken.sum()))
-            turn = Turn(before, ledger.copy(), divided, owner[taken])
-            self._refused.append((self.index[asked].astype(np.int64), child[asked], owner, turn))
-            self.kept += len(asked)
+            every = self.tally(children).part(0, len(owner))
+            turn = Turn(before, ledger.copy(), every.take(taken), owner[taken])
+            refused = rows.index[asked].astype(np.int64)
+            self._refused.append((refused, child[asked], owner, turn))
+            self.kept += len(refused)
         return accepted
 
     def across(self, point_of: IntArray) -> list[tuple[Any, ...]]:

@@ -12,6 +12,7 @@ is divided further, as in the search before.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -111,51 +112,49 @@ class Suppression:
     # ---- plans ----------------------------------------------------------------------------
 
     def _widths(
-        self, level: Level, some: NDArray[np.bool_], groups: IntArray, n_groups: int
+        self, codes: Sequence[NDArray[Any]], groups: IntArray, n_groups: int
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The NCP of groups of some points over all columns; which groups cover every column."""
+        """The NCP of groups over all columns; which groups cover every column."""
         total, whole = np.zeros(n_groups), np.ones(n_groups, dtype=bool)
-        columns = zip(level.attributes, level.codes, self._weights, strict=True)
-        for attribute, codes, weight in columns:
-            wide, covers = widths(attribute, codes[some], groups[some], n_groups)
+        columns = zip(self._microdata.attributes, codes, self._weights, strict=True)
+        for attribute, own, weight in columns:
+            wide, covers = widths(attribute, own, groups, n_groups)
             total, whole = total + weight * wide, whole & covers
         return total, whole
 
     def _whole(self) -> NDArray[np.bool_]:
         """Which points are in a group that covers every column, and are not suppressed."""
         level = self._level(~self.out)
-        everyone = np.ones(len(level.node), dtype=bool)
-        found = self._widths(level, everyone, level.node, level.n_groups)[1]
+        found = self._widths(level.rows.codes, level.group, level.n_groups)[1]
         whole = np.zeros(len(self.out), dtype=bool)
-        whole[level.index] = found[level.node]
+        whole[level.rows.index] = found[level.group]
         return whole
 
     def _plan(self, fresh: NDArray[np.bool_], ledger: PolicyLedger) -> None:
         """Find the cut of each group of some points that gains most for each suppressed person."""
         level, room = self._level(fresh), self._most - self.n_people
-        everyone = np.ones(len(level.node), dtype=bool)
-        people = _sums(level.node, level.weights, level.n_groups)
-        width = self._widths(level, everyone, level.node, level.n_groups)[0]
+        people = _sums(level.group, level.rows.people, level.n_groups)
+        width = self._widths(level.rows.codes, level.group, level.n_groups)[0]
         name = np.zeros(level.n_groups, dtype=np.int64)
-        name[level.node] = self._groups[level.index]
-        columns = zip(level.attributes, level.codes, self._weights, strict=True)
+        name[level.group] = self._groups[level.rows.index]
+        columns = zip(level.attributes, level.rows.codes, self._weights, strict=True)
         loss, most = self._columns - width, self._choice.cuts
         self._loss[name] = loss
-        ranking = Ranking(
+        ranking = Ranking.of(
             [
-                outlying_cuts(a, c, level.node, level.weights, loss / w, most, room).times(w)
+                outlying_cuts(a, c, level.group, level.rows.people, loss / w, most, room).times(w)
                 for a, c, w in columns
             ]
         )
         for turn in range(min(ranking.turns, most)):
-            waiting = ranking.has(turn)
-            if not waiting.any():
+            asking = np.flatnonzero(ranking.has(turn))
+            if not len(asking):
                 break
-            child, owner = level.children(ranking, turn, waiting)
-            inside, asking = child >= 0, np.flatnonzero(waiting)
-            wide, whole = self._widths(level, inside, child, len(owner))
-            own = _sums(child[inside], level.weights[inside], len(owner))
-            own[whole | ~level.safe_alone(ledger, child, len(owner))] = 0
+            children = level.children(ranking, turn, asking)
+            rows, child, owner = children
+            wide, whole = self._widths(rows.codes, child, len(owner))
+            own = _sums(child, rows.people, len(owner))
+            own[whole | ~level.safe_alone(ledger, children)] = 0
             kept = _sums(owner, own, len(asking))
             out = people[asking] - kept
             gain = people[asking] * width[asking] - _sums(owner, own * wide, len(asking))
@@ -166,10 +165,10 @@ class Suppression:
             better = merit > self._merit[name[asking]]
             self._merit[name[asking[better]]] = merit[better]
             self._people[name[asking[better]]] = out[better]
-            inside[inside] = better[owner[child[inside]]]
+            inside = better[owner[child]]
             at = child[inside]
             place = at - np.searchsorted(owner, owner[at])
-            self._side[level.index[inside]] = np.where(own[at] > 0, place, -1)
+            self._side[rows.index[inside]] = np.where(own[at] > 0, place, -1)
 
     def _chosen(self) -> IntArray:
         """The groups with the best plans; after the first, for half of who may still leave."""
