@@ -359,12 +359,12 @@ def test_without_scikit_learn_there_is_everything_else(hospital, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"models": ["diagnosis"]}, "targets: the release has no column 'diagnosis'"),
+        ({"models": ["diagnosis"]}, "targets: no column 'diagnosis'"),
         ({"models": ["d=cancer"]}, "nobody has the value 'cancer' of 'd'"),
         ({"models": ["age=40"]}, "'age' has numbers; leave out '40'"),
         ({"models": []}, r"targets must be a list of columns, such as \['diagnosis'\]"),
         ({"models": "d"}, "targets must be a list of columns"),
-        ({"models": True, "by": ["agee"]}, "by: the release has no column 'agee'; did you mean"),
+        ({"models": True, "by": ["agee"]}, "by: no column .agee. is published; did you mean"),
         ({"models": True, "by": "age"}, "by must be a list of columns"),
         ({"models": True, "draws": 0}, "draws"),
     ],
@@ -382,3 +382,78 @@ def test_a_table_without_certificate_is_refused(hospital):
     )
     with pytest.raises(fk.InputError, match="models need what foreknow publish wrote"):
         fk.utility_report(release, microdata, queries=5, models=True)
+
+
+def test_two_values_of_one_column_are_two_models():
+    table = people()
+    table["d"] = [f"d{min(i % 40, 12)}" for i in range(len(table))]
+    made, microdata = published(table)
+    found = modelled(made, microdata, ["d=d8", "d=d9"])
+    assert found.targets == ("d",)
+    fits = [(fit.kind, fit.value) for fit in found.fits]
+    assert fits[::2] == [("logistic", "d8"), ("logistic", "d9")]
+
+
+def test_dates_are_days_and_booleans_are_values():
+    table = people()
+    table["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(table["age"], "D")
+    table["flag"] = table["weight"] > table["weight"].median()
+    made, microdata = published(table, quasi_identifiers=["day", "sex"], other=["flag"])
+    found = modelled(made, microdata, ["flag=True"], draws=2)
+    own = next(each for each in found.tables if set(each.columns) == {"flag", "day"})
+    assert own.values[-1].startswith("2024-0")
+    term = kinds(found)["logistic"].coefficients[0]
+    assert term.of == f"day, per {table['age'].std(ddof=0):.3g} days"
+    x = np.column_stack([(table["age"] - table["age"].mean()) / table["age"].std(ddof=0)])
+    x = np.column_stack([x, table["sex"] == "f"])
+    assert term.raw == pytest.approx(logistic(x, table["flag"].to_numpy(float))[1], abs=2e-3)
+
+
+def test_compare_shows_models_of_each_release():
+    table = people()
+    policy = fk.Policy.of(
+        {
+            "schema": {"quasi_identifiers": ["age", "sex"], "sensitive": "d"},
+            "require": [{"facts": {}, "below": 0.9}],
+        }
+    )
+    asked = {"methods": ["mondrian", "fulldomain"], "limits": [0.9], "queries": 20, "processes": 0}
+    found = fk.compare(table, policy, models=["d=flu"], **asked)
+    made = fk.publish(table, policy, method="mondrian", seed=0)
+    own = modelled(made, policy.microdata(table), ["d=flu"], seed=0)
+    first = found.candidates[0]
+    assert (first.misplaced, first.fit) == (own.misplaced, own.fits[0])
+    frame = found.to_frame()
+    assert frame["score"].tolist() == [each.fit.score.usual for each in found.candidates]
+    text = " ".join(found.summary().split())
+    assert "cells model sure" in text
+    assert "AUC on the raw people of a logistic model of d = flu" in text
+    assert "cells" not in fk.compare(table, policy, **asked).summary()
+    with pytest.raises(fk.InputError, match="targets: no column 'e' is published"):
+        fk.compare(table, policy, models=["e"], **asked)
+
+
+def test_cells_of_compare_need_no_scikit_learn(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
+    schema = {"quasi_identifiers": ["age", "sex"], "sensitive": "d"}
+    policy = fk.Policy.of({"schema": schema, "require": [{"facts": {}, "below": 0.9}]})
+    found = fk.compare(
+        people(), policy, models=True, methods=["mondrian"], limits=[0.9], queries=5, processes=0
+    )
+    assert found.candidates[0].fit is None
+    assert 0 < found.candidates[0].misplaced < 1
+    assert "scikit-learn" in found.summary()
+
+
+def test_pages_and_json_of_models(hospital, tmp_path):
+    _, made, microdata, _ = hospital
+    found = fk.utility_report(made, microdata, queries=5, models=["d", "weight"])
+    page, plain = tmp_path / "page.html", found.to_dict()["models"]
+    found.to_html(page)
+    text = page.read_text("utf-8")
+    assert "Does my model still work?" in text
+    assert "For the owner only" in text
+    assert "Cross tables, in people" in text
+    assert [fit["kind"] for fit in plain["fits"]] == ["logistic", "tree", "linear", "tree"]
+    assert plain["tables"][0]["columns"] == ["d", "weight"]
+    assert "models" not in fk.utility_report(made, microdata, queries=5).to_dict()

@@ -69,11 +69,9 @@ class Estimate(Plain):
     group: str = ""
 
     @property
-    def off(self) -> float:
-        """How far the better of the two is off; infinite where there is none."""
-        found = [own for own in (self.middles, self.drawn) if own is not None]
-        raw = self.raw
-        return float("inf") if raw is None or not found else min(abs(own - raw) for own in found)
+    def usual(self) -> float | None:
+        """What a researcher would report of a regression: by middles, where there are some."""
+        return self.drawn if self.middles is None else self.middles
 
 
 @dataclass(frozen=True)
@@ -217,44 +215,83 @@ def models_of(
             "give that folder"
         )
     whole_number(draws, "draws", 1)
-    flat, schema = Flat(release), microdata.schema
+    question = Question.of(microdata, targets, by)
+    variables, flat = question.variables, Flat(release)
     seeds = [None if seed is None else seed + i for i in range(draws)]
     tables = [flat.coded(generator(own, "draw")) for own in seeds]
-    every = (*schema.quasi_identifiers, *schema.other, *schema.sensitives)
-    shown = [name for name in every if name in tables[0]]
-    asked = [_target(given, shown) for given in _names("targets", targets, schema.sensitives)]
-    beside = [name for name in shown if name not in schema.sensitives]
-    wanted = [_known("by", name, shown) for name in _names("by", by, beside)]
-    named = dict(reversed(asked))
-    variables = {name: _Variable.of(microdata, name, named.get(name)) for name in (*named, *wanted)}
-    for name, value in asked:
-        _place_of(variables[name], value)
-    left_out = {} if by is not None else _left_out([variables[name] for name in wanted])
-    if by is not None and (several := next((n for n in wanted if variables[n].several), None)):
-        raise InputError(f"by: a person may have several values of {several!r}; let it be a target")
-    wanted = [name for name in wanted if name not in left_out]
-    used = [variables[name] for name in dict.fromkeys((*dict(asked), *wanted))]
-    raw = _Table({own.name: own.raw for own in used}, microdata.n_people)
-    drawn = [_of_release(table, used, flat.n_rows) for table in tables]
-    middles = [_with_middles(each, flat.middles(), used) for each in drawn]
-    work = _Work(raw, middles, drawn, {own.name: own for own in used})
-    fits, without = _fits(work, asked, wanted, seed)
+    middles = flat.middles()
+    if unknown := [name for name in variables if name not in tables[0]]:
+        raise InputError(f"models: the release has no column {unknown[0]!r}; leave it out of by")
+    raw = _Table({own.name: own.raw for own in variables.values()}, microdata.n_people)
+    drawn = [_of_release(table, variables, flat.n_rows) for table in tables]
+    work = _Work(raw, [_with_middles(own, middles, variables) for own in drawn], drawn, question)
+    fits, without = _fits(work, seed)
     return Models(
-        targets=tuple(name for name, _ in asked),
-        by=tuple(wanted),
-        left_out=left_out,
+        targets=question.targets,
+        by=question.by,
+        left_out=question.left_out,
         people=microdata.n_people,
         published=flat.n_rows,
         draws=draws,
         seed=seed,
-        groups=tuple(_by_group(work, asked, wanted)),
-        tables=tuple(_cross_tables(work, [name for name, _ in asked])),
+        groups=tuple(_by_group(work)),
+        tables=tuple(_cross_tables(work)),
         fits=fits,
         without=without,
     )
 
 
 # ---- what is asked -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is to be explained, and by what."""
+
+    asked: Sequence[tuple[str, str | None]]  # columns, each perhaps with a value
+    by: tuple[str, ...]
+    left_out: Mapping[str, str]
+    variables: Mapping[str, _Variable]
+
+    @classmethod
+    def of(
+        cls,
+        microdata: Microdata,
+        targets: Sequence[str] | None = None,
+        by: Sequence[str] | None = None,
+    ) -> Question:
+        """What is given, or the usual; refused where the table has no such column or value."""
+        schema = microdata.schema
+        beside = [*schema.quasi_identifiers, *schema.other]
+        shown = [*beside, *schema.sensitives]
+        asked = [_target(own, shown) for own in _names("targets", targets, schema.sensitives)]
+        wanted = [_known("by", name, shown) for name in _names("by", by, beside)]
+        variables = {
+            name: _Variable.of(microdata, name, [value for own, value in asked if own == name])
+            for name in dict.fromkeys((*dict(asked), *wanted))
+        }
+        for name, value in asked:
+            _place_of(variables[name], value)
+        left_out = {}
+        if by is None:
+            left_out = _left_out([variables[name] for name in wanted if name not in dict(asked)])
+        elif several := next((name for name in wanted if variables[name].several), None):
+            raise InputError(
+                f"by: a person may have several values of {several!r}; let it be a target"
+            )
+        used = {name: own for name, own in variables.items() if name not in left_out}
+        return cls(asked, tuple(name for name in wanted if name in used), left_out, used)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns to explain."""
+        return tuple(dict(self.asked))
+
+    def explained(self) -> Iterator[tuple[_Variable, str | None, list[_Variable]]]:
+        """Each target, its value, and the columns that explain it."""
+        for name, value in self.asked:
+            by = [self.variables[other] for other in self.by if other != name]
+            yield self.variables[name], value, by
 
 
 def _names(what: str, given: Sequence[str] | None, usual: Sequence[str]) -> list[str]:
@@ -267,8 +304,9 @@ def _names(what: str, given: Sequence[str] | None, usual: Sequence[str]) -> list
 
 def _known(what: str, name: str, shown: Sequence[str]) -> str:
     if name not in shown:
-        hint = did_you_mean(name, shown)
-        raise InputError(f"{what}: the release has no column {name!r}{hint}")
+        raise InputError(
+            f"{what}: no column {name!r} is published{did_you_mean(name, list(shown))}"
+        )
     return name
 
 
@@ -329,8 +367,8 @@ class _Variable:
     raw: _Data = field(repr=False)
 
     @classmethod
-    def of(cls, microdata: Microdata, name: str, value: str | None = None) -> _Variable:
-        """A column of the raw table; a value that is asked about stands for itself."""
+    def of(cls, microdata: Microdata, name: str, asked: Sequence[str | None]) -> _Variable:
+        """A column of the raw table; values that are asked about stand for themselves."""
         codes, domain = microdata.column(name)
         schema = microdata.schema
         several = name in schema.several
@@ -362,7 +400,9 @@ class _Variable:
             edges, dates = np.zeros(0), False
             order = np.argsort(-times, kind="stable").tolist()
             rare = order[_LEVELS:] if len(domain) > _LEVELS + 1 else []
-            named = [code for code in rare if value is not None and _text(domain[code]) == value]
+            named = [
+                code for code in rare if domain[code] is not None and _text(domain[code]) in asked
+            ]
             shown = [*order[: len(order) - len(rare)], *named]
             places = {_text(domain[code]): place for place, code in enumerate(shown)}
             names = [MISSING if text is None else text for text in places]
@@ -462,16 +502,20 @@ def _bands(edges: FloatArray, dates: bool) -> list[str]:
     return [f"under {said(edges[0])}", *between, f"{said(edges[-1])} or more"]
 
 
-def _of_release(table: Mapping[str, Coded], used: Sequence[_Variable], n_rows: int) -> _Table:
+def _of_release(
+    table: Mapping[str, Coded], variables: Mapping[str, _Variable], n_rows: int
+) -> _Table:
     """A drawn table by the cells of the raw one."""
-    own = {each.name: each.data(table[each.name]) for each in used}
+    own = {name: each.data(table[name]) for name, each in variables.items()}
     return _Table(own, n_rows)
 
 
-def _with_middles(drawn: _Table, middles: Mapping[str, Coded], used: Sequence[_Variable]) -> _Table:
+def _with_middles(
+    drawn: _Table, middles: Mapping[str, Coded], variables: Mapping[str, _Variable]
+) -> _Table:
     """The same with the middles of labels in place of numbers."""
     columns = dict(drawn.columns)
-    for own in used:
+    for own in variables.values():
         if own.numeric and own.name in middles:
             data = own.data(middles[own.name])
             before, missing = columns[own.name].cells, own.places.get(None, -1)
@@ -488,7 +532,7 @@ class _Work:
     raw: _Table
     middles: Sequence[_Table]
     drawn: Sequence[_Table]
-    variables: Mapping[str, _Variable]
+    question: Question
 
     def estimate(
         self, of: str, figure: Callable[[_Table], float | None], group: str = ""
@@ -509,22 +553,16 @@ def _mean(figures: Any) -> float | None:
 # ---- means and cross tables ----------------------------------------------------------------------
 
 
-def _by_group(
-    work: _Work, asked: Sequence[tuple[str, str | None]], by: Sequence[str]
-) -> Iterator[Estimate]:
+def _by_group(work: _Work) -> Iterator[Estimate]:
     """Means of numbers and shares of values, by group."""
-    for target, value in asked:
-        own = work.variables[target]
-        for name in by:
-            other = work.variables[name]
-            if name == target:
-                continue
-            if own.numeric:
-                yield from _means(work, own, other)
+    for target, value, by in work.question.explained():
+        for other in by:
+            if target.numeric:
+                yield from _means(work, target, other)
             elif other.numeric:
-                yield from _means(work, other, own)
+                yield from _means(work, other, target)
             else:
-                yield from _shares(work, own, other, _place_of(own, value))
+                yield from _shares(work, target, other, _place_of(target, value))
 
 
 def _means(work: _Work, number: _Variable, groups: _Variable) -> Iterator[Estimate]:
@@ -573,10 +611,10 @@ def _place_of(target: _Variable, value: str | None) -> int:
     return target.places[value]
 
 
-def _cross_tables(work: _Work, targets: Sequence[str]) -> Iterator[CrossTable]:
-    pairs = sorted(combinations(work.variables, 2), key=lambda pair: pair[0] not in targets)
-    for pair in pairs:
-        a, b = (work.variables[name] for name in pair)
+def _cross_tables(work: _Work) -> Iterator[CrossTable]:
+    variables, targets = work.question.variables, work.question.targets
+    for pair in sorted(combinations(variables, 2), key=lambda pair: pair[0] not in targets):
+        a, b = (variables[name] for name in pair)
         if a.several and b.several:
             continue
         shape = len(a.names), len(b.names)
@@ -649,17 +687,13 @@ def _correlation(table: _Table, a: _Variable, b: _Variable) -> float | None:
 # ---- models --------------------------------------------------------------------------------------
 
 
-def _fits(
-    work: _Work, asked: Sequence[tuple[str, str | None]], by: Sequence[str], seed: int | None
-) -> tuple[tuple[Fit, ...], str]:
+def _fits(work: _Work, seed: int | None) -> tuple[tuple[Fit, ...], str]:
     try:
         learn = _Learn()
     except ImportError:
         return (), NEEDED
     found = []
-    for target, value in asked:
-        own = work.variables[target]
-        columns = [work.variables[name] for name in by if name != target]
+    for own, value, columns in work.question.explained():
         if not columns:
             continue
         designs = {id(table): _Design.of(table, columns) for table in (work.raw, *_all(work))}

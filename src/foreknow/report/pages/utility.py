@@ -139,11 +139,11 @@ def model_blocks(found: Models, level: int = 2) -> Iterator[Block]:
     for fit in found.fits:
         if said := fit_text(fit):
             yield Sentence(said, "lead")
-    explained, by = (listing(list(map(visible, own))) for own in (found.targets, found.by))
+    targets, by = (listing(list(map(visible, own))) for own in (found.targets, found.by))
     draws = some(found.draws, "drawn table", "drawn tables")
     yield Sentence(
-        f"{explained} by {by or 'nothing'}. Middles: as a reader of foreknow read has the release; "
-        f"drawn: the mean of {draws} of foreknow draw. How much draws differ is no interval."
+        f"Explained: {targets}, by {by or 'nothing'}. Middles: as a reader of foreknow read has "
+        f"the release; drawn: the mean of {draws} of foreknow draw. How much draws differ is no interval."
     )
     for name, why in found.left_out.items():
         yield Sentence(f"{visible(name)} is in no model: {why}.", "note")
@@ -153,7 +153,7 @@ def model_blocks(found: Models, level: int = 2) -> Iterator[Block]:
         yield fits_table(found)
     if terms := [(fit, own) for fit in found.fits for own in fit.coefficients]:
         yield Heading("Coefficients", "coefficients", level + 1)
-        rows = [(_explained(fit), visible(own.of), *_three(own)) for fit, own in terms]
+        rows = [(explained(fit), visible(own.of), *_three(own)) for fit, own in terms]
         yield Table(("model of", "term", *_THREE), rows, (0, 1), _TERMS, brief=_BRIEF)
     if found.tables:
         yield Heading("How columns go together", "together", level + 1)
@@ -171,7 +171,7 @@ def fits_table(found: Models) -> Table:
     """A row for each model: how well it predicts the raw people, wherever it was fitted."""
     rows = [
         (
-            f"{fit.kind}, {_explained(fit)}",
+            f"{fit.kind}, {explained(fit)}",
             fit.measure,
             *_three(fit.score),
             figure_text(fit.baseline),
@@ -187,14 +187,13 @@ def fit_text(fit: Fit) -> str:
     """Say in a sentence how well a regression on the release predicts the raw people."""
     if fit.kind == "tree" or fit.score.raw is None:
         return ""
-    best = max((x for x in (fit.score.middles, fit.score.drawn) if x is not None), default=None)
-    said = f"A {fit.kind} model of {_explained(fit)}"
-    if best is None:
+    said = f"A {fit.kind} model of {explained(fit)}"
+    if fit.score.usual is None:
         return f"{said} cannot be fitted to the release."
     return (
         f"{said}, fitted to the release, predicts the raw people with {fit.measure} "
-        f"{figure_text(best)}; fitted to the raw table, with {figure_text(fit.score.raw)}; "
-        f"without a model it is {figure_text(fit.baseline)}."
+        f"{figure_text(fit.score.usual)}; fitted to the raw table, with "
+        f"{figure_text(fit.score.raw)}; without a model it is {figure_text(fit.baseline)}."
     )
 
 
@@ -210,7 +209,8 @@ def figure_text(figure: float | None) -> str:
     return f"{round(figure, places) + 0.0:,.{places}f}"
 
 
-def _explained(fit: Fit) -> str:
+def explained(fit: Fit) -> str:
+    """Say what a model explains."""
     return visible(fit.target if fit.value is None else f"{fit.target} = {fit.value}")
 
 
