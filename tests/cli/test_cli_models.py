@@ -27,3 +27,14 @@ def test_a_mistake_is_one_line(desk):
     assert "no column 'disase' is published; did you mean 'disease'" in said
     assert "add --models" in desk.refused(*UTILITY, "--by", "age")
     assert "no column 'x' is published" in desk.refused(*COMPARE, "--target", "x")
+
+
+def test_two_policies_are_asked_the_same_queries(desk):
+    desk.says(*PUBLISH)
+    policy = (desk.folder / "policy.toml").read_text("utf-8")
+    desk.put("other.toml", policy)
+    own = desk.says(*UTILITY)
+    assert desk.says(*UTILITY, "--queries-of", "other.toml") == own
+    about = desk.says(*UTILITY, "--attributes", "age")
+    assert "one quasi-identifier" in about
+    assert "2 quasi-identifiers" not in about

@@ -374,17 +374,25 @@ def utility(
     *,
     models: bool = False,
     target: Annotated[list[str] | None, More(metavar="COLUMN[=VALUE]")] = None,
+    queries_of: Path | None = None,
     columns: Annotated[Judging, Only(("group",))],
     output: Results,
-    given: Annotated[Given, Only(("queries", "predicates", "delta", "by", "draws", "seed"))],
+    given: Annotated[
+        Given, Only(("queries", "attributes", "predicates", "delta", "by", "draws", "seed"))
+    ],
 ) -> None:
     """Measure what a release is still worth: its groups, its labels, answers to queries, models.
 
-    The same seed asks the same queries of every release of TABLE, so that releases can be
-    compared. What is printed says more of TABLE than the release does: it is for the owner.
+    The same seed asks the same queries of every release of TABLE by a policy, so that releases can
+    be compared; of two policies with --queries-of. What is printed says more of TABLE than the
+    release does: it is for the owner.
 
     Parameters
     ----------
+    queries_of
+        Another policy of the same table, whose queries are asked, to compare its releases with.
+    attributes
+        About which quasi-identifiers queries are (default: all).
     models
         Show how means, cross tables, regressions and trees come out, raw and by the release.
     target
@@ -415,6 +423,7 @@ def utility(
             else Release.from_schema(release, schema, columns.group, rules.options.unlinked),
             Microdata(table, schema),
             labels=None if written else rules.options.labels,
+            like=None if queries_of is None else policy_at(queries_of).microdata(table),
             models=target or models,
             **given,
         )

@@ -89,12 +89,13 @@ def utility_report(
     by: Sequence[str] | None = None,
     draws: int = 5,
     seed: int | None = 0,
+    like: Microdata | None = None,
 ) -> UtilityReport:
     """Measure a release: its groups, how wide its labels are, how far queries and models are off.
 
     Parameters
     ----------
-    release, microdata, attributes, selectivity, ranges, labels
+    release, microdata, attributes, selectivity, ranges, labels, like
         See `foreknow.query_error`. The NCP is of all quasi-identifiers.
     queries : int
         Random queries for each number of predicates.
@@ -130,7 +131,8 @@ def utility_report(
     if isinstance(release, (str, Path)):
         release = open_published(release)
     reading = reading_of(release, labels)
-    many = _numbers(predicates, len(microdata.attributes if attributes is None else attributes))
+    every = (like or microdata).attributes if attributes is None else attributes
+    many = _numbers(predicates, len(every))
     workloads = [
         draw_queries(
             microdata,
@@ -141,6 +143,7 @@ def utility_report(
             ranges=ranges,
             delta=delta,
             seed=seed,
+            like=like,
         )
         for n in many
     ]
@@ -153,7 +156,7 @@ def utility_report(
         utility = replace(utility, ncp=ncp, grids=grids_of(own.attribute for own in found))
         utility = replace(utility, weights=reading.weights)
     asked = workloads[0].attributes
-    shown = everything if attributes is None else reading.shown(microdata, asked)
+    shown = everything if attributes is None and like is None else reading.shown(microdata, asked)
     overall = one_group(microdata, asked)
     errors = tuple(compared(workload, shown, microdata, overall) for workload in workloads)
     in_cases = microdata.schema.unit == "row"

@@ -143,7 +143,8 @@ def model_blocks(found: Models, level: int = 2) -> Iterator[Block]:
     draws = some(found.draws, "drawn table", "drawn tables")
     yield Sentence(
         f"Explained: {targets}, by {by or 'nothing'}. Middles: as a reader of foreknow read has "
-        f"the release; drawn: the mean of {draws} of foreknow draw. How much draws differ is no interval."
+        f"the release; drawn: the mean of {draws} of foreknow draw. How much draws differ is no "
+        "interval."
     )
     for name, why in found.left_out.items():
         yield Sentence(f"{visible(name)} is in no model: {why}.", "note")
