@@ -199,3 +199,71 @@ def test_overall_counts_answer_by_ranges_and_frequencies_alone():
     assert baseline.baseline is None
     assert baseline.average > found.average > 0
     assert found.to_dict()["overall_counts"]["average"] == baseline.average
+
+
+def test_two_policies_are_asked_the_same_queries():
+    random = np.random.default_rng(0)
+    table = pa.table(
+        {
+            "zip": [f"{n:02}" for n in random.integers(10, 40, 300)],
+            "age": random.integers(20, 60, 300).tolist(),
+            "d": random.choice(["x", "y", "z"], 300).tolist(),
+        }
+    )
+    roles = {"quasi_identifiers": ["zip", "age"], "sensitive": "d"}
+    plain = Microdata(table, Schema(**roles, types={"zip": "text"}))
+    ages = {"intervals": [5, 20]}
+    roles["quasi_identifiers"].reverse()
+    masked = Microdata(table, Schema(**roles, hierarchies={"zip": {"mask": 2}, "age": ages}))
+    rows = list(zip(*(table.column(name).to_pylist() for name in ("zip", "age", "d")), strict=True))
+    groups = np.array([int(zip_) // 10 for zip_, *_ in rows])
+    for like in (plain, masked):
+        own, other = (
+            draw_queries(each, queries=50, selectivity=0.3, like=like) for each in (plain, masked)
+        )
+        for asked, microdata in ((own, plain), (other, masked)):
+            wanted = {attribute.name: i for i, attribute in enumerate(asked.attributes)}
+            answers = [
+                sum(
+                    all(
+                        asked.asked[wanted[name]][
+                            asked.attributes[wanted[name]].domain.index(value), query
+                        ]
+                        for name, value in (("zip", row[0]), ("age", row[1]))
+                    )
+                    and asked.values[list(microdata.values).index(row[2]), query]
+                    for row in rows
+                )
+                for query in range(50)
+            ]
+            release = fk.Release.from_groups(
+                table.append_column("g", pa.array(groups)), group="g", sensitive="d"
+            )
+            found = fk.query_error(
+                release, microdata, queries=50, selectivity=0.3, like=like, labels={}
+            )
+            assert found.exact.tolist() == answers
+            assert found.attributes == tuple(each.name for each in like.attributes)
+        assert own.values.tolist() == other.values.tolist()
+    assert (
+        draw_queries(plain, queries=50).asked[0].tolist()
+        != draw_queries(plain, queries=50, like=masked).asked[1].tolist()
+    )
+
+
+def test_queries_of_other_columns_are_refused():
+    table = pa.table({"a": [1, 2, 3], "b": [1, 2, 3], "d": ["x", "y", "x"], "e": ["x", "y", "x"]})
+    own = Microdata(table, Schema(quasi_identifiers=["a"], sensitive="d"))
+    both = Microdata(table, Schema(quasi_identifiers=["a", "b"], sensitive="d"))
+    with pytest.raises(fk.InputError, match=r"about 'b' cannot be asked .* attributes = \['a'\]"):
+        draw_queries(own, like=both)
+    assert len(draw_queries(own, like=both, attributes=["a"], queries=3)) == 3
+    other = Microdata(table, Schema(quasi_identifiers=["a"], sensitive="e"))
+    with pytest.raises(
+        fk.InputError, match="about 'e' cannot be asked of a release that hides 'd'"
+    ):
+        draw_queries(own, like=other)
+    rounded = pa.table({"a": [1, 2, 4], "d": ["x", "y", "x"]})
+    strange = Microdata(rounded, Schema(quasi_identifiers=["a"], sensitive="d"))
+    with pytest.raises(fk.InputError, match="the two policies read other values in 'a'"):
+        draw_queries(own, like=strange)

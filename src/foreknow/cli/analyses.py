@@ -372,14 +372,35 @@ def utility(
     release: Published,
     table: Raw,
     *,
+    models: bool = False,
+    target: Annotated[list[str] | None, More(metavar="COLUMN[=VALUE]")] = None,
+    queries_of: Path | None = None,
     columns: Annotated[Judging, Only(("group",))],
     output: Results,
-    given: Annotated[Given, Only(("queries", "predicates", "delta", "seed"))],
+    given: Annotated[
+        Given, Only(("queries", "attributes", "predicates", "delta", "by", "draws", "seed"))
+    ],
 ) -> None:
-    """Measure what a release is still worth: its groups, its labels, and answers to queries.
+    """Measure what a release is still worth: its groups, its labels, answers to queries, models.
 
-    The same seed asks the same queries of every release of TABLE, so that releases can be
-    compared. What is printed says more of TABLE than the release does: it is for the owner.
+    The same seed asks the same queries of every release of TABLE by a policy, so that releases can
+    be compared; of two policies with --queries-of. What is printed says more of TABLE than the
+    release does: it is for the owner.
+
+    Parameters
+    ----------
+    queries_of
+        Another policy of the same table, whose queries are asked, to compare its releases with.
+    attributes
+        About which quasi-identifiers queries are (default: all).
+    models
+        Show how means, cross tables, regressions and trees come out, raw and by the release.
+    target
+        What models explain; repeatable; implies --models (default: the sensitive columns).
+    by
+        By which columns (default: all that are published, but sensitive ones).
+    draws
+        How many tables models draw from the release.
     """
     from foreknow.data.microdata import Microdata
     from foreknow.data.release import Release
@@ -393,13 +414,17 @@ def utility(
         raise SchemaError(
             f"the columns of {str(release)!r} are in its certificate; leave out --group"
         )
-    with output.progress("Asking queries"):
+    if (given["by"] is not None) and not (models or target):
+        raise InputError("--by is for models; add --models or --target COLUMN")
+    with output.progress("Measuring"):
         found = utility_report(
             open_published(release, schema)
             if written
             else Release.from_schema(release, schema, columns.group, rules.options.unlinked),
             Microdata(table, schema),
             labels=None if written else rules.options.labels,
+            like=None if queries_of is None else policy_at(queries_of).microdata(table),
+            models=target or models,
             **given,
         )
     output.show(found)

@@ -130,6 +130,8 @@ def compare(
     *,
     rules: Rules,
     amounts: Annotated[list[str] | None, More(metavar="NAME=NUMBERS")] = None,
+    models: bool = False,
+    target: Annotated[list[str] | None, More(metavar="COLUMN[=VALUE]")] = None,
     output: Results,
     given: Given,
 ) -> int:
@@ -147,13 +149,18 @@ def compare(
         After which a run is ended; 0: never.
     queries
         Random queries that each release is asked.
+    models
+        Fit models to each release, too, as foreknow utility does.
+    target
+        What models explain; repeatable; implies --models (default: the sensitive columns).
     """
     from foreknow.utility.comparison import compare as run
 
     refuse_published(table)
     given["seconds"] = given["seconds"] or None
     with output.progress("Comparing"):
-        found = run(table, rules.rules, amounts=dict(map(_amount, amounts or ())), **given)
+        varied = dict(map(_amount, amounts or ()))
+        found = run(table, rules.rules, amounts=varied, models=target or models, **given)
     output.show(found)
     if not found.complete:
         return INTERRUPTED

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,9 @@ from foreknow.errors import CertificateError, OutputError, hinted, memory_for
 from foreknow.output import replaced
 from foreknow.publishing.opened import Published, hints_of, is_text, open_published
 from foreknow.randomness import generator
+
+if TYPE_CHECKING:
+    from foreknow.publishing.publish import Publication
 
 NO_INTERVAL = (
     "every value is drawn at random within its label. How much draws differ is no interval: all of "
@@ -154,13 +157,13 @@ def draw(folder: str | Path, *, seed: int | None = None, library: str = "pandas"
 
 def read_flat(folder: str | Path) -> pa.Table:
     """The table of `read_release`."""
-    return _Flat(open_published(folder)).read()
+    return Flat(open_published(folder)).read()
 
 
 def draw_flat(folder: str | Path, seed: int | None = None) -> pa.Table:
     """The table of `draw`."""
     random = generator(seed, "draw")
-    return _Flat(open_published(folder)).drawn(random)
+    return Flat(open_published(folder)).drawn(random)
 
 
 def refuse_kind(path: Path) -> None:
@@ -386,10 +389,29 @@ class _Apart:
             raise CertificateError("the people and the values of the groups do not match")
 
 
-class _Flat:
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A column of a flat table as codes into its values, and whose each is: None, the row's."""
+
+    codes: IntArray
+    values: list[Any]
+    who: IntArray | None = None
+
+    @classmethod
+    def of(cls, column: pa.Array) -> Coded:
+        """A column; where it has lists, all that is in them."""
+        who = None
+        if pa.types.is_list(column.type):
+            who = np.repeat(np.arange(len(column)), np.diff(column.offsets.to_numpy()))
+            column = column.flatten()
+        codes, values = codes_of(pa.chunked_array([column]))
+        return cls(codes.astype(np.int64), values.to_pylist(), who)
+
+
+class Flat:
     """The tables of a release as one, a row for each person; what stands apart is dealt out."""
 
-    def __init__(self, published: Published) -> None:
+    def __init__(self, published: Published | Publication) -> None:
         self._known, parts = published.certificate, published.release.parts()
         known = self._known
         several = several_of(known.semantics, known.sensitives)
@@ -422,16 +444,36 @@ class _Flat:
                     made[free_name(f"{name}{ending}", columns)] = own
         return self._table(made)
 
+    @property
+    def n_rows(self) -> int:
+        """How many people, or cases, it has."""
+        return len(self._rows)
+
+    def coded(self, random: np.random.Generator) -> dict[str, Coded]:
+        """What is drawn, by the columns' own names."""
+        return {name: Coded.of(column) for name, column in self._drawn(random).items()}
+
+    def middles(self) -> dict[str, Coded]:
+        """The middle of each row's label, of columns whose labels are of numbers or dates."""
+        found = {name: self._labels(name, _plain(self._rows, name)) for name in self._labelled}
+        return {
+            name: Coded.of(labels.beside()[MIDDLE])
+            for name, labels in found.items()
+            if labels.meant.about != "text"
+        }
+
     def drawn(self, random: np.random.Generator) -> pa.Table:
         """A table of exact values."""
+        return self._table({self._called(n): own for n, own in self._drawn(random).items()})
+
+    def _drawn(self, random: np.random.Generator) -> dict[str, pa.Array]:
         made = {}
         for name, column in self._columns(random).items():
             if name in self._labelled:
-                column = self._labels(name, column).drawn(random)
+                made[name] = self._labels(name, column).drawn(random)
             else:
-                column = self._typed(name, column)
-            made[self._called(name)] = column
-        return self._table(made)
+                made[name] = self._typed(name, column)
+        return made
 
     def _columns(self, random: np.random.Generator | None) -> dict[str, Any]:
         """Each column; those apart are dealt out, or stay as the publisher has shuffled them."""

@@ -23,6 +23,7 @@ from foreknow.policy.requirement import Point, Requirement
 from foreknow.publishing.priors import marked
 from foreknow.publishing.publish import Publication, publish
 from foreknow.result import Result
+from foreknow.utility.models import Fit, Question, models_of
 from foreknow.utility.query_error import query_error
 from foreknow.workers import Failure, cores, side_by_side
 
@@ -79,6 +80,10 @@ class Candidate(Plain):
         What came of an adversary who knows the method; see `Scope`.
     seconds : float or None
         That `publish` took, with other processes beside it.
+    misplaced : float or None
+        Of cross tables of what models explain, the share of people in another cell, on average.
+    fit : Fit or None
+        The first regression; see `Models`.
     """
 
     _told = "* safe"
@@ -101,6 +106,8 @@ class Candidate(Plain):
     exact: str | None = None
     method_known: str | None = None
     seconds: float | None = None
+    misplaced: float | None = None
+    fit: Fit | None = None
 
     @property
     def safe(self) -> bool:
@@ -186,6 +193,8 @@ class Comparison(Result):
         for each in self.candidates:
             row = each.to_dict()
             amounts = row.pop("amounts")
+            row.pop("fit")
+            row["score"] = None if each.fit is None else each.fit.score.usual
             row["limit"] = None if each.limit is None else float(each.limit)
             rows.append({"method": row.pop("method"), "limit": row.pop("limit"), **amounts, **row})
         return frame_of(rows, library)
@@ -219,6 +228,7 @@ class _Shared:
     policy: Policy
     queries: int
     seed: int
+    models: bool | Sequence[str]
 
 
 @hinted
@@ -231,6 +241,7 @@ def compare(
     amounts: Mapping[str, Sequence[int] | int] | None = None,
     seconds: float | None = SECONDS,
     queries: int = 1000,
+    models: bool | Sequence[str] = False,
     seed: int = 0,
     processes: int | None = None,
 ) -> Comparison:
@@ -256,8 +267,10 @@ def compare(
     seconds : float, optional
         After which a run is ended; None: never.
     queries : int
+    models : bool or sequence of str
+        Whether to fit models to each release, too, as `utility_report` does; or what they explain.
     seed : int
-        For queries and methods.
+        For queries, methods and models.
     processes : int, optional
         How many runs go on at once; default: as many as there are cores. 0: in this process, one
         after the other and without a time limit; for policies with classes of your own script.
@@ -291,9 +304,11 @@ def compare(
     microdata = table if isinstance(table, Microdata) else rules.microdata(table)
     rules = marked(replace(rules, schema=microdata.schema), microdata)  # also reads the table
     microdata.n_people  # noqa: B018 - a table that cannot be read is refused here
+    if models is not False:  # refused before anything is published
+        Question.of(microdata, None if models is True else models)
     lead = _lead(rules)
     jobs = list(_jobs(rules, lead, _methods(methods, rules), _limits(limits, lead), amounts))
-    shared = _Shared(microdata, rules, queries, seed)
+    shared = _Shared(microdata, rules, queries, seed, models)
     found: dict[int, Candidate] = {}
     complete = True
     # What differs least from the policy comes first, for those who stop it.
@@ -343,6 +358,10 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
         made = publish(microdata, job.policy, method=job.method, seed=seed, learned=False)
         seconds = perf_counter() - begun
         error = query_error(made, microdata, queries=shared.queries, seed=seed)
+        found = None
+        if shared.models is not False:
+            targets = None if shared.models is True else shared.models
+            found = models_of(made, microdata, targets, seed=seed)
         judged = _judged(made, shared, job)
     except NoSafeRelease as none:
         return job.candidate(
@@ -372,6 +391,8 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
         exact=exact,
         method_known=made.audit.scope.method,
         seconds=seconds,
+        misplaced=None if found is None else found.misplaced,
+        fit=None if found is None else next(iter(found.fits), None),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.write import disarm_name, rearmed
 from foreknow.data.generalization import KnownLabels, Wording, style_of
+from foreknow.data.labels import text_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray, combine, count_pairs
@@ -73,14 +74,28 @@ def draw_queries(
     ranges: bool = True,
     delta: float = 0.005,
     seed: int | None = 0,
+    like: Microdata | None = None,
 ) -> Queries:
     """Draw queries as in the experiments on Anatomy.
 
     Each query asks about `predicates` quasi-identifiers, drawn at random, and about the sensitive
     attribute: for ``ceil(|domain| * selectivity ** (1 / (predicates + 1)))`` values of each. They
     are a random run of the domain where it has an order, else a random subset. The domain is
-    what occurs in the table. A missing value is never asked for. `delta`: see `query_error`.
+    what occurs in the table. A missing value is never asked for. `delta`, `like`: see
+    `query_error`.
     """
+    if like is not None:
+        drawn = draw_queries(
+            like,
+            queries=queries,
+            attributes=attributes,
+            predicates=predicates,
+            selectivity=selectivity,
+            ranges=ranges,
+            delta=delta,
+            seed=seed,
+        )
+        return _asked_of(microdata, drawn, like)
     if not is_real(delta) or not 0 < delta <= 1:
         raise InputError(f"delta is a share of the people, above 0 to 1, not {delta!r}")
     known = {attribute.name: attribute for attribute in microdata.attributes}
@@ -120,6 +135,43 @@ def draw_queries(
     return Queries(
         chosen, asked, values, n_predicates, float(selectivity), ranges, float(delta), seed
     )
+
+
+def _asked_of(microdata: Microdata, drawn: Queries, like: Microdata) -> Queries:
+    """The same queries of the same table by another schema, whose codes are others."""
+    own = {attribute.name: attribute for attribute in microdata.attributes}
+    if strange := [each.name for each in drawn.attributes if each.name not in own]:
+        common = [attribute.name for attribute in like.attributes if attribute.name in own]
+        raise InputError(
+            f"queries about {strange[0]!r} cannot be asked where it is no quasi-identifier; ask "
+            f"both releases about attributes = {common}"
+        )
+    if like.schema.sensitive != microdata.schema.sensitive:
+        raise InputError(
+            f"queries about {like.schema.sensitive!r} cannot be asked of a release that hides "
+            f"{microdata.schema.sensitive!r}"
+        )
+    found = [own[each.name] for each in drawn.attributes]
+    asked = [
+        _by_values(attribute.name, each.domain, wanted, attribute.domain)
+        for each, wanted, attribute in zip(drawn.attributes, drawn.asked, found, strict=True)
+    ]
+    values = _by_values(like.schema.sensitive, like.values, drawn.values, microdata.values)
+    return replace(drawn, attributes=found, asked=asked, values=values)
+
+
+def _by_values(
+    name: str, known: Sequence[Any], wanted: BoolArray, values: Sequence[Any]
+) -> BoolArray:
+    """Which of some values are wanted, by which of the same values in another order are."""
+    place = {None if value is None else text_of(value): i for i, value in enumerate(known)}
+    texts = [None if value is None else text_of(value) for value in values]
+    if {*texts} != {*place}:
+        raise InputError(
+            f"the two policies read other values in {name!r}; give its type in both: "
+            "types in [schema]"
+        )
+    return wanted[[place[text] for text in texts]]
 
 
 def _names(attributes: Sequence[str] | None, known: list[str]) -> list[str]:

@@ -150,6 +150,7 @@ def query_error(
     delta: float = 0.005,
     labels: Mapping[str, str] | None = None,
     seed: int | None = 0,
+    like: Microdata | None = None,
 ) -> QueryError:
     """Ask a release random count queries, and compare its answers with those of the table.
 
@@ -194,6 +195,9 @@ def query_error(
     seed : int, optional
         The same seed, table and options ask the same queries of every release; None for the
         system's entropy.
+    like : Microdata, optional
+        The same table by another policy. What is asked follows types and hierarchies: two policies
+        are compared by the queries of one of them, about columns that both have.
 
     Raises
     ------
@@ -221,6 +225,7 @@ def query_error(
         ranges=ranges,
         delta=delta,
         seed=seed,
+        like=like,
     )
     return compared(asked, reading.shown(microdata, asked.attributes), microdata)
 

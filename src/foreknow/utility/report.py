@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from foreknow.data.microdata import Microdata, grids_of
 from foreknow.errors import InputError, hinted
 from foreknow.grammar import Form
 from foreknow.numbers import percentage
+from foreknow.publishing.opened import open_published
 from foreknow.result import Result
+from foreknow.utility.models import Models, models_of
 from foreknow.utility.queries import Boxes, draw_queries, reading_of
 from foreknow.utility.query_error import QueryError, compared, one_group
 from foreknow.utility.utility import Utility, optimal_discernibility, require_microdata, utility_of
@@ -32,6 +35,8 @@ class UtilityReport(Result):
         By how many quasi-identifiers each query asks about, rising.
     in_cases : bool
         Whether rows are cases, of which a person may have several.
+    models : Models or None
+        Whether models come out the same, where that was asked.
     """
 
     format = "foreknow utility"
@@ -41,6 +46,7 @@ class UtilityReport(Result):
     utility: Utility
     errors: tuple[QueryError, ...]
     in_cases: bool = False
+    models: Models | None = None
 
     @property
     def optimum(self) -> int:
@@ -54,6 +60,7 @@ class UtilityReport(Result):
             **self.utility.to_dict(),
             "optimal_discernibility": self.optimum,
             "query_errors": [error.to_dict() for error in self.errors],
+            **({} if self.models is None else {"models": self.models.to_dict()}),
         }
 
     def __repr__(self) -> str:
@@ -78,13 +85,17 @@ def utility_report(
     ranges: bool = True,
     delta: float = 0.005,
     labels: Mapping[str, str] | None = None,
+    models: bool | Sequence[str] = False,
+    by: Sequence[str] | None = None,
+    draws: int = 5,
     seed: int | None = 0,
+    like: Microdata | None = None,
 ) -> UtilityReport:
-    """Measure a release: its groups, how wide its labels are, and how far queries are off.
+    """Measure a release: its groups, how wide its labels are, how far queries and models are off.
 
     Parameters
     ----------
-    release, microdata, attributes, selectivity, ranges, labels
+    release, microdata, attributes, selectivity, ranges, labels, like
         See `foreknow.query_error`. The NCP is of all quasi-identifiers.
     queries : int
         Random queries for each number of predicates.
@@ -92,8 +103,19 @@ def utility_report(
         How many quasi-identifiers the queries ask about; when left out, one, two, ... up to all.
     delta : float
         Errors of small counts are relative to this share of all people.
+    models : bool or sequence of str
+        Whether to see how models come out; or what they shall explain: columns, of which
+        ``"diagnosis=HIV"`` is one value against all others, in place of the commonest. By default
+        the sensitive columns. Means and shares by group, correlations and Cramér's V, cross tables;
+        with scikit-learn (``foreknow[learn]``) linear or logistic regressions and trees. Each of
+        the raw table, of the middles of labels (`foreknow.read_release`), and of tables drawn from
+        the release (`foreknow.draw`). Only of what `publish` made.
+    by : sequence of str, optional
+        By what they are explained; default: the quasi-identifiers, and the columns beside them.
+    draws : int
+        How many tables are drawn from the release.
     seed : int, optional
-        Random seed for the queries.
+        Random seed for the queries, and of the first draw; of the next, the next number.
 
     Examples
     --------
@@ -106,8 +128,11 @@ def utility_report(
     [1, 3]
     """
     require_microdata(microdata)
+    if isinstance(release, (str, Path)):
+        release = open_published(release)
     reading = reading_of(release, labels)
-    many = _numbers(predicates, len(microdata.attributes if attributes is None else attributes))
+    every = (like or microdata).attributes if attributes is None else attributes
+    many = _numbers(predicates, len(every))
     workloads = [
         draw_queries(
             microdata,
@@ -118,6 +143,7 @@ def utility_report(
             ranges=ranges,
             delta=delta,
             seed=seed,
+            like=like,
         )
         for n in many
     ]
@@ -130,11 +156,15 @@ def utility_report(
         utility = replace(utility, ncp=ncp, grids=grids_of(own.attribute for own in found))
         utility = replace(utility, weights=reading.weights)
     asked = workloads[0].attributes
-    shown = everything if attributes is None else reading.shown(microdata, asked)
+    shown = everything if attributes is None and like is None else reading.shown(microdata, asked)
     overall = one_group(microdata, asked)
     errors = tuple(compared(workload, shown, microdata, overall) for workload in workloads)
     in_cases = microdata.schema.unit == "row"
-    return UtilityReport(reading.release.name, errors[0].form, utility, errors, in_cases)
+    modelled = None
+    if models is not False:
+        targets = None if models is True else models
+        modelled = models_of(release, microdata, targets, by, draws, seed)
+    return UtilityReport(reading.release.name, errors[0].form, utility, errors, in_cases, modelled)
 
 
 def _numbers(predicates: int | Sequence[int] | None, attributes: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from typing import Literal, TypeAlias
 
@@ -35,6 +36,11 @@ def type_of(texts: pa.Array) -> Type:
         if pc.all(pc.match_substring_regex(texts, like)).as_py():
             return "string" if kind == "date" and not _are_days(texts) else kind
     return "string"
+
+
+def read_as(texts: Iterable[str]) -> Type:
+    """What all texts are, of no table."""
+    return type_of(pa.array(texts, pa.string()))
 
 
 def typed(texts: pa.Array) -> pa.Array:

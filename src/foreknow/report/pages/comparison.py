@@ -11,9 +11,10 @@ from foreknow.policy.policy import Policy
 from foreknow.report.blocks import Block, Cell, Figure, Heading, Mood, Row, Sentence, Table
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
 from foreknow.report.page import Page
-from foreknow.report.pages.utility import measure_text
+from foreknow.report.pages.utility import explained, figure_text, measure_text
 from foreknow.report.words import limit_text, listing, number, percent, some, visible
 from foreknow.utility.comparison import Candidate, Comparison
+from foreknow.utility.models import NEEDED
 
 _NOTHING = "–"
 _ALL = Fraction(1)
@@ -47,6 +48,7 @@ class ComparisonPage(Page[Comparison]):
         yield Heading("Method by method", "methods")
         yield self.table()
         yield Sentence(_explanation(found), "note")
+        yield from [Sentence(said, "note") for said in _models_explained(found)]
         if reasons := self.reasons():
             yield Heading("Why there is no release", "reasons")
             yield reasons
@@ -56,6 +58,7 @@ class ComparisonPage(Page[Comparison]):
         found = self.result
         varied = list(dict.fromkeys(name for each in found.candidates for name in each.amounts))
         best = found.frontier
+        modelled = any(each.misplaced is not None for each in found.candidates)
         rows: list[Row] = []
         for each in found.candidates:
             star = " *" if any(each is own for own in best) else ""
@@ -67,6 +70,7 @@ class ComparisonPage(Page[Comparison]):
                     Cell(f"{_WORDS.get(each.status, each.status)}{star}", _mood(each)),
                     _loss_text(each),
                     _share_text(each.query_error),
+                    *(_models_text(each) if modelled else ()),
                     risk_text(each),
                     _NOTHING if each.groups is None else number(each.groups),
                     _over_text(each),
@@ -74,10 +78,13 @@ class ComparisonPage(Page[Comparison]):
                     _NOTHING if each.seconds is None else f"{each.seconds:,.1f}",
                 )
             )
-        head = ("method", "limit", *map(visible, varied), "release", "NCP", "error", "sure")
+        own = ("cells", "model") if modelled else ()
+        head = ("method", "limit", *map(visible, varied), "release", "NCP", "error", *own, "sure")
         head = (*head, "groups", "over", "known", "sec")
-        note, last = _STARRED if best else "", len(head) - 1  # without it as wide as a terminal
-        return Table(head, rows, (0, 2 + len(varied)), note, style="runs", roomy=(last,))
+        # Without these as wide as a terminal.
+        roomy = [head.index(name) for name in ("sec", *(("known", "groups") if modelled else ()))]
+        note = _STARRED if best else ""
+        return Table(head, rows, (0, 2 + len(varied)), note, style="runs", roomy=roomy)
 
     def reasons(self) -> Table | None:
         """Each sentence why there is no release, with the runs that it is about."""
@@ -152,6 +159,31 @@ def _explanation(found: Comparison) -> str:
         "they do, by a proof. Part: by a proof, if the adversary knows nothing else, or all but "
         "what is an estimate. Open: "
         "it is not proved; see foreknow attack. No release was kept."
+    )
+
+
+def _models_text(each: Candidate) -> tuple[str, str]:
+    """People in another cell, and how well the first regression predicts the raw people."""
+    score = None if each.fit is None else each.fit.score.usual
+    return _share_text(each.misplaced), figure_text(score)
+
+
+def _models_explained(found: Comparison) -> Iterator[str]:
+    """Say what the columns of models are."""
+    if all(each.misplaced is None for each in found.candidates):
+        return
+    yield (
+        "Cells: the share of people who would have to go to another cell of a cross table of what "
+        "models explain, on average over tables."
+    )
+    fit = next((each.fit for each in found.candidates if each.fit is not None), None)
+    if fit is None:
+        yield f"Model: {NEEDED}."
+        return
+    yield (
+        f"Model: {fit.measure} on the raw people of a {fit.kind} model of {explained(fit)} that is "
+        f"fitted to the release; fitted to the raw table, it is {figure_text(fit.score.raw)}, "
+        f"without a model {figure_text(fit.baseline)}."
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from foreknow.numbers import percentage
-from foreknow.report.blocks import Block, Heading, Row, Sentence, Table, bar_cell
+from foreknow.report.blocks import Block, Folded, Heading, Row, Sentence, Table, bar_cell
 from foreknow.report.page import Page
-from foreknow.report.words import average_text, number, some, visible
+from foreknow.report.words import average_text, listing, number, some, visible
+from foreknow.utility.models import CrossTable, Estimate, Fit, Models
 from foreknow.utility.report import UtilityReport
 from foreknow.utility.utility import Utility, optimal_discernibility
 
@@ -34,6 +35,8 @@ class UtilityPage(Page[UtilityReport]):
         yield Heading("Answers to count queries", "answers", level)
         yield Sentence(self.asked)
         yield self.queries
+        if self.result.models is not None:
+            yield from model_blocks(self.result.models, level)
 
     @property
     def key(self) -> str:
@@ -121,3 +124,142 @@ def measure_text(share: float) -> str:
     if 0 < share < 0.0005:
         return "below 0.1%"
     return percentage(share, 1)
+
+
+# ---- models ------------------------------------------------------------------------------------
+
+_THREE = ("raw", "middles", "drawn")
+_BRIEF = 12
+_NOTHING = "–"
+
+
+def model_blocks(found: Models, level: int = 2) -> Iterator[Block]:
+    """How models come out: fits, coefficients, pairs of columns, groups, and cells."""
+    yield Heading("Does my model still work?", "models", level)
+    for fit in found.fits:
+        if said := fit_text(fit):
+            yield Sentence(said, "lead")
+    targets, by = (listing(list(map(visible, own))) for own in (found.targets, found.by))
+    draws = some(found.draws, "drawn table", "drawn tables")
+    yield Sentence(
+        f"Explained: {targets}, by {by or 'nothing'}. Middles: as a reader of foreknow read has "
+        f"the release; drawn: the mean of {draws} of foreknow draw. How much draws differ is no "
+        "interval."
+    )
+    for name, why in found.left_out.items():
+        yield Sentence(f"{visible(name)} is in no model: {why}.", "note")
+    if found.without:
+        yield Sentence(f"{found.without[0].upper()}{found.without[1:]}.", "warning")
+    if found.fits:
+        yield fits_table(found)
+    if terms := [(fit, own) for fit in found.fits for own in fit.coefficients]:
+        yield Heading("Coefficients", "coefficients", level + 1)
+        rows = [(explained(fit), visible(own.of), *_three(own)) for fit, own in terms]
+        yield Table(("model of", "term", *_THREE), rows, (0, 1), _TERMS, brief=_BRIEF)
+    if found.tables:
+        yield Heading("How columns go together", "together", level + 1)
+        yield _tables(found.tables)
+    if found.groups:
+        yield Heading("Means and shares by group", "by-group", level + 1)
+        groups = [(visible(own.of), visible(own.group), *_three(own)) for own in found.groups]
+        yield Table(("", "of those with", *_THREE), groups, (0, 1), brief=_BRIEF)
+    of_targets = [own for own in found.tables if own.columns[0] in found.targets]
+    if of_targets:
+        yield Folded("Cross tables, in people", [_cells(own) for own in of_targets])
+
+
+def fits_table(found: Models) -> Table:
+    """A row for each model: how well it predicts the raw people, wherever it was fitted."""
+    rows = [
+        (
+            f"{fit.kind}, {explained(fit)}",
+            fit.measure,
+            *_three(fit.score),
+            figure_text(fit.baseline),
+            *(_share(own) for own in (fit.apart.middles, fit.apart.drawn)),
+        )
+        for fit in found.fits
+    ]
+    head = ("model", "on raw people", *_THREE, "without", "middles apart", "drawn apart")
+    return Table(head, rows, (0, 1), _SCORES, roomy=(6,))
+
+
+def fit_text(fit: Fit) -> str:
+    """Say in a sentence how well a regression on the release predicts the raw people."""
+    if fit.kind == "tree" or fit.score.raw is None:
+        return ""
+    said = f"A {fit.kind} model of {explained(fit)}"
+    if fit.score.usual is None:
+        return f"{said} cannot be fitted to the release."
+    return (
+        f"{said}, fitted to the release, predicts the raw people with {fit.measure} "
+        f"{figure_text(fit.score.usual)}; fitted to the raw table, with "
+        f"{figure_text(fit.score.raw)}; without a model it is {figure_text(fit.baseline)}."
+    )
+
+
+def figure_text(figure: float | None) -> str:
+    """Write a figure with three decimals, larger ones with fewer.
+
+    >>> figure_text(0.12345), figure_text(-1234.5), figure_text(None), figure_text(-0.0001)
+    ('0.123', '-1,234', '–', '0.000')
+    """
+    if figure is None:
+        return _NOTHING
+    places = 3 if abs(figure) < 10 else 1 if abs(figure) < 1000 else 0
+    return f"{round(figure, places) + 0.0:,.{places}f}"
+
+
+def explained(fit: Fit) -> str:
+    """Say what a model explains."""
+    return visible(fit.target if fit.value is None else f"{fit.target} = {fit.value}")
+
+
+def _three(own: Estimate) -> list[str]:
+    return [figure_text(figure) for figure in (own.raw, own.middles, own.drawn)]
+
+
+def _share(share: float | None) -> str:
+    return _NOTHING if share is None else measure_text(share)
+
+
+def _tables(tables: Sequence[CrossTable]) -> Table:
+    rows = [
+        (
+            " × ".join(map(visible, own.columns)),
+            own.measure,
+            *_three(own.association),
+            *(_share(share) for share in (own.misplaced.middles, own.misplaced.drawn)),
+        )
+        for own in tables
+    ]
+    head = ("columns", "", *_THREE, "misplaced: middles", "misplaced: drawn")
+    return Table(head, rows, (0, 1), _PAIRS, brief=_BRIEF, roomy=(5,))
+
+
+def _cells(own: CrossTable) -> Table:
+    """People in each cell, and behind them those of the release."""
+    pairs = zip(own.rows, own.raw, own.drawn, strict=True)
+    rows = [
+        (visible(name), *(f"{a:,.0f} ({b:,.0f})" for a, b in zip(raw, drawn, strict=True)))
+        for name, raw, drawn in pairs
+    ]
+    title = " × ".join(map(visible, own.columns))
+    head = (visible(own.columns[0]), *map(visible, own.values))
+    return Table(head, rows, title=title, note="In brackets: the mean of drawn tables.")
+
+
+_TERMS = (
+    "Numbers: per standard deviation in the raw table; values: against the commonest one. – where "
+    "the release tells nothing of the column."
+)
+_SCORES = (
+    "R²: of numbers, 1 is exact and 0 the mean. AUC: how often somebody with the value is ranked "
+    "before somebody without. Accuracy: of the value that is guessed. Each on the raw people, so "
+    "the raw model is flattered. Without: no model. Apart: how far predictions are from those of "
+    "the raw model, on average."
+)
+_PAIRS = (
+    "r: correlation; V: Cramér's V, with numbers in five bands. Misplaced: the share of people who "
+    "would have to go to another cell of the cross table for it to be that of the raw table."
+)

@@ -1,0 +1,836 @@
+"""Models: whether what an analyst does with the raw table comes out the same with a release.
+
+Means and shares by group, how columns go together, cross tables, regressions and trees: each of the
+raw table, of the middles of labels (`read_release`), and of tables drawn from them (`draw`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cached_property
+from importlib import import_module
+from itertools import combinations, pairwise
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.engines.typed import read_as
+from foreknow.data.hierarchy import DateLevels, Intervals
+from foreknow.data.labels import text_of
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, did_you_mean
+from foreknow.numbers import whole_number
+from foreknow.plain import Plain
+from foreknow.publishing.flat_table import Coded, Flat
+from foreknow.publishing.opened import Published
+from foreknow.publishing.publish import Publication
+from foreknow.randomness import generator
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Kind: TypeAlias = Literal["linear", "logistic", "tree"]
+
+NEEDED = 'regressions and trees need scikit-learn: pip install ".[learn]" in a clone'
+OTHERS, MISSING = "others", "missing"
+
+# Of a column of texts, so many values stand for themselves; of one with more than the second number
+# there is no model. A secret that is a number of few values is taken for codes.
+_LEVELS, _MOST_VALUES, _CODES = 8, 50, 10
+_BANDS = (0.2, 0.4, 0.6, 0.8)
+# A tree that an analyst could still read.
+_DEPTH, _LEAF = 5, 20
+
+
+@dataclass(frozen=True)
+class Estimate(Plain):
+    """A figure of the raw table, and what a release gives in its place.
+
+    Attributes
+    ----------
+    of : str
+    group : str
+        Of whom; empty for everybody.
+    raw, middles, drawn : float or None
+        By the raw table; by the middles of labels; the mean of drawn tables. None where it is not
+        defined, such as the coefficient of a column that a release suppresses.
+    """
+
+    _told = "of group? raw middles drawn"
+
+    of: str
+    raw: float | None
+    middles: float | None
+    drawn: float | None
+    group: str = ""
+
+    @property
+    def usual(self) -> float | None:
+        """What a researcher would report of a regression: by middles, where there are some."""
+        return self.drawn if self.middles is None else self.middles
+
+
+@dataclass(frozen=True)
+class CrossTable(Plain):
+    """Two columns against each other.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    rows, values : tuple of str
+        What the cells of the first and of the second column are: values, or bands of numbers.
+    measure : "r" or "V"
+        Correlation (Pearson) of two numbers, Cramér's V of others.
+    association : Estimate
+    raw, drawn : tuple of tuples of float
+        People in each cell; the mean of drawn tables, as a release of as many people as raw.
+    misplaced : Estimate
+        The share of people who would have to go to another cell: half the sum of how far shares
+        of cells are off. 0 of the raw table.
+    """
+
+    columns: tuple[str, str]
+    rows: tuple[str, ...]
+    values: tuple[str, ...]
+    measure: Literal["r", "V"]
+    association: Estimate
+    raw: tuple[tuple[float, ...], ...]
+    drawn: tuple[tuple[float, ...], ...]
+    misplaced: Estimate
+
+
+@dataclass(frozen=True)
+class Fit(Plain):
+    """A model fitted to the raw table and to a release, and asked about the raw people.
+
+    Attributes
+    ----------
+    target : str
+    value : str or None
+        Of a target with values, the one against all others; None where all are predicted.
+    kind : "linear", "logistic" or "tree"
+    people : int
+        Of the raw table, with a known target.
+    measure : str
+        "R²" of numbers, "AUC" of one value, "accuracy" of all values.
+    score : Estimate
+        The measure on the raw people, of each model.
+    baseline : float
+        What needs no model: the mean, a coin, the commonest value.
+    apart : Estimate
+        How far predictions of raw people are from those of the raw model, on average: of numbers
+        in standard deviations of the target, of chances as they are; of all values, the share that
+        is another.
+    coefficients : tuple of Estimate
+        Of numbers per standard deviation in the raw table, of values against the commonest one.
+    """
+
+    target: str
+    value: str | None
+    kind: Kind
+    people: int
+    measure: str
+    score: Estimate
+    baseline: float
+    apart: Estimate
+    coefficients: tuple[Estimate, ...] = ()
+
+
+@dataclass(frozen=True)
+class Models(Plain):
+    """Whether models come out the same with a release; for the owner only.
+
+    Attributes
+    ----------
+    targets, by : tuple of str
+        What is explained, and by what.
+    left_out : mapping of column to str
+        Columns by which nothing is explained, and why.
+    people, published : int
+        In the raw table, and in the release.
+    draws : int
+    seed : int or None
+        The first draw is that of ``fk.draw(seed=seed)``, the next of the next seed.
+    groups : tuple of Estimate
+        Means of numbers and shares of values, by group.
+    tables : tuple of CrossTable
+        Of each two columns; those of a target first.
+    fits : tuple of Fit
+    without : str
+        Why there are no fits.
+    """
+
+    targets: tuple[str, ...]
+    by: tuple[str, ...]
+    left_out: Mapping[str, str]
+    people: int
+    published: int
+    draws: int
+    seed: int | None
+    groups: tuple[Estimate, ...]
+    tables: tuple[CrossTable, ...]
+    fits: tuple[Fit, ...]
+    without: str = ""
+
+    @property
+    def misplaced(self) -> float | None:
+        """People in another cell of a table of a target, on average over these; by drawn tables."""
+        own = [each.misplaced.drawn for each in self.tables if each.columns[0] in self.targets]
+        found = [share for share in own if share is not None]
+        return sum(found) / len(found) if found else None
+
+
+def models_of(
+    release: Any,
+    microdata: Microdata,
+    targets: Sequence[str] | None = None,
+    by: Sequence[str] | None = None,
+    draws: int = 5,
+    seed: int | None = 0,
+) -> Models:
+    """Fit models to a raw table and to its release, and say how far the latter are off.
+
+    Parameters
+    ----------
+    release : Publication or Published
+    microdata : Microdata
+        The table that it was made of.
+    targets : sequence of str, optional
+        Columns to explain; ``"diagnosis=HIV"`` is that value against all others, of which the
+        commonest one is taken where none is named. Default: the sensitive columns.
+    by : sequence of str, optional
+        Columns to explain them by. Default: the quasi-identifiers, and columns beside them.
+    draws : int
+        How many tables are drawn from the release.
+    seed : int, optional
+        Of the first draw.
+    """
+    if not isinstance(release, (Publication, Published)):
+        raise InputError(
+            "models need what foreknow publish wrote, whose certificate says what labels mean; "
+            "give that folder"
+        )
+    whole_number(draws, "draws", 1)
+    question = Question.of(microdata, targets, by)
+    variables, flat = question.variables, Flat(release)
+    seeds = [None if seed is None else seed + i for i in range(draws)]
+    tables = [flat.coded(generator(own, "draw")) for own in seeds]
+    middles = flat.middles()
+    if unknown := [name for name in variables if name not in tables[0]]:
+        raise InputError(f"models: the release has no column {unknown[0]!r}; leave it out of by")
+    raw = _Table({own.name: own.raw for own in variables.values()}, microdata.n_people)
+    drawn = [_of_release(table, variables, flat.n_rows) for table in tables]
+    work = _Work(raw, [_with_middles(own, middles, variables) for own in drawn], drawn, question)
+    fits, without = _fits(work, seed)
+    return Models(
+        targets=question.targets,
+        by=question.by,
+        left_out=question.left_out,
+        people=microdata.n_people,
+        published=flat.n_rows,
+        draws=draws,
+        seed=seed,
+        groups=tuple(_by_group(work)),
+        tables=tuple(_cross_tables(work)),
+        fits=fits,
+        without=without,
+    )
+
+
+# ---- what is asked -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is to be explained, and by what."""
+
+    asked: Sequence[tuple[str, str | None]]  # columns, each perhaps with a value
+    by: tuple[str, ...]
+    left_out: Mapping[str, str]
+    variables: Mapping[str, _Variable]
+
+    @classmethod
+    def of(
+        cls,
+        microdata: Microdata,
+        targets: Sequence[str] | None = None,
+        by: Sequence[str] | None = None,
+    ) -> Question:
+        """What is given, or the usual; refused where the table has no such column or value."""
+        schema = microdata.schema
+        beside = [*schema.quasi_identifiers, *schema.other]
+        shown = [*beside, *schema.sensitives]
+        asked = [_target(own, shown) for own in _names("targets", targets, schema.sensitives)]
+        wanted = [_known("by", name, shown) for name in _names("by", by, beside)]
+        variables = {
+            name: _Variable.of(microdata, name, [value for own, value in asked if own == name])
+            for name in dict.fromkeys((*dict(asked), *wanted))
+        }
+        for name, value in asked:
+            _place_of(variables[name], value)
+        left_out = {}
+        if by is None:
+            left_out = _left_out([variables[name] for name in wanted if name not in dict(asked)])
+        elif several := next((name for name in wanted if variables[name].several), None):
+            raise InputError(
+                f"by: a person may have several values of {several!r}; let it be a target"
+            )
+        used = {name: own for name, own in variables.items() if name not in left_out}
+        return cls(asked, tuple(name for name in wanted if name in used), left_out, used)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns to explain."""
+        return tuple(dict(self.asked))
+
+    def explained(self) -> Iterator[tuple[_Variable, str | None, list[_Variable]]]:
+        """Each target, its value, and the columns that explain it."""
+        for name, value in self.asked:
+            by = [self.variables[other] for other in self.by if other != name]
+            yield self.variables[name], value, by
+
+
+def _names(what: str, given: Sequence[str] | None, usual: Sequence[str]) -> list[str]:
+    if given is None:
+        return list(usual)
+    if isinstance(given, str) or not given or not all(isinstance(name, str) for name in given):
+        raise InputError(f"{what} must be a list of columns, such as ['diagnosis']")
+    return list(dict.fromkeys(given))
+
+
+def _known(what: str, name: str, shown: Sequence[str]) -> str:
+    if name not in shown:
+        raise InputError(
+            f"{what}: no column {name!r} is published{did_you_mean(name, list(shown))}"
+        )
+    return name
+
+
+def _target(given: str, shown: Sequence[str]) -> tuple[str, str | None]:
+    """A column and perhaps one of its values."""
+    name, equals, value = given.partition("=")
+    if given in shown or not equals:
+        return _known("targets", given, shown), None
+    return _known("targets", name.strip(), shown), value.strip()
+
+
+def _left_out(variables: Sequence[_Variable]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for own in variables:
+        if own.many == 1:
+            found[own.name] = "everybody has the same"
+        elif not own.numeric and own.many > _MOST_VALUES:
+            found[own.name] = f"it has {own.many:,} values"
+    return found
+
+
+# ---- columns -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """A column of one table: the number and the cell of each value; -1 where nothing tells."""
+
+    numbers: FloatArray
+    cells: IntArray
+    who: IntArray | None = None  # whose each is, where a person may have several
+
+    def of(self, people: IntArray | None) -> _Data:
+        """The values of these people, in their order."""
+        return self if people is None else _Data(self.numbers[people], self.cells[people])
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Columns of one table."""
+
+    columns: Mapping[str, _Data]
+    n_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Variable:
+    """What the raw table says of a column: how it goes into cells and models."""
+
+    name: str
+    numeric: bool
+    dates: bool
+    several: bool
+    names: tuple[str, ...]  # of cells: bands of numbers; values, the commonest first
+    places: Mapping[str | None, int]  # of values
+    edges: FloatArray  # of bands
+    many: int  # distinct values
+    raw: _Data = field(repr=False)
+
+    @classmethod
+    def of(cls, microdata: Microdata, name: str, asked: Sequence[str | None]) -> _Variable:
+        """A column of the raw table; values that are asked about stand for themselves."""
+        codes, domain = microdata.column(name)
+        schema = microdata.schema
+        several = name in schema.several
+        who = microdata.holders_of(name).astype(np.int64) if several else None
+        hierarchy = schema.hierarchies.get(name)
+        laid = hierarchy is None or isinstance(hierarchy, (Intervals, DateLevels))
+        least = _CODES if name in schema.sensitives else 2
+        known = [value for value in domain if value is not None]
+        declared = schema.types.get(name)
+        numeric = laid and not several and declared != "text" and len(known) > least
+        numeric = numeric and _are_numbers(known)
+        found = np.array([_number(value) if numeric else np.nan for value in domain], np.float64)
+        numeric = numeric and len(np.unique(found[np.isfinite(found)])) > 1
+        numbers = found[codes]
+        places: dict[str | None, int] = {}
+        times = np.bincount(codes, minlength=len(domain))
+        if numeric:
+            finite = numbers[np.isfinite(numbers)]
+            above = finite[finite > finite.min()]
+            edges = np.unique(np.quantile(finite, _BANDS, method="inverted_cdf"))
+            edges = edges[edges > finite.min()]
+            edges = edges if len(edges) else above[above == above.min()][:1]
+            dates = isinstance(known[0], date) or read_as([text_of(known[0])]) == "date"
+            names = _bands(edges, dates)
+            if None in domain:
+                places[None] = len(names)
+                names.append(MISSING)
+        else:
+            edges, dates = np.zeros(0), False
+            order = np.argsort(-times, kind="stable").tolist()
+            rare = order[_LEVELS:] if len(domain) > _LEVELS + 1 else []
+            named = [
+                code for code in rare if domain[code] is not None and _text(domain[code]) in asked
+            ]
+            shown = [*order[: len(order) - len(rare)], *named]
+            places = {_text(domain[code]): place for place, code in enumerate(shown)}
+            names = [MISSING if text is None else text for text in places]
+            if len(domain) > len(places):
+                names.append(OTHERS)
+                places |= {_text(v): len(names) - 1 for v in domain if _text(v) not in places}
+        own = cls(name, numeric, dates, several, tuple(names), places, edges, len(domain), _NOTHING)
+        return replace(own, raw=own.data(Coded(codes.astype(np.int64), domain, who)))
+
+    def data(self, column: Coded) -> _Data:
+        """What a column of some table says, by this one's cells."""
+        codes, domain, who = column.codes, column.values, column.who
+        if not self.numeric:
+            cells = np.array([self.places.get(_text(value), -1) for value in domain], np.int64)
+            return _Data(np.full(len(codes), np.nan), cells[codes], who)
+        numbers = np.array([_number(value) for value in domain], np.float64)
+        missing = self.places.get(None, -1)
+        gone = np.array([value is None for value in domain], bool)
+        cells = np.where(np.isnan(numbers), np.where(gone, missing, -1), self.bands(numbers))
+        return _Data(numbers[codes], cells.astype(np.int64)[codes], who)
+
+    def bands(self, numbers: FloatArray) -> IntArray:
+        """The band of each number."""
+        return np.searchsorted(self.edges, numbers, side="right").astype(np.int64)
+
+    @cached_property
+    def scale(self) -> tuple[float, float]:
+        """Mean and standard deviation in the raw table."""
+        known = self.raw.numbers[np.isfinite(self.raw.numbers)]
+        return float(known.mean()), float(known.std()) or 1.0
+
+    @property
+    def terms(self) -> list[str]:
+        """What its coefficients are of."""
+        if self.numeric:
+            return [f"{self.name}, per {self.scale[1]:.3g}{' days' if self.dates else ''}"]
+        return [f"{self.name} = {name}" for name in self.names[1:]]
+
+    def features(self, data: _Data) -> FloatArray:
+        """A column for each term; NaN where nothing tells."""
+        if self.numeric:
+            mean, deviation = self.scale
+            scaled: FloatArray = ((data.numbers - mean) / deviation)[:, None]
+            return scaled
+        is_value = data.cells[:, None] == np.arange(1, len(self.names))
+        found: FloatArray = is_value.astype(np.float64)
+        found[data.cells < 0] = np.nan
+        return found
+
+
+_NOTHING = _Data(np.zeros(0), np.zeros(0, np.int64))
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else text_of(value)
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    """Whether they are numbers or dates, or all read as such."""
+    if all(isinstance(value, str) for value in values):
+        return read_as(values) != "string"
+    kinds = int, float, Decimal, date
+    return all(isinstance(each, kinds) and not isinstance(each, bool) for each in values)
+
+
+def _number(value: Any) -> float:
+    """A number, or the days to a date; NaN where it is neither."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            try:
+                value = date.fromisoformat(value)
+            except ValueError:
+                return float("nan")
+    if isinstance(value, datetime):
+        passed = value.replace(tzinfo=None) - datetime.combine(value.date(), datetime.min.time())
+        return value.toordinal() + passed.total_seconds() / 86_400
+    if isinstance(value, date):
+        return float(value.toordinal())
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+    return found if np.isfinite(found) else float("nan")
+
+
+def _bands(edges: FloatArray, dates: bool) -> list[str]:
+    """What bands between edges are called."""
+    if not len(edges):
+        return ["all"]
+
+    def said(edge: float) -> str:
+        return date.fromordinal(int(edge)).isoformat() if dates else f"{edge:.6g}"
+
+    between = [f"{said(low)} to under {said(high)}" for low, high in pairwise(edges)]
+    return [f"under {said(edges[0])}", *between, f"{said(edges[-1])} or more"]
+
+
+def _of_release(
+    table: Mapping[str, Coded], variables: Mapping[str, _Variable], n_rows: int
+) -> _Table:
+    """A drawn table by the cells of the raw one."""
+    own = {name: each.data(table[name]) for name, each in variables.items()}
+    return _Table(own, n_rows)
+
+
+def _with_middles(
+    drawn: _Table, middles: Mapping[str, Coded], variables: Mapping[str, _Variable]
+) -> _Table:
+    """The same with the middles of labels in place of numbers."""
+    columns = dict(drawn.columns)
+    for own in variables.values():
+        if own.numeric and own.name in middles:
+            data = own.data(middles[own.name])
+            before, missing = columns[own.name].cells, own.places.get(None, -1)
+            unsaid = np.isnan(data.numbers)
+            cells = np.where(unsaid, np.where(before == missing, missing, -1), data.cells)
+            columns[own.name] = _Data(data.numbers, cells)
+    return _Table(columns, drawn.n_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """The tables that are compared."""
+
+    raw: _Table
+    middles: Sequence[_Table]
+    drawn: Sequence[_Table]
+    question: Question
+
+    def estimate(
+        self, of: str, figure: Callable[[_Table], float | None], group: str = ""
+    ) -> Estimate:
+        """A figure of each."""
+        middles, drawn = (_mean(map(figure, own)) for own in (self.middles, self.drawn))
+        return Estimate(of, _mean([figure(self.raw)]), middles, drawn, group)
+
+
+def _mean(figures: Any) -> float | None:
+    """The mean; None where one is not defined."""
+    found = list(figures)
+    if any(own is None or not np.isfinite(own) for own in found):
+        return None
+    return float(np.mean(found))
+
+
+# ---- means and cross tables ----------------------------------------------------------------------
+
+
+def _by_group(work: _Work) -> Iterator[Estimate]:
+    """Means of numbers and shares of values, by group."""
+    for target, value, by in work.question.explained():
+        for other in by:
+            if target.numeric:
+                yield from _means(work, target, other)
+            elif other.numeric:
+                yield from _means(work, other, target)
+            else:
+                yield from _shares(work, target, other, _place_of(target, value))
+
+
+def _means(work: _Work, number: _Variable, groups: _Variable) -> Iterator[Estimate]:
+    for place, group in enumerate(groups.names):
+
+        def figure(table: _Table, place: int = place) -> float | None:
+            cells = table.columns[groups.name]
+            numbers = table.columns[number.name].of(cells.who).numbers
+            inside = numbers[(cells.cells == place) & np.isfinite(numbers)]
+            return float(inside.mean()) if len(inside) else None
+
+        if not number.dates:
+            yield work.estimate(f"mean of {number.name}", figure, f"{groups.name} = {group}")
+
+
+def _shares(work: _Work, target: _Variable, groups: _Variable, value: int) -> Iterator[Estimate]:
+    said = f"share of {target.name} = {target.names[value]}"
+    for place, group in enumerate(groups.names):
+
+        def figure(table: _Table, place: int = place) -> float | None:
+            has = _has(table, target.name, value)
+            inside = has[(table.columns[groups.name].cells == place) & np.isfinite(has)]
+            return float(inside.mean()) if len(inside) else None
+
+        yield work.estimate(said, figure, f"{groups.name} = {group}")
+
+
+def _has(table: _Table, name: str, value: int) -> FloatArray:
+    """Whether each person has a value; NaN where nothing tells."""
+    data = table.columns[name]
+    found: FloatArray = (data.cells == value).astype(np.float64)
+    if data.who is not None:
+        return np.minimum(np.bincount(data.who, found, table.n_rows), 1)
+    found[data.cells < 0] = np.nan
+    return found
+
+
+def _place_of(target: _Variable, value: str | None) -> int:
+    """The cell of a value that was named; else of the commonest."""
+    if value is None:
+        return int(target.places.get(None) == 0 and len(target.names) > 1)
+    if target.numeric:
+        raise InputError(f"targets: {target.name!r} has numbers; leave out {value!r}")
+    if value not in target.places:
+        raise InputError(f"targets: nobody has the value {value!r} of {target.name!r}")
+    return target.places[value]
+
+
+def _cross_tables(work: _Work) -> Iterator[CrossTable]:
+    variables, targets = work.question.variables, work.question.targets
+    for pair in sorted(combinations(variables, 2), key=lambda pair: pair[0] not in targets):
+        a, b = (variables[name] for name in pair)
+        if a.several and b.several:
+            continue
+        shape = len(a.names), len(b.names)
+        raw, *made = (
+            np.sum([_counted(table, a, b) for table in tables], axis=0)
+            for tables in ([work.raw], work.middles, work.drawn)
+        )
+        both = a.numeric and b.numeric
+        middles, drawn = (_misplaced(raw, own) for own in made)
+
+        def figure(table: _Table, a: _Variable = a, b: _Variable = b) -> float | None:
+            return _correlation(table, a, b) if a.numeric and b.numeric else _cramer(table, a, b)
+
+        yield CrossTable(
+            (a.name, b.name),
+            a.names,
+            b.names,
+            "r" if both else "V",
+            work.estimate(" × ".join(pair), figure),
+            _rows(raw[: shape[0], : shape[1]]),
+            _rows((made[1] * (raw.sum() / max(made[1].sum(), 1)))[: shape[0], : shape[1]]),
+            Estimate("people in another cell", 0.0, middles, drawn),
+        )
+
+
+def _misplaced(raw: FloatArray, made: FloatArray) -> float | None:
+    """Half the sum of how far shares of cells are off; 0 exactly where none is."""
+    total, other = raw.sum(), made.sum()
+    if not total or not other:
+        return None
+    return float(np.abs(raw * other - made * total).sum() / (2 * total * other))
+
+
+def _rows(cells: FloatArray) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in cells.tolist())
+
+
+def _counted(table: _Table, a: _Variable, b: _Variable) -> FloatArray:
+    """How many are in each cell; the last row and column are of whom nothing tells."""
+    one, other = table.columns[a.name], table.columns[b.name]
+    who = one.who if one.who is not None else other.who
+    one, other = (own if own.who is not None else own.of(who) for own in (one, other))
+    rows, values = len(a.names) + 1, len(b.names) + 1
+    place = (one.cells % rows) * values + other.cells % values
+    counted: FloatArray = np.bincount(place, minlength=rows * values).astype(np.float64)
+    return counted.reshape(rows, values)
+
+
+def _cramer(table: _Table, a: _Variable, b: _Variable) -> float | None:
+    """Cramér's V of those of whom both are told."""
+    cells = _counted(table, a, b)[:-1, :-1]
+    cells = cells[cells.sum(axis=1) > 0][:, cells.sum(axis=0) > 0]
+    if min(cells.shape) < 2:
+        return None
+    total = cells.sum()
+    expected = np.outer(cells.sum(axis=1), cells.sum(axis=0)) / total
+    squared = float(((cells - expected) ** 2 / expected).sum() / total)
+    return float(np.sqrt(squared / (min(cells.shape) - 1)))
+
+
+def _correlation(table: _Table, a: _Variable, b: _Variable) -> float | None:
+    one, other = (table.columns[own.name].numbers for own in (a, b))
+    known = np.isfinite(one) & np.isfinite(other)
+    one, other = one[known], other[known]
+    if len(one) < 2 or not np.ptp(one) or not np.ptp(other):
+        return None
+    return float(np.corrcoef(one, other)[0, 1])
+
+
+# ---- models --------------------------------------------------------------------------------------
+
+
+def _fits(work: _Work, seed: int | None) -> tuple[tuple[Fit, ...], str]:
+    try:
+        learn = _Learn()
+    except ImportError:
+        return (), NEEDED
+    found = []
+    for own, value, columns in work.question.explained():
+        if not columns:
+            continue
+        designs = {id(table): _Design.of(table, columns) for table in (work.raw, *_all(work))}
+        terms = [term for column in columns for term in column.terms]
+        place = None if own.numeric else _place_of(own, value)
+        for kind in ("linear" if own.numeric else "logistic", "tree"):
+            known: Kind = kind
+            fit = _fit(work, learn, designs, own, place, known, terms, seed or 0)
+            found += [] if fit is None else [fit]
+    return tuple(found), ""
+
+
+def _all(work: _Work) -> list[_Table]:
+    return [*work.middles, *work.drawn]
+
+
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """What models are given of one table."""
+
+    matrix: FloatArray
+    varies: NDArray[np.bool_]  # of each term: whether the table tells anything by it
+
+    @classmethod
+    def of(cls, table: _Table, columns: Sequence[_Variable]) -> _Design:
+        """All terms side by side; what nothing tells becomes the mean of the others."""
+        matrix = np.hstack([own.features(table.columns[own.name]) for own in columns])
+        known = np.isfinite(matrix)
+        means = np.where(known, matrix, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        matrix = np.where(known, matrix, means)
+        return cls(matrix, np.ptp(matrix, axis=0) > 0)
+
+
+class _Learn:
+    """What is taken of scikit-learn."""
+
+    def __init__(self) -> None:
+        linear, trees = import_module("sklearn.linear_model"), import_module("sklearn.tree")
+        self.metrics: Any = import_module("sklearn.metrics")
+        self._made: dict[str, Callable[..., Any]] = {
+            "linear": linear.LinearRegression,
+            "logistic": lambda: linear.LogisticRegression(solver="newton-cholesky"),
+            "tree of numbers": trees.DecisionTreeRegressor,
+            "tree": trees.DecisionTreeClassifier,
+        }
+
+    def fitted(self, kind: str, matrix: FloatArray, y: NDArray[Any], seed: int) -> Any:
+        """A model with the settings that it has by default; None where there is nothing to fit."""
+        if len(y) == 0 or (kind in ("logistic", "tree") and len(np.unique(y)) < 2):
+            return None
+        of_tree = {"max_depth": _DEPTH, "min_samples_leaf": _LEAF, "random_state": seed}
+        model = self._made[kind](**(of_tree if kind.startswith("tree") else {}))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what is separated perfectly, say
+            return model.fit(matrix, y)
+
+
+def _fit(
+    work: _Work,
+    learn: _Learn,
+    designs: Mapping[int, _Design],
+    target: _Variable,
+    value: int | None,
+    kind: Kind,
+    terms: Sequence[str],
+    seed: int,
+) -> Fit | None:
+    all_values = kind == "tree" and not target.numeric and not target.several
+
+    def wanted(table: _Table) -> FloatArray:
+        if target.numeric:
+            return table.columns[target.name].numbers
+        if not all_values:
+            return _has(table, target.name, value or 0)
+        cells = table.columns[target.name].cells
+        return np.where(cells < 0, np.nan, cells.astype(np.float64))
+
+    way = f"{kind} of numbers" if kind == "tree" and target.numeric else kind
+
+    def model_of(table: _Table) -> Any:
+        y, design = wanted(table), designs[id(table)]
+        known = np.isfinite(y)
+        return learn.fitted(way, design.matrix[known], y[known], seed)
+
+    truth = wanted(work.raw)
+    known = np.isfinite(truth)
+    people, truth = designs[id(work.raw)].matrix[known], truth[known]
+    models = {id(table): model_of(table) for table in (work.raw, *_all(work))}
+    own = models[id(work.raw)]
+    if own is None or (target.numeric and not np.ptp(truth)):
+        return None
+
+    def predicted(model: Any) -> FloatArray:
+        if target.numeric or all_values:
+            return np.asarray(model.predict(people), np.float64)
+        return np.asarray(model.predict_proba(people)[:, 1], np.float64)
+
+    said = {key: None if model is None else predicted(model) for key, model in models.items()}
+    metrics = learn.metrics
+    if target.numeric:
+        measure, score, baseline = "R²", metrics.r2_score, 0.0
+    elif all_values:
+        share = float(np.unique(truth, return_counts=True)[1].max() / len(truth))
+        measure, score, baseline = "accuracy", metrics.accuracy_score, share
+    else:
+        measure, score, baseline = "AUC", metrics.roc_auc_score, 0.5
+    first = said[id(work.raw)]
+    spread = float(truth.std()) if target.numeric else 1.0
+
+    def scored(table: _Table) -> float | None:
+        own = said[id(table)]
+        return None if own is None else float(score(truth, own))
+
+    def apart(table: _Table) -> float | None:
+        own = said[id(table)]
+        if own is None or first is None:
+            return None
+        return float((own != first).mean() if all_values else np.abs(own - first).mean() / spread)
+
+    coefficients = []
+    for at, term in enumerate(terms if kind != "tree" else ()):
+
+        def coefficient(table: _Table, at: int = at) -> float | None:
+            model = models[id(table)]
+            if model is None or not designs[id(table)].varies[at]:
+                return None
+            return float(np.ravel(model.coef_)[at])
+
+        coefficients.append(work.estimate(term, coefficient))
+    return Fit(
+        target=target.name,
+        value=None if value is None or all_values else target.names[value],
+        kind=kind,
+        people=len(truth),
+        measure=measure,
+        score=work.estimate(measure, scored),
+        baseline=baseline,
+        apart=work.estimate("predictions apart", apart),
+        coefficients=tuple(coefficients),
+    )
