@@ -837,6 +837,30 @@ class Microdata:
         sensitive = replace(self._read.sensitive, codes=narrow)
         return self._with(replace(self._read, sensitive=sensitive), self._attributes, self._values)
 
+    def part(self, columns: Collection[str], people: IntArray | None = None) -> Microdata:
+        """The same people, or some of them, by some of their quasi-identifiers, as coarse as here.
+
+        Some of them, where each has one value and all is known by the columns that were read.
+        """
+        read, schema = self._read, self.schema
+        named = [name for name in schema.quasi_identifiers if name in columns]
+        kept = [a for a in self.attributes if a.name in columns]
+        own = [column for column in read.columns if column.name in columns]
+        if people is not None:
+            if read.people is not None or read.held:
+                raise InternalError("people of several values are all counted, or none")
+            kept = [replace(a, codes=a.codes[people]) for a in kept]
+            own, more = [_of(c, people) for c in own], tuple(_of(c, people) for c in read.more)
+            fired = read.fired and replace(read.fired, codes=read.fired.codes[people])
+            sensitive, other = _of(read.sensitive, people), read.other.take(pa.array(people))
+            read = _Read(own, sensitive, len(people), None, other, more=more, fired=fired)
+        made = self._with(replace(read, columns=own), kept, self._values)
+        gone = set(schema.quasi_identifiers).difference(named)
+        laid = {name: own for name, own in schema.hierarchies.items() if name not in gone}
+        types = {name: own for name, own in schema.types.items() if name not in gone}
+        made.schema = replace(schema, quasi_identifiers=named, hierarchies=laid, types=types)
+        return made
+
     def rows_of(self, groups: NDArray[Any]) -> IntArray:
         """Give each row of the source the group of its person; -1 to a row that is left out.
 
@@ -933,6 +957,10 @@ class Microdata:
             np.arange(len(column.domain), dtype=np.float64),
             getattr(hierarchy, "listed", frozenset()),
         )
+
+
+def _of(column: Column, people: IntArray) -> Column:
+    return replace(column, codes=column.codes[people])
 
 
 def grids_of(attributes: Iterable[Attribute]) -> dict[str, str]:

@@ -35,6 +35,9 @@ _MOST_VALUES, _MOST_AMOUNTS = 12, 6
 # How many adversaries are tried for a skyline of amounts.
 _TRIED = 200
 _MOST_DIGITS = 6
+# How far limits are raised, of the way to 1; by what the numbers of criteria are multiplied.
+_HIGHER = Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)
+_TIMES = Fraction(1, 2), Fraction(2), Fraction(1, 4), Fraction(4)
 
 
 class Way(NamedTuple):
@@ -63,7 +66,7 @@ def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
                 others = [*policy.requirements]
                 others[place] = changed
                 replace(policy, requirements=others)
-                way = Way(requirement.name, _line(requirement, changed), because)
+                way = Way(requirement.name, line_of(requirement, changed), because)
                 if all(way[:2] != other[:2] for other in found):
                     found.append(way)
         found += _unknown(policy, requirement, everyone)
@@ -286,7 +289,7 @@ def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> I
         with suppress(InputError):
             every = [changed if of is requirement else of for of in policy.requirements]
             replace(policy, requirements=every)
-            yield Way(requirement.name, _line(requirement, changed), because)
+            yield Way(requirement.name, line_of(requirement, changed), because)
         with suppress(InputError):
             options = replace(policy.options, unlinked=[*policy.options.unlinked, *out])
             replace(policy, options=options)
@@ -307,18 +310,14 @@ def _criteria(requirement: Requirement, counted: HasCounts) -> Iterator[tuple[Re
     """The criterion with one of its numbers as one group of everybody attains it."""
     criterion = requirement.criterion
     assert criterion is not None
-    given, reached = criterion.to_dict()[criterion.key], criterion.measure(counted)
+    reached = criterion.measure(counted)
     if not is_dataclass(criterion) or reached in (float("inf"), float("-inf")):
         return
     reached = Fraction(reached)
     near = [Fraction(f(reached * 100), 100) for f in (floor, ceil)]
     near += [Fraction(floor(reached * 100) + 1, 100), reached]
     people = counts_of(counted).n_people  # of criteria that ask for a share and a size, the size
-    fields = criterion.__dataclass_fields__
-    names = [name for name in given if name in fields] if isinstance(given, Mapping) else []
-    for name in names or list(fields)[:1]:
-        if not isinstance(getattr(criterion, name), (int, float, Fraction, str)):
-            continue
+    for name in _numbered(criterion):
         for number in (*near, Fraction(people)):
             with suppress(InputError, TypeError, ValueError):
                 whole = int(number) if number.denominator == 1 else number
@@ -328,6 +327,45 @@ def _criteria(requirement: Requirement, counted: HasCounts) -> Iterator[tuple[Re
                     because = attained if number in near else f"there are {people:,} people"
                     yield replace(requirement, adversary=changed), because
                     break
+
+
+def _numbered(criterion: Any) -> list[str]:
+    """What of a criterion is a number."""
+    given, fields = criterion.to_dict()[criterion.key], criterion.__dataclass_fields__
+    names = [name for name in given if name in fields] if isinstance(given, Mapping) else []
+    return [
+        name
+        for name in names or list(fields)[:1]
+        if isinstance(getattr(criterion, name), (int, float, Fraction, str))
+    ]
+
+
+def weaker(requirement: Requirement) -> Iterator[Requirement]:
+    """The same with higher limits; of a criterion, with a number that is less, or more."""
+    criterion = requirement.criterion
+    if criterion is None:
+        for part in _HIGHER:
+            raised = [
+                p._replace(limit=replace(p.limit, amount=_raised(p, part)))
+                for p in requirement.points
+            ]
+            yield requirement.at(raised)
+    elif is_dataclass(criterion):
+        for times, name in product(_TIMES, _numbered(criterion)):
+            with suppress(InputError, TypeError, ValueError):
+                given = getattr(criterion, name)
+                number = Fraction(given) * times
+                number = Fraction(floor(number)) if isinstance(given, int) else number
+                changed: Any = int(number) if number.denominator == 1 else number
+                yield replace(requirement, adversary=replace(criterion, **{name: changed}))
+
+
+def _raised(point: Point, part: Fraction) -> Fraction:
+    """A limit that is nearer to certainty by a part of the way; or so many times the prior more."""
+    amount = point.below
+    if point.relative:
+        return amount * (1 + 4 * part)
+    return min(Fraction(round((amount + (1 - amount) * part) * 100), 100), Fraction(1))
 
 
 def _shortly(number: Fraction) -> str:
@@ -360,7 +398,7 @@ def _numbers(given: Any, keys: Collection[str] | None = None) -> Any:
     return Fraction(given) if of_text else given
 
 
-def _line(before: Requirement, after: Requirement) -> str:
+def line_of(before: Requirement, after: Requirement) -> str:
     """The line of a requirement's table that a change is."""
     old, new = _table(before), _table(after)
     changed = {key: given for key, given in new.items() if old.get(key) != given}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
@@ -68,6 +67,7 @@ from foreknow.numbers import whole_number
 from foreknow.output import as_json, whole_folders, write_whole
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
+from foreknow.publishing.advice import advice_of
 from foreknow.publishing.certificate import (
     CUT_OFF,
     NOT_MINIMAL,
@@ -111,7 +111,8 @@ from foreknow.publishing.verification import (
 from foreknow.randomness import generator
 from foreknow.result import page_of
 from foreknow.scope import CLAIMED
-from foreknow.text import in_cases, people_text
+from foreknow.text import in_cases
+from foreknow.utility.costs import Made
 from foreknow.utility.utility import Utility, utility_of
 from foreknow.verdict import Verdict
 from foreknow.verifier.verify import Written
@@ -559,8 +560,8 @@ def publish(
         notes = (*certificate.notes, note_of_others(rare, policy.least_listed))
         certificate = replace(certificate, notes=notes)
     advice: tuple[str, ...] = ()
-    if n_groups == 1 < microdata.n_people:
-        said = _advice(anonymizer, written, policy, verdicts, seed)
+    if microdata.n_people > 1:
+        said = advice_of(anonymizer, written, policy, verdicts, Made(n_groups, ncp), seed)
         advice = tuple(map(in_cases, said) if certificate.in_cases else said)
     return Publication(
         release,
@@ -698,106 +699,6 @@ def _whole(made: Publication, earlier: Earlier, values: Mapping[str, Labels]) ->
         called = {cohort: number, **placed.published}
     placed = replace(placed, published=called)
     return replace(made, certificate=certificate, placed=placed, labels={})
-
-
-# Shares of people that are tried, of tables of so many people.
-_SHARES, _MOST_TRIED = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 10)), 200_000
-# Of how many requirements each is left out in turn.
-_MOST_REQUIRED = 10
-
-
-def _by_suppressing(method: Any, microdata: Microdata, policy: Policy, seed: int | None) -> str:
-    """Which share of people a method must set aside, so that it divides the others."""
-    if getattr(method, "suppression", 1) or not 1 < microdata.n_people <= _MOST_TRIED:
-        return ""
-    for share in _SHARES:
-        with suppress(InputError, NoSafeRelease):
-            own = replace(method, suppression=float(share))
-            found = grouping_of(own, microdata, policy, seed)
-            many = int(found.of_row.max()) + 1
-            if many > 1:
-                aside = f", of which {people_text(found.suppressed)} in one that keeps nothing"
-                return (
-                    f"suppression = {float(share)} in [publish.{policy.options.method}] was tried: "
-                    f"it gives {many:,} groups{aside if found.suppressed else ''}"
-                )
-    return ""
-
-
-def _advice(
-    method: Any, microdata: Microdata, policy: Policy, judged: Audit, seed: int | None
-) -> Iterator[str]:
-    """Where everybody is in one group: that this says nothing, and what gives more."""
-    schema = policy.needed_schema
-    yield (
-        f"Worthless: {people_text(microdata.n_people, 'all')} are in one group, so the release "
-        f"says how often each {schema.sensitive!r} occurs, and ties none to "
-        f"{_or(schema.quasi_identifiers)}"
-    )
-    flat = [name for name in schema.quasi_identifiers if name not in schema.hierarchies]
-    if policy.options.method == "fulldomain":
-        if flat:
-            yield (
-                f"Without a hierarchy {_or(flat)} can only be published as it is, or not at all: "
-                "add levels in [schema.hierarchies]"
-            )
-        yield 'FullDomain writes everybody at one level: method = "mondrian" keeps more'
-    if share := _by_suppressing(method, microdata, policy, seed):
-        yield share
-    yield from _binding(method, microdata, policy, judged, seed)
-
-
-def _binding(
-    method: Any, microdata: Microdata, policy: Policy, judged: Audit, seed: int | None
-) -> Iterator[str]:
-    """Which requirement keeps everybody in one group, found by leaving out one at a time."""
-    required = policy.requirements
-    if len(required) == 1:
-        if required[0].criterion is None:
-            yield _nearest(_tight(judged))
-        return
-    if microdata.n_people > _MOST_TRIED or len(required) > _MOST_REQUIRED:
-        return
-    found = False
-    for place, left_out in enumerate(required):
-        others = replace(policy, requirements=[*required[:place], *required[place + 1 :]])
-        with suppress(InputError, NoSafeRelease):
-            many = int(grouping_of(method, microdata, others, seed).of_row.max()) + 1
-            if many > 1:
-                found = True
-                against = "; ".join(map(str, left_out.judged))
-                asks = getattr(left_out.criterion, "key", against)
-                yield (
-                    f"{left_out.name} ({asks}) keeps everybody in one group: without it there "
-                    f"would be {many:,}"
-                )
-                if not left_out.criterion:
-                    yield _nearest(_tight(judged, place))
-    if not found:
-        yield (
-            "No requirement by itself keeps everybody in one group: without any one of them there "
-            "would be one, too"
-        )
-
-
-def _tight(judged: Audit, place: int = 0) -> Verdict:
-    """Of a requirement's verdicts, that which is nearest to its limit."""
-    own = [verdict for verdict in judged.verdicts if verdict.place == place]
-    return max(own, key=lambda verdict: verdict.probability / float(verdict.limit))
-
-
-def _nearest(tight: Verdict) -> str:
-    reached, limit = tight.said
-    return (
-        f"{tight.requirement.name} is nearest to its limit: with everybody in one group, "
-        f"{reached} is reached for {str(tight.value)!r}, and the limit is {limit}. A higher "
-        "limit, a weaker adversary, or except = [...] for values that harm nobody may divide it"
-    )
-
-
-def _or(names: Sequence[str]) -> str:
-    known = list(map(repr, names))
-    return " or ".join([", ".join(known[:-1]), known[-1]] if known[1:] else known)
 
 
 def _with_method(

@@ -1,0 +1,250 @@
+"""Costs: what a column or a requirement costs the others, by publishing without it.
+
+Everything is made of a sample of the people, the same each time: what differs between two
+publications is what was left out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from foreknow.data.generalization import coarsened, exact_labels, style_of
+from foreknow.data.microdata import Attribute, Microdata
+from foreknow.errors import InputError, NoSafeRelease
+from foreknow.methods.protocol import grouping_of
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
+from foreknow.policy.way_out import line_of, weaker
+from foreknow.text import people_text
+
+_log = logging.getLogger(__name__)
+
+# Of a column that covers so much of its range nothing is left; so much less is worth to be said.
+LOST, WORTH = 0.9, 0.05
+# The least sample; of how many columns each is left out in turn, those of which least is left.
+_LEAST, _MOST_COLUMNS = 500, 20
+# Of how many requirements each is left out in turn.
+_MOST_REQUIRED = 10
+# Of how many people at least a value says something, and of which share of all.
+_PEOPLE, _SHARE, _DEVIATIONS = 20, 0.05, 3
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a publication would keep."""
+
+    groups: int
+    ncp: Mapping[str, float]  # of each quasi-identifier
+
+    def loss(self, weights: Mapping[str, float], without: Collection[str] = ()) -> float:
+        """The average NCP, of all columns but some."""
+        kept = [name for name in self.ncp if name not in without]
+        total = sum(weights.get(name, 1) * self.ncp[name] for name in kept)
+        return total / sum(weights.get(name, 1) for name in kept) if kept else 0.0
+
+    @property
+    def lost(self) -> list[str]:
+        """The columns of which next to nothing is left."""
+        return [name for name, loss in self.ncp.items() if loss >= LOST]
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What leaving some columns out would keep of the others."""
+
+    columns: tuple[str, ...]
+    before: float  # the average NCP of the others
+    after: float
+    groups: int
+
+    def __str__(self) -> str:
+        named = " and ".join(map(repr, self.columns))
+        return (
+            f"Without {named} the other columns would be generalized by {self.after:.0%}, not "
+            f"{self.before:.0%}, in {self.groups:,} groups"
+        )
+
+
+@dataclass(frozen=True)
+class Given:
+    """A column that tells the sensitive value of many people more surely than a limit allows."""
+
+    column: str
+    people: int
+    label: str | None  # the worst of its values
+    having: int
+    value: str  # which of them so many have
+    share: float
+
+    def said(self, sensitive: str, everybody: int) -> str:
+        """The same in words."""
+        return (
+            f"{self.column!r} gives {sensitive!r} away: whoever knows it, and nothing else, is "
+            f"surer of {people_text(self.people)} ({self.people / everybody:.0%}) than a limit "
+            f"allows; of the {self.having:,} with {self.label!r}, {self.share:.0%} have "
+            f"{self.value!r}"
+        )
+
+
+def sample_of(microdata: Microdata, policy: Policy, cells: int) -> Microdata | None:
+    """Some of the people, always the same, among whom values are as frequent as among all.
+
+    As many as have so many cells. None where there are more, and none may be left out.
+    """
+    most = max(_LEAST, cells // len(microdata.schema.quasi_identifiers))
+    if microdata.n_people <= most:
+        return microdata
+    if microdata.schema.several or policy.owned:
+        return None
+    codes, times = microdata.sensitive_codes, microdata.times
+    rank = np.random.default_rng(0).permutation(len(codes))
+    order = np.lexsort((rank, codes))
+    until = np.cumsum(np.ones(len(codes), np.int64) if times is None else times[order])
+    at = (2 * np.arange(most) + 1) * int(until[-1]) // (2 * most)
+    people = order[np.searchsorted(until, at, side="right")]
+    return microdata.part(microdata.schema.quasi_identifiers, np.sort(people))
+
+
+def made_of(method: Any, microdata: Microdata, policy: Policy) -> Made | None:
+    """What a publication of a table would keep; None where there is none."""
+    names = microdata.schema.quasi_identifiers
+    weights = {name: own for name, own in policy.options.weights.items() if name in names}
+    options = replace(policy.options, weights=weights)
+    with suppress(InputError, NoSafeRelease):
+        policy = replace(policy, schema=microdata.schema, options=options, tries=())
+        found = grouping_of(method, microdata, policy, 0)
+        groups = found.of_row[microdata.kept]
+        n_groups = int(groups.max()) + 1
+        people = np.bincount(groups, microdata.times)
+        ncp = {}
+        for attribute in microdata.attributes:
+            style = style_of(attribute, options.labels.get(attribute.name))
+            floor = (found.floors or {}).get(attribute.name)
+            ncp[attribute.name] = coarsened(attribute, groups, n_groups, style, floor).ncp(people)
+        return Made(n_groups, ncp)
+    return None
+
+
+def savings(
+    method: Any, sample: Microdata, policy: Policy, everything: Made, together: Collection[str] = ()
+) -> list[Saving]:
+    """What leaving out each column in turn would keep of the others, the most first.
+
+    And some `together`. Only what is worth to be said; not of columns that requirements need.
+    """
+    names, needed = sample.schema.quasi_identifiers, {*policy.attributes, *sample.schema.conditions}
+    weights, found = policy.options.weights, []
+    widest = sorted(names, key=lambda name: -everything.ncp[name])[:_MOST_COLUMNS]
+    tried: list[tuple[str, ...]] = [(name,) for name in names if name in widest]
+    if 1 < len(together) < len(names):
+        tried.append(tuple(together))
+    for out in tried:
+        rest = [name for name in names if name not in out]
+        if not rest or needed.intersection(out):
+            continue
+        _log.info("measuring what is kept without %s", " and ".join(out))
+        made = made_of(method, sample.part(rest), policy)
+        before = everything.loss(weights, out)
+        if made is not None and (after := made.loss(weights)) <= before - WORTH:
+            found.append(Saving(out, before, after, made.groups))
+    return sorted(found, key=lambda saving: saving.after - saving.before)
+
+
+def given_away(microdata: Microdata, policy: Policy, columns: Iterable[str]) -> list[Given]:
+    """Which columns tell the sensitive value of many more surely than a limit allows."""
+    limits = _limits(microdata, policy)
+    if limits is None:
+        return []
+    found = [_given(a, microdata, limits) for a in microdata.attributes if a.name in {*columns}]
+    return [each for each in found if each is not None]
+
+
+@dataclass(frozen=True)
+class Relief:
+    """What a publication would be with less required in one place."""
+
+    place: int  # of the requirement in the policy
+    line: str  # in place of the line with its key; empty where all of it is left out
+    made: Made
+
+
+def reliefs(method: Any, sample: Microdata, policy: Policy, everything: Made) -> list[Relief]:
+    """What really binds: without which requirement much more would be kept, the most first.
+
+    After each that does, the least of some weaker ones that helps, too.
+    """
+    required, weights = policy.requirements, policy.options.weights
+    before = everything.loss(weights)
+
+    def tried(place: int, *instead: Requirement) -> Made | None:
+        others = [*required[:place], *instead, *required[place + 1 :]]
+        with suppress(InputError):
+            made = made_of(method, sample, replace(policy, requirements=others))
+            if made is not None and (
+                before - made.loss(weights) >= WORTH or made.groups > 1 == everything.groups
+            ):
+                return made
+        return None
+
+    binding: list[Relief] = []
+    if len(required) > 1:
+        for place, requirement in enumerate(required[:_MOST_REQUIRED]):
+            _log.info("measuring what %s costs", requirement.name)
+            if (made := tried(place)) is not None:
+                binding.append(Relief(place, "", made))
+        binding.sort(key=lambda each: each.made.loss(weights))
+    found = [*binding]
+    for place in [each.place for each in binding] or range(len(required))[:1]:
+        for other in weaker(required[place]):
+            if (made := tried(place, other)) is not None:
+                with suppress(InputError):  # what has no line in a file, such as priors of a frame
+                    found.append(Relief(place, line_of(required[place], other), made))
+                break
+    return found
+
+
+def _limits(microdata: Microdata, policy: Policy) -> Any:
+    """The least limit of each value; None where values are not judged by themselves."""
+    if microdata.semantics != "single" or policy.owned:
+        return None
+    everyone = microdata.everyone()
+    limits = np.full(len(microdata.values), np.inf)
+    for each in policy.requirements:
+        # What a limit forbids: to reach it, or more than it.
+        own = [float(p.below) + 1e-9 * p.inclusive for p in each.points if not p.relative]
+        other = each.sensitive not in (None, microdata.schema.sensitive)
+        if not own or other or each.about_sets or each.of_windows:
+            continue
+        about = np.asarray(each.by([]).count(everyone).meant.about)
+        limits[about] = np.minimum(limits[about], min(own))
+    return limits if np.isfinite(limits).any() else None
+
+
+def _given(attribute: Attribute, microdata: Microdata, limits: Any) -> Given | None:
+    values, n_values = microdata.sensitive_codes, len(limits)
+    times: Any = microdata.times
+    many = len(attribute.domain)
+    if many * n_values > 1 << 24:
+        return None
+    keys = attribute.codes.astype(np.int64) * n_values + values
+    cells = np.bincount(keys, times, many * n_values).reshape(many, n_values)
+    people = cells.sum(axis=1)
+    shares = cells / np.maximum(people, 1)[:, None]
+    # Of few people so many may have one value by chance alone.
+    chance = _DEVIATIONS * np.sqrt(shares * (1 - shares) / np.maximum(people, 1)[:, None])
+    over = (shares - chance >= limits) & (people >= _PEOPLE)[:, None]
+    told = int(people[over.any(axis=1)].sum())
+    if told < _SHARE * people.sum():
+        return None
+    place = int(np.argmax(np.where(over, shares + people[:, None] / people.sum() * 1e-3, 0)))
+    code, value = divmod(place, n_values)
+    label = exact_labels(attribute)[code]
+    share = float(shares[code, value])
+    named = str(microdata.values[value])
+    return Given(attribute.name, told, label, int(people[code]), named, share)
