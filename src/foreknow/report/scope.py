@@ -152,7 +152,8 @@ def sentences(
         left = scope.more_apart + 1 if scope.more_apart else 0
         listed = ", ".join(shown) + (f" and {number(left)} more" if left else "")
         said.append(
-            f"Judged each by itself: {listed}. That somebody has one of several is not: see any_of."
+            f"Judged each by itself: {listed}. How sure somebody can be of any one of several was "
+            "not judged: see any_of."
         )
     if scope.people_suppressed:
         many = some(scope.people_suppressed, "person is", "people are")
