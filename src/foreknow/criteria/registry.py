@@ -1,15 +1,17 @@
-"""CRITERIA: every criterion that a policy can require."""
+"""CRITERIA: every criterion that a policy can require, those of other packages last."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from foreknow import plugins
+from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.diversity import AlphaK, LDiversity
 from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
 from foreknow.criteria.population import DeltaPresence, KMap
 from foreknow.criteria.properties import GroupSize, KAnonymity
 
-CRITERIA: tuple[Any, ...] = (
+OURS: tuple[Any, ...] = (
     KAnonymity,
     GroupSize,
     LDiversity,
@@ -20,3 +22,5 @@ CRITERIA: tuple[Any, ...] = (
     KMap,
     DeltaPresence,
 )
+_KNOWN = (*ADVERSARIES, *OURS)
+CRITERIA: tuple[Any, ...] = (*OURS, *plugins.kinds("foreknow.criteria", _KNOWN))

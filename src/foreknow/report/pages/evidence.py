@@ -48,6 +48,7 @@ from foreknow.report.scope import (
     ALL_OF_ONE,
     OTHER_RELEASES,
     TOLD_OF_PEOPLE,
+    by_word_of,
     noted,
     sentences,
 )
@@ -121,7 +122,7 @@ class EvidencePage(Page[EvidenceReport]):
     @property
     def mood(self) -> Mood:
         """Safe: nothing else can be evidenced, but where nothing is asked."""
-        return "" if self.result.audit.idle else "safe"
+        return "" if self.result.audit.idle or self.result.audit.scope.foreign else "safe"
 
     def as_they_are(self) -> Iterable[str]:
         """Labels of the table, and the questions of guidances, in their words."""
@@ -206,7 +207,7 @@ class EvidencePage(Page[EvidenceReport]):
     def _held(self) -> str:
         if self.result.audit.idle:
             return "nothing is asked of this table, as nobody has a value that must stay hidden"
-        return "every requirement holds"
+        return f"every requirement holds{by_word_of(self.result.audit.scope)}"
 
     @cached_property
     def _noun(self) -> str:
