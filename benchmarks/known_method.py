@@ -5,7 +5,7 @@ the groups: of how many people it proves that a posterior reaches the limit, and
 it is 1; and of how many it cannot say, in its time, that none does.
 
     python -m benchmarks.known_method [adult.csv [secret]]    measure, which takes half an hour
-    python -m benchmarks.known_method --draw                  what docs/do/attack.md shows of it
+    python -m benchmarks.known_method --draw       what docs/evidence/known-method.md shows of it
 """
 
 from __future__ import annotations

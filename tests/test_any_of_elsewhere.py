@@ -231,7 +231,10 @@ def test_two_codes_of_one_illness_are_unsafe_together_and_are_said_to_be_judged_
     each = fk.Requirement(fk.Facts(), below="1/2", values=["B20", "Z21"])
     found = fk.audit(counts, fk.Policy([each]))
     assert found.safe
-    said = "Judged each by itself: B20, Z21. That somebody has one of several is not: see any_of."
+    said = (
+        "Judged each by itself: B20, Z21. How sure somebody can be of any one of several was not "
+        "judged: see any_of."
+    )
     assert any(note.startswith(said) for note in found.notes)
     either = fk.Requirement(fk.Facts(), below="1/2", any_of=["B20", "Z21"])
     together_ = fk.audit(counts, fk.Policy([either]))

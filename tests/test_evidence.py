@@ -167,7 +167,7 @@ def test_json_has_the_answers_and_both_audits(found, tmp_path):
     found.to_json(tmp_path / "evidence.json")
     kept = json.loads((tmp_path / "evidence.json").read_text())
     assert kept["may_be_published"] is False
-    assert len(kept["questions"]) == 3
+    assert len(kept["questions"]) == 6
     assert kept["before"]["exposed"][0]["over"]["people"] > 0
     assert kept["audit"]["exposed"][0]["over"]["people"] == 0
     assert kept["files"] == found.certificate.files

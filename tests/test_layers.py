@@ -139,6 +139,7 @@ def test_an_adversary_knows_counts_and_no_engines():
         "numbers",
         "output",
         "plain",
+        "plugins",
         "settings",
         "verdict",
         "worlds",

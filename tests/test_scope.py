@@ -181,7 +181,8 @@ def test_nothing_is_said_of_what_is_not_there(desk):
     assert desk.json("a.json")["notes"] == [
         NOT_JUDGED,
         "The smallest group has 6 people.",
-        "Judged each by itself: cold, flu. That somebody has one of several is not: see any_of.",
+        "Judged each by itself: cold, flu. How sure somebody can be of any one of several was not "
+        "judged: see any_of.",
         OTHER_RELEASES,
         NOT_MEASURED,
     ]

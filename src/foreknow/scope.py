@@ -120,6 +120,9 @@ class Scope(Plain):
     word : tuple of str
         What only the owner could judge, since the release does not show whose cases rows are, or a
         column that is asked for: what was required, and held.
+    foreign : tuple of str
+        Kinds of knowledge and criteria of other packages by which the release was judged, and these
+        packages: that they hold is their word.
     """
 
     _told = (
@@ -127,7 +130,7 @@ class Scope(Plain):
         "exact? method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
         "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "
         "absent? idle? begin_alike? no_numbers? extremes? cases? releases? earlier? written? "
-        "names_alike? shared? open? word?"
+        "names_alike? shared? open? word? foreign?"
     )
 
     # A certificate's scope is read by these types, and no other key.
@@ -170,6 +173,7 @@ class Scope(Plain):
     shared: Names = ()
     word: Names = ()
     open: Names = ()
+    foreign: Names = ()
 
     def __post_init__(self) -> None:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))

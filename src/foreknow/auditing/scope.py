@@ -11,12 +11,15 @@ from unicodedata import ucd_3_2_0 as ucd
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.auditing.named_values import extremes, named_values
+from foreknow.criteria.registry import CRITERIA
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray
 from foreknow.methods.proof import NOT_JUDGED
+from foreknow.plugins import foreign
 from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -81,7 +84,18 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
         written={} if table is None else table.written,
         names_alike=() if table is None else table.names_alike,
         shared=() if table is None else table.shared,
+        foreign=_foreign(requirements or ()),
     )
+
+
+def _foreign(requirements: Iterable[Requirement]) -> tuple[str, ...]:
+    """The kinds of other packages that are required, and these packages."""
+    kinds: dict[type[Any], None] = {}
+    for of in requirements:
+        judged = [of.criterion, *(point.adversary for point in of.points)]
+        kinds |= {type(own): None for own in judged if own is not None}
+    keys = {str(getattr(kind, "key", kind.__name__)) for kind in kinds}
+    return foreign((*ADVERSARIES, *CRITERIA, *kinds), keys)
 
 
 def scope_of_values(

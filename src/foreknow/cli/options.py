@@ -16,7 +16,7 @@ from foreknow.cli.process import address_space
 from foreknow.cli.sources import Source
 from foreknow.data.reading import Reading, named_part, with_part
 from foreknow.errors import InputError, OutputError
-from foreknow.methods.registry import METHODS, key_of
+from foreknow.methods.registry import METHODS, OURS, key_of
 from foreknow.numbers import MOST_DIGITS
 from foreknow.text import visible
 
@@ -79,7 +79,9 @@ class Command(click.Command):
         if not {"method", "methods"} & {each.name for each in self.params}:
             return
         with formatter.section("Methods"):
-            formatter.write_dl([(f"{key}:", Source(place).summary) for key, place in METHODS])
+            ours = [(f"{key}:", Source(place).summary) for key, place in OURS]
+            others = [(f"{key}:", f"of another package ({at})") for key, at in METHODS[len(ours) :]]
+            formatter.write_dl([*ours, *others])
 
 
 class Argument(click.Argument):

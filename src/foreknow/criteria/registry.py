@@ -1,16 +1,18 @@
-"""CRITERIA: every criterion that a policy can require."""
+"""CRITERIA: every criterion that a policy can require, those of other packages last."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from foreknow import plugins
+from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.diversity import AlphaK, LDiversity
 from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
 from foreknow.criteria.population import DeltaPresence, KMap
 from foreknow.criteria.risk import PopulationRisk, Risk
 from foreknow.criteria.size import GroupSize, KAnonymity
 
-CRITERIA: tuple[Any, ...] = (
+OURS: tuple[Any, ...] = (
     KAnonymity,
     GroupSize,
     LDiversity,
@@ -23,3 +25,5 @@ CRITERIA: tuple[Any, ...] = (
     Risk,
     PopulationRisk,
 )
+_KNOWN = (*ADVERSARIES, *OURS)
+CRITERIA: tuple[Any, ...] = (*OURS, *plugins.kinds("foreknow.criteria", _KNOWN))

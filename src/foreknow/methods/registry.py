@@ -1,4 +1,7 @@
-"""METHODS: every method that a policy file or the command line can name."""
+"""METHODS: every method that a policy file or the command line can name.
+
+Those of other packages come last.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from foreknow import plugins
 from foreknow.errors import PolicyError, did_you_mean
 
 if TYPE_CHECKING:
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
     from foreknow.policy.policy import Policy
 
 # What each is called, and its class: entered when it is first asked for.
-METHODS: tuple[tuple[str, str], ...] = (
+OURS: tuple[tuple[str, str], ...] = (
     ("mondrian", "foreknow.methods.mondrian.mondrian:Mondrian"),
     ("decoy", "foreknow.methods.decoy.decoy:Decoy"),
     ("fulldomain", "foreknow.methods.fulldomain.fulldomain:FullDomain"),
@@ -24,6 +28,10 @@ METHODS: tuple[tuple[str, str], ...] = (
     ("jump", "foreknow.methods.jump.jump:Jump"),
     ("safe", "foreknow.methods.jump.jump:Safe"),
     ("naive", "foreknow.methods.jump.jump:Naive"),
+)
+METHODS: tuple[tuple[str, str], ...] = (
+    *OURS,
+    *((each.name, each.value) for each in plugins.named("foreknow.methods", dict(OURS))),
 )
 
 

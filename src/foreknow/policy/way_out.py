@@ -50,7 +50,8 @@ class Way(NamedTuple):
 
 def no_safe_release(problem: str, policy: Policy, everyone: HasCounts) -> NoSafeRelease:
     """The error for a table of which not even one group of everybody is safe, with the ways out."""
-    return NoSafeRelease(problem, _block(policy, ways_out(policy, everyone)))
+    failing = [one.name for one in policy.requirements if one.failures(everyone)]
+    return NoSafeRelease(problem, _block(failing, ways_out(policy, everyone)))
 
 
 def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
@@ -79,8 +80,9 @@ def _allowed(changes: Iterator[tuple[Requirement, str]]) -> Iterator[tuple[Requi
         yield from changes
 
 
-def _block(policy: Policy, ways: Sequence[Way]) -> list[str]:
+def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
     """The ways as lines for a terminal: a heading for each table, and what to paste below it."""
+    tables = {way.table for way in ways}
     lines: list[str] = []
     for table in dict.fromkeys(way.table for way in ways):
         own = [way for way in ways if way.table == table]
@@ -89,12 +91,12 @@ def _block(policy: Policy, ways: Sequence[Way]) -> list[str]:
         lines.append(f"In {where}, {one} would do, in place of any with the same key:")
         width = min(max(len(way.line) for way in own), 44)
         lines += [f"  {way.line:<{width}}  # {way.because}" for way in own]
-    failing = len({way.table for way in ways} - {"publish"})
-    if failing > 1:
-        lines.append(f"Each of the {failing} requirements needs one.")
-    if not lines:
+    if len(tables - {"publish"}) > 1:
+        lines.append(f"Each of the {len(tables - {'publish'})} requirements needs one.")
+    stuck = [] if "publish" in tables else [visible(name) for name in failing if name not in tables]
+    if stuck:
         lines.append(
-            "No limit or amount of these requirements can be kept by any grouping: publish more "
+            f"For {', '.join(stuck)} no single line would do: change several at once, publish more "
             "people, or leave the column out of the release"
         )
     return lines

@@ -696,7 +696,9 @@ def explain(error: ValidationError) -> str:
     if first["type"] == "missing":
         return f"lacks {place!r}"
     if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        return f"has an unknown key {place!r}"
+        required = place.startswith("policy.require")
+        hint = "; if it is a kind of another package, only who has that can verify it"
+        return f"has an unknown key {place!r}{hint if required else ''}"
     said = first["msg"].removeprefix("Value error, ")
     return f"is malformed: {place}: {said[0].lower()}{said[1:]}"
 

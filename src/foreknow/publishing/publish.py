@@ -65,6 +65,7 @@ from foreknow.methods.protocol import (
 from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
 from foreknow.numbers import whole_number
 from foreknow.output import as_json, whole_folders, write_whole
+from foreknow.plugins import package_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.publishing.advice import advice_of
@@ -498,10 +499,12 @@ def publish(
         release, policy, utility=utility, name="the release", people=seen, learned=tried
     )
     traits = traits_of(anonymizer)
+    # What others prove of their own methods is not said as if we had.
+    proof = None if package_of(type(anonymizer)) else traits.proof
     scope = replace(
         verdicts.scope,
         left_out=microdata.left_out,
-        method=NOT_JUDGED if traits.proof is None else traits.proof.said(policy),
+        method=NOT_JUDGED if proof is None else proof.said(policy),
         people_suppressed=found.suppressed,
         shared=raw.shared,
     )

@@ -31,6 +31,7 @@ from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS, kind_of
 from foreknow.numbers import exact_text
+from foreknow.plugins import foreign
 from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -700,6 +701,10 @@ def scope_as_written(
         method=NOT_JUDGED,
         assumed=layout.assumed(sights),
         shuffled=tuple(others),
+        foreign=foreign(
+            (*adversaries.ADVERSARIES, *criteria.CRITERIA),
+            {key for of in tables for key in of.kinds} - {*VERIFIERS, *GAUGES},
+        ),
     )
 
 

@@ -93,8 +93,8 @@ class Terms:
             first = "value ruled out", "values ruled out"
             second = "person known", "people known"
         else:
-            first = "value only with it", "values only with it"
-            second = "person without it", "people without it"
+            first = "value that comes only with it", "values that come only with it"
+            second = "person known not to have it", "people known not to have it"
         return first, second, ("link", "links")
 
     def short(self, l: int, k: int, m: int) -> str:
@@ -118,22 +118,21 @@ class Terms:
         """The short words and what they mean, each as a sentence to follow it."""
         link = "link", "says of someone else: if they have the value, so has the target"
         if self.single:
-            return link, ("ruled out", "are values that the target is known not to have")
+            return link, ("value ruled out", "is one that the target is known not to have")
         return (
             link,
             (
-                "only with it",
-                "are values that the target would have only together with the one in question: "
-                "had they one of these, they would have that one too",
+                "value that comes only with it",
+                "is one that the target would have only together with the one in question: had "
+                "they this one, they would have that one too",
             ),
-            ("without it", "are people who are known not to have the value in question"),
+            ("person known not to have it", "does not have the value in question"),
         )
 
     @property
     def explained(self) -> str:
         """The same as sentences."""
-        first, *others = (f"{word} {meaning}." for word, meaning in self.legend)
-        return " ".join([f"A {first}", *(other[0].upper() + other[1:] for other in others)])
+        return " ".join(f"A {word} {meaning}." for word, meaning in self.legend)
 
     # ---- parts ----------------------------------------------------------------------------
 

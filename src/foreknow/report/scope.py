@@ -62,6 +62,12 @@ def noted(said: str) -> str:
     return f"{_NOTED} {said}"
 
 
+def by_word_of(scope: Scope) -> str:
+    """End a headline with what holds by the word of other packages, if anything does."""
+    named = [visible(kind) for kind in scope.foreign]
+    return f"; {listing(named)} by the word of another package alone" if named else ""
+
+
 def sentences(
     scope: Scope, noun: str = NOUN, semantics: str = "single", *, claimed: bool = False
 ) -> list[str]:
@@ -70,6 +76,10 @@ def sentences(
     What is only `claimed` is said beside what was found.
     """
     said, of_value = [], ("time", "times") if semantics == "multiset" else ("person", "people")
+    said += [
+        f"By the word of another package alone, which Foreknow cannot prove: {visible(kind)}."
+        for kind in scope.foreign
+    ]
     if scope.cases:
         said.append(SEVERAL_CASES if not scope.word else CASES_OF_PEOPLE)
     if scope.unprotected:
@@ -152,7 +162,8 @@ def sentences(
         left = scope.more_apart + 1 if scope.more_apart else 0
         listed = ", ".join(shown) + (f" and {number(left)} more" if left else "")
         said.append(
-            f"Judged each by itself: {listed}. That somebody has one of several is not: see any_of."
+            f"Judged each by itself: {listed}. How sure somebody can be of any one of several was "
+            "not judged: see any_of."
         )
     if scope.people_suppressed:
         many = some(scope.people_suppressed, "person is", "people are")

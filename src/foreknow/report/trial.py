@@ -39,14 +39,15 @@ def trial_sentences(trial: Trial) -> list[str]:
     limit = percentage(trial.limit, 0)
     if not trial.measured:
         return [
-            f"{who} would claim to be up to {percentage(trial.surest, 0, 'down')} sure of "
-            f"somebody's, and to guess {right} right. That is the attacker's claim: who has which "
-            f"is not known here. By the groups alone, {alone} are guessed right."
+            f"{who} would claim to be up to {percentage(trial.surest, 0, 'down')} sure of a "
+            f"person's {noun}, and to guess it right for {right} of people. That is the attacker's "
+            "claim: who has which is not known here. By the groups alone, it is guessed right for "
+            f"{alone}."
         ]
     return [
-        f"{who} guesses at least {right} of them right; by the groups alone, {alone}.",
-        f"The attacker is up to {percentage(trial.surest, 0, 'down')} sure, and surer than {limit} "
-        f"of {_rightly(trial)}.",
+        f"{who} guesses at least {right} of people's values right; by the groups alone, {alone}.",
+        f"The attacker is up to {percentage(trial.surest, 0, 'down')} sure of a person's {noun}, "
+        f"and surer than {limit} of {_rightly(trial)}.",
     ]
 
 

@@ -163,23 +163,27 @@ def nouns_of(columns: Sequence[str], last: str = "or") -> str:
     return listing([*map(noun_of, columns)], last, most=len(columns))
 
 
-def plural(noun: str) -> str:
-    """Write a noun in the plural; what is no common English noun as "values of" it.
+# The name of a column may be of any language, or an abbreviation: no plural of it is made up.
+_PLURALS = {
+    "condition": "conditions",
+    "diagnosis": "diagnoses",
+    "disease": "diseases",
+    "illness": "illnesses",
+    "income": "incomes",
+    "job": "jobs",
+    "salary": "salaries",
+    "sensitive value": "sensitive values",
+    "value": "values",
+}
 
-    >>> plural("diagnosis"), plural("salary"), plural("disease"), plural("ICD10")
-    ('diagnoses', 'salaries', 'diseases', 'values of ICD10')
+
+def plural(noun: str) -> str:
+    """Write a noun in the plural, if it is a known one; another as "values of" it.
+
+    >>> plural("diagnosis"), plural("iinjury"), plural("ICD10")
+    ('diagnoses', 'values of iinjury', 'values of ICD10')
     """
-    if not _COMMON_NOUN.fullmatch(noun):
-        return f"values of {noun}"
-    if noun.endswith("is"):
-        return f"{noun[:-2]}es"
-    if noun.endswith(("ss", "us", "x", "ch", "sh")):
-        return f"{noun}es"
-    if noun.endswith("s"):
-        return noun
-    if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
-        return f"{noun[:-1]}ies"
-    return f"{noun}s"
+    return _PLURALS.get(noun, f"values of {noun}")
 
 
 # A float this near to the limit, to 0 or to 1 is replaced by the fraction it stands for.

@@ -15,7 +15,7 @@ from foreknow.auditing.audit import Audit, audit
 from foreknow.data.engines import frame_of
 from foreknow.data.microdata import Microdata
 from foreknow.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, hinted
-from foreknow.methods.registry import METHODS, key_of
+from foreknow.methods.registry import METHODS, OURS, key_of
 from foreknow.numbers import Number, as_fraction, as_threshold, shown, whole_number
 from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
@@ -35,7 +35,7 @@ Status: TypeAlias = Literal[
 
 # Those that try functions in order foresee who knows them; they take few kinds of knowledge, and
 # long: they are compared where they are asked for.
-_USUAL = tuple(key for key, _ in METHODS if key not in ("jump", "safe", "naive"))
+_USUAL = tuple(key for key, _ in OURS if key not in ("jump", "safe", "naive"))
 # The policy's own limit, and these times it.
 _AROUND = tuple(Fraction(share, 4) for share in (2, 3, 4, 5, 6))
 SECONDS = 60.0

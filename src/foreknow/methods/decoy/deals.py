@@ -1,4 +1,4 @@
-"""Deals: a group is dealt out, by lot, into as many small ones as keep a policy.
+"""Deals: a group is dealt out, at random, into as many small ones as keep a policy.
 
 How many there are, and how often each value occurs in each, follows from the bag of the group: its
 people are ordered by value, the most frequent first, and seated round the groups in turn. Which

@@ -43,7 +43,7 @@ class Decoy:
     cut, *decoys* are judged: the same cut of the same group, whose values are given to its people
     at random. It is accepted if all of them keep the policy, the true one and the decoys. So who
     sees that a group was not divided does not know whether the true values are the reason. What
-    comes of a refusal is drawn before: people are dealt out by lot, into as many small groups as
+    comes of a refusal is drawn before: people are dealt out at random, into as many small groups as
     keep the policy for adversaries who know all that.
 
     Parameters

@@ -60,7 +60,7 @@ from foreknow.report.knowledge import (
 from foreknow.report.page import Page
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
 from foreknow.report.pages.utility import measures
-from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, sentences
+from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, by_word_of, sentences
 from foreknow.report.trial import trials_beside
 from foreknow.report.words import (
     average_text,
@@ -113,7 +113,7 @@ class AuditPage(Page[Audit]):
     @property
     def mood(self) -> Mood:
         """How it ends."""
-        if self._idle.count(False) == 0:
+        if self._idle.count(False) == 0 or (self.result.safe and self.result.scope.foreign):
             return ""
         return mood_of(self.result.safe)
 
@@ -127,6 +127,7 @@ class AuditPage(Page[Audit]):
         safe = [all(v.safe for v in own) for own in by_requirement(self.result)]
         safe = [each for each, nothing in zip(safe, idle, strict=True) if not nothing]
         also = ", also against an adversary who knows the method" if self._foreseen else ""
+        also += by_word_of(self.result.scope)
         if many := idle.count(True):
             also += f"; {number(many)} {'asks' if many == 1 else 'ask'} nothing of this table"
         return self._settled(safe) + also

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -43,7 +44,15 @@ from foreknow.report.pages.audit import (
     verdict_sentence,
 )
 from foreknow.report.pages.utility import UtilityPage
-from foreknow.report.scope import ALL_OF_ONE, TOLD_OF_PEOPLE, noted, sentences
+from foreknow.report.scope import (
+    ALL_OF_ONE,
+    OTHER_RELEASES,
+    TOLD_OF_PEOPLE,
+    by_word_of,
+    noted,
+    sentences,
+)
+from foreknow.report.trial import trials_beside
 from foreknow.report.words import (
     average_text,
     listing,
@@ -78,6 +87,8 @@ _TO_SIGN = (
     "Conclusion, and until when it holds",
     "Date and signature",
 )
+# How sentences about other releases begin.
+_OF_RELEASES = (OTHER_RELEASES, "Published after", "Judged together")
 _ALL = 1000
 
 
@@ -93,7 +104,7 @@ class Answer(Plain):
 
 
 class EvidencePage(Page[EvidenceReport]):
-    """What was published, to whom it is safe, and the questions of three guidances."""
+    """What was published, to whom it is safe, and the questions of guidances."""
 
     serves = EvidenceReport
     eyebrow = "Evidence for"
@@ -111,7 +122,7 @@ class EvidencePage(Page[EvidenceReport]):
     @property
     def mood(self) -> Mood:
         """Safe: nothing else can be evidenced, but where nothing is asked."""
-        return "" if self.result.audit.idle else "safe"
+        return "" if self.result.audit.idle or self.result.audit.scope.foreign else "safe"
 
     def as_they_are(self) -> Iterable[str]:
         """Labels of the table, and the questions of guidances, in their words."""
@@ -166,8 +177,8 @@ class EvidencePage(Page[EvidenceReport]):
         answers = [answer for _, own in self._questions for answer in own]
         left = sum(bool(answer.to_fill) for answer in answers)
         yield Sentence(
-            f"{number(len(answers))} questions of three guidances; {number(left)} of them have "
-            "something for the reader to fill in."
+            f"{number(len(answers))} questions of {number(len(self._questions))} guidances; "
+            f"{number(left)} of them have something for the reader to fill in."
         )
         for place, (title, own) in enumerate(self._questions, 1):
             yield Heading(title, f"guidance-{place}")
@@ -196,7 +207,7 @@ class EvidencePage(Page[EvidenceReport]):
     def _held(self) -> str:
         if self.result.audit.idle:
             return "nothing is asked of this table, as nobody has a value that must stay hidden"
-        return "every requirement holds"
+        return f"every requirement holds{by_word_of(self.result.audit.scope)}"
 
     @cached_property
     def _noun(self) -> str:
@@ -429,6 +440,56 @@ class EvidencePage(Page[EvidenceReport]):
                 "a row may be that of one person."
             )
         return tuple(said)
+
+    @property
+    def _isolating(self) -> list[str]:
+        """That some question isolates somebody of every group, whatever is required."""
+        if not self._generalized:
+            return []
+        least = self.result.audit.utility.smallest_group
+        lone = Fraction(least - 1, least) ** (least - 1)
+        return [
+            "A random question, to which each of the n people of a group answers yes with a chance "
+            "of 1/n, has exactly one yes with a chance of 1/e, about 37%, or more: in the smallest "
+            f"group, of {some(least, 'person', 'people')}, {percentage(lone, 1)}. So it isolates "
+            "somebody, and no release in groups can be below that, however large they are (Cohen "
+            "and Nissim, 2020)."
+        ]
+
+    @property
+    def _releases(self) -> list[str]:
+        return [said for said in self._beside if said.startswith(_OF_RELEASES)]
+
+    @property
+    def _assumed(self) -> list[str]:
+        return self._assumptions()
+
+    @property
+    def _tried(self) -> list[str]:
+        return trials_beside(self.result.audit.trials)
+
+    @property
+    def _people_said(self) -> list[str]:
+        worth = self.result.audit.utility
+        groups = some(worth.groups, "group", "groups")
+        return [f"{people_text(self._people, 'all')}, in {groups}."]
+
+    @property
+    def _average(self) -> list[str]:
+        worth = self.result.audit.utility
+        share = Fraction(worth.groups, worth.people) if worth.people else Fraction(0)
+        return [
+            "On average over everybody, a member of a group is picked rightly with a chance of "
+            f"{significant(share, 3, 'up')} ({number(worth.groups)} groups, "
+            f"{some(worth.people, 'person', 'people')})."
+        ]
+
+    @property
+    def _owned(self) -> list[str]:
+        return [
+            "Who is in which group, keys and identifiers are kept in a folder of the owner, and "
+            "are no part of the release.",
+        ]
 
     @cached_property
     def _inference(self) -> tuple[str, ...]:

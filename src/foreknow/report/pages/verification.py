@@ -19,6 +19,7 @@ from foreknow.report.scope import (
     OTHER_RELEASES,
     SEVERAL_CASES,
     TOLD_OF_PEOPLE,
+    by_word_of,
     noted,
     sentences,
 )
@@ -48,14 +49,14 @@ class VerificationPage(Page[Verification]):
             f"nothing is asked of this table: nobody has a value that a requirement {whose}on "
             f"{columns} is about"
             if found.idle
-            else f"every requirement {whose}on {columns} holds"
+            else f"every requirement {whose}on {columns} holds{by_word_of(found.scope)}"
         )
         return f"Verified: {people} in {groups} by {by}; {what}"
 
     @property
     def mood(self) -> Mood:
         """Safe, but where nothing is asked: what is not safe is an error, and no verification."""
-        return "" if self.result.idle else "safe"
+        return "" if self.result.idle or self.result.scope.foreign else "safe"
 
     @property
     def notes(self) -> list[str]:

@@ -1,0 +1,71 @@
+"""Plugins: kinds of knowledge, criteria and methods of other packages, by their entry points.
+
+They come after those of Foreknow and have its names neither replaced nor taken. What they say is
+their packages' word: `foreign` names them wherever a verdict rests on them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from foreknow.errors import InputError
+from foreknow.grammar import RequireTable
+
+_LOG = logging.getLogger(__name__)
+
+
+def named(group: str, taken: Collection[str]) -> tuple[EntryPoint, ...]:
+    """The entry points of a group, by name; one whose name is `taken` is passed over."""
+    found: dict[str, EntryPoint] = {}
+    for each in sorted(entry_points(group=group), key=lambda own: (own.name, own.value)):
+        if each.name in (*taken, *found):
+            _LOG.warning("%s: %s (%s) is passed over: the name is taken", group, *each[:2])
+        else:
+            found[each.name] = each
+    return tuple(found.values())
+
+
+def kinds(group: str, known: Iterable[Any]) -> tuple[Any, ...]:
+    """The classes of other packages in a group; each is called by its key in a requirement."""
+    found = []
+    taken = {*RequireTable.known_keys(), *(kind.key for kind in known)}
+    for each in named(group, taken):
+        try:
+            kind = each.load()
+        except Exception as error:
+            raise InputError(
+                f"{each.value}, which a package gives to {group} as {each.name!r}, cannot be "
+                f"loaded: {error}; mend or uninstall that package"
+            ) from error
+        if getattr(kind, "key", None) != each.name:
+            raise InputError(
+                f"{each.value} is given to {group} as {each.name!r}, but its key is "
+                f"{getattr(kind, 'key', None)!r}; they must be the same"
+            )
+        found.append(kind)
+    return tuple(found)
+
+
+def package_of(kind: type) -> str:
+    """The package that a class is of; nothing where it is Foreknow's own.
+
+    >>> package_of(InputError), package_of(EntryPoint)
+    ('', 'importlib')
+    """
+    package = kind.__module__.partition(".")[0]
+    return "" if package == __name__.partition(".")[0] else package
+
+
+def foreign(kinds: Iterable[type[Any]], keys: Collection[str]) -> tuple[str, ...]:
+    """Of these keys, those of kinds of other packages, and which packages these are."""
+    ours = {kind.key for kind in kinds if not package_of(kind)}
+    return tuple(
+        dict.fromkeys(
+            f"{kind.key} ({package_of(kind)})"
+            for kind in kinds
+            if kind.key in keys and kind.key not in ours
+        )
+    )

@@ -1,0 +1,329 @@
+"""Entry points: kinds and methods of an installed package, and that nothing is safe by them unsaid.
+
+Each test runs in a process of its own that has the package on its path, as if it were installed.
+"""
+
+import os
+import subprocess
+import sys
+from textwrap import dedent
+
+import pytest
+
+import foreknow as fk
+from foreknow import plugins
+from foreknow.errors import InputError
+
+MODULE = '''
+"""Even groups, people who know friends, and pairs: a package that is not Foreknow's."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+import foreknow as fk
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.protocol import counts_of
+from foreknow.criteria.protocol import Attained, EachGroup, OfGroups
+from foreknow.needs import Need
+from foreknow.settings import FromOne, Settings
+from foreknow.verifier.verify import Gauge, Judge
+
+
+@dataclass(frozen=True)
+class EvenGroups(OfGroups):
+    """Every group has a number of people that `by` divides."""
+
+    by: int
+    key: ClassVar[str] = "even_groups"
+    settings: ClassVar[Any] = FromOne
+    needs: ClassVar[Any] = frozenset({Need.NO_WINDOWS, Need.NO_SETS})
+    of_people: ClassVar[bool] = True
+    compares_table: ClassVar[bool] = False
+
+    @classmethod
+    def from_settings(cls, read, folder):
+        return cls(read)
+
+    def attained(self, release):
+        counts = counts_of(release)
+        odd = np.flatnonzero(counts.sizes % self.by)
+        place = int(odd[0]) if len(odd) else 0
+        rest = int(counts.sizes[place]) % self.by
+        return Attained(rest, not rest, f"{rest} people are left over", counts.group_label(place))
+
+    def monotone(self, semantics="single"):
+        return False
+
+    def ledger(self, semantics="single", whole=None):
+        return EachGroup(lambda counts: counts.sizes % self.by != 0)
+
+    def to_dict(self):
+        return {"even_groups": self.by}
+
+    @staticmethod
+    def _gauge(held, by):
+        for group, (people, _) in held.items():
+            if people % by:
+                return Fraction(people % by), group, False
+        return Fraction(0), next(iter(held)), True
+
+    gauge: ClassVar[Gauge] = Gauge(_gauge, of_people=True)
+
+
+class FriendsSettings(Settings):
+    many: FromOne = 1
+
+
+@dataclass(frozen=True)
+class Friends:
+    """Whatever somebody knows, this package says that it is nothing."""
+
+    many: int = 1
+    key: ClassVar[str] = "friends"
+    settings: ClassVar[Any] = FriendsSettings
+    needs: ClassVar[Any] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE})
+    speaks: ClassVar[None] = None
+
+    @classmethod
+    def from_settings(cls, read, folder):
+        return cls(read.many)
+
+    def disclosures(self, release):
+        none = Fraction(1, 1000)
+        return {v: Disclosure(v, float(none), lambda: none) for v in counts_of(release).values}
+
+    def disclosure(self, release, value=None):
+        found = self.disclosures(release)
+        return found[value] if value is not None else next(iter(found.values()))
+
+    def chances(self, release):
+        return None
+
+    def monotone(self, semantics="single"):
+        return True
+
+    def ledger(self, threshold, values=None, semantics="single"):
+        return EachGroup(lambda counts: np.zeros(counts.n_groups, dtype=bool))
+
+    def to_dict(self):
+        return {"friends": {"many": self.many}}
+
+    @staticmethod
+    def _judge(asked, settings):
+        group, (_, bag) = next(iter(asked.held.items()))
+        return min(bag), group, Fraction(1, 1000), Fraction(1)
+
+    judge: ClassVar[Judge] = Judge(_judge)
+
+
+class PairsSettings(Settings):
+    size: FromOne
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Puts people together in the order of the table."""
+
+    size: int
+    key: ClassVar[str] = "pairs"
+    settings: ClassVar[Any] = PairsSettings
+    traits: ClassVar[fk.Traits] = fk.Traits(
+        proof=fk.Proof("we say so", "", lambda policy: True)
+    )
+
+    def partition(self, microdata, policy=None, seed=None):
+        return np.arange(microdata.n_rows) // self.size
+
+
+class Facts(EvenGroups):
+    key: ClassVar[str] = "facts"
+'''
+POINTS = """
+[foreknow.criteria]
+even_groups = evens:EvenGroups
+
+[foreknow.adversaries]
+friends = evens:Friends
+
+[foreknow.methods]
+pairs = evens:Pairs
+"""
+POLICY = """
+[schema]
+quasi_identifiers = ["age"]
+sensitive = "disease"
+
+[[require]]
+even_groups = 2
+
+[[require]]
+k_anonymity = 2
+
+[publish]
+labels = { age = "exact" }
+"""
+AGES = (20, 21, 30, 31, 40, 41, 50, 51)
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A table, a policy, and a package as an installer leaves it."""
+    rows = [f"{age},{disease}" for age, disease in zip(AGES, "abcdabcd", strict=True)]
+    (tmp_path / "table.csv").write_text("\n".join(["age,disease", *rows]) + "\n")
+    (tmp_path / "policy.toml").write_text(POLICY)
+    install(tmp_path / "site", POINTS)
+    return tmp_path
+
+
+def install(site, points):
+    about = site / "evens-1.2.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: evens\nVersion: 1.2\n")
+    (about / "entry_points.txt").write_text(points)
+    (site / "evens.py").write_text(MODULE)
+
+
+def run(place, *arguments, installed=True, code=0):
+    """What a command says, in a process of its own."""
+    path = [str(place / "site")] if installed else []
+    made = subprocess.run(
+        [sys.executable, "-m", "foreknow", *arguments],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "COLUMNS": "300"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = " ".join((made.stdout + made.stderr).split())
+    assert made.returncode == code, said
+    return said
+
+
+def test_a_policy_names_a_criterion_of_another_package_and_everything_says_whose_word_it_is(place):
+    out = run(place, "publish", "table.csv", "--policy", "policy.toml", "--out", "out")
+    whose = "even_groups (evens) by the word of another package alone"
+    alone = (
+        "By the word of another package alone, which Foreknow cannot prove: even_groups (evens)."
+    )
+    assert f"Safe: both requirements hold; {whose}" in out
+    assert alone in out
+    report = (place / "out" / "report.html").read_text("utf-8")
+    assert whose in report
+    assert alone in report
+    said = run(place, "verify", "out")
+    assert f"every requirement on disease holds; {whose}" in said
+    assert alone in said
+    audited = run(place, "audit", "out", "--policy", "policy.toml")
+    assert f"Safe: both requirements hold; {whose}" in audited
+    run(place, "evidence", "out", "--out", "evidence.html")
+    page = (place / "evidence.html").read_text("utf-8")
+    assert f"every requirement holds; {whose}" in page
+    assert alone in page
+
+
+def test_knowledge_of_another_package_is_not_safe_unsaid(place):
+    """It says that nobody knows anything; a group of one value is then certain all the same."""
+    rules = POLICY.replace("even_groups = 2", 'friends = { many = 3 }\nbelow = "1/2"')
+    (place / "policy.toml").write_text(rules)
+    out = run(place, "audit", "table.csv", "--policy", "policy.toml", code=1)  # k_anonymity fails
+    assert "which Foreknow cannot prove: friends (evens)." in out
+    (place / "policy.toml").write_text(rules.replace("[[require]]\nk_anonymity = 2\n", ""))
+    out = run(place, "audit", "table.csv", "--policy", "policy.toml")
+    assert "Safe: the requirement holds; friends (evens) by the word of another package" in out
+
+
+def test_who_lacks_the_package_cannot_verify_and_is_told(place):
+    run(place, "publish", "table.csv", "--policy", "policy.toml", "--out", "out")
+    said = run(place, "verify", "out", installed=False, code=2)
+    assert "unknown key 'policy.require[0].even_groups'; if it is a kind of another package" in said
+    assert "erified:" not in said
+
+
+def test_a_certificate_that_does_not_say_whose_word_it_is_is_refused(place):
+    run(place, "publish", "table.csv", "--policy", "policy.toml", "--out", "out")
+    certificate = place / "out" / "certificate.json"
+    text = certificate.read_text("utf-8")
+    assert '"foreign"' in text
+    certificate.write_text(text.replace("even_groups (evens)", "even_groups (foreknow)"))
+    said = run(place, "verify", "out", code=1)
+    assert "scope: foreign is" in said
+
+
+def test_a_method_of_another_package_is_named_and_its_proof_is_not_said(place):
+    out = run(
+        place, "publish", "table.csv", "--policy", "policy.toml", "--out", "out",
+        "--method", "pairs", "--set", "size=4",
+    )  # fmt: skip
+    assert "also against an adversary who knows the method" not in out
+    assert "Knowledge of the method was not judged" in out
+    assert "pairs" in run(place, "publish", "--help")
+
+
+def test_a_name_that_is_taken_is_passed_over(place):
+    install(place / "other", "[foreknow.criteria]\nfacts = evens:Facts\n")
+    code = dedent("""
+        from foreknow.criteria.registry import CRITERIA, OURS
+        from foreknow.policy.policy import Policy
+        assert CRITERIA == OURS
+        policy = Policy.from_dict({"require": [{"facts": {"l": 1}, "below": 0.5}]})
+        assert type(policy.requirements[0].adversary).__module__.startswith("foreknow.")
+    """)
+    subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(place / "other")},
+        check=True,
+        capture_output=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("points", "said"),
+    [
+        ("even_groups = evens:Nothing", "cannot be loaded"),
+        ("odd_groups = evens:EvenGroups", "they must be the same"),
+    ],
+)
+def test_a_package_that_is_broken_is_named(place, points, said):
+    (place / "site" / "evens-1.2.dist-info" / "entry_points.txt").write_text(
+        f"[foreknow.criteria]\n{points}\n"
+    )
+    found = run(place, "audit", "table.csv", "--policy", "policy.toml", code=2)
+    assert said in found
+    assert "Traceback" not in found
+
+
+def test_kinds_of_our_own_are_nobody_s_word():
+    counts = fk.GroupCounts.from_bags(["abcd", "abcd"])
+    rules = [fk.Requirement(fk.Facts(1), below="3/4"), fk.Requirement(fk.KAnonymity(2))]
+    found = fk.audit(counts, fk.Policy(rules))
+    assert found.scope.foreign == ()
+    assert plugins.package_of(type(rules[0].adversary)) == ""
+    assert plugins.foreign([fk.Facts, fk.KAnonymity], {"facts", "k_anonymity"}) == ()
+
+
+def test_a_class_that_is_given_is_the_word_of_whoever_wrote_it():
+    class Mine(fk.KAnonymity):
+        key = "mine"
+
+    found = fk.audit(fk.GroupCounts.from_bags(["aa"]), fk.Policy([fk.Requirement(Mine(2))]))
+    (said,) = found.scope.foreign
+    assert said.startswith("mine (")
+    assert "by the word of another package alone" in found.summary()
+
+
+def test_an_error_of_a_package_is_an_input_error(monkeypatch):
+    class Broken:
+        name, value = "broken", "nowhere:Nothing"
+
+        def __getitem__(self, part):
+            return ["broken", "nowhere:Nothing", ""][part]
+
+        def load(self):
+            raise RuntimeError("no")
+
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [Broken()])
+    with pytest.raises(InputError, match="nowhere:Nothing, which a package gives to somewhere"):
+        plugins.kinds("somewhere", [])
