@@ -31,22 +31,22 @@ LAYOUT = {
 
 # Tokens without comments, docstrings and layout, by folder of `src/foreknow`, with what is in it.
 BUDGETS = {
-    "adversaries": 66_500,
+    "adversaries": 67_000,
     "attacks": 23_500,
-    "auditing": 22_500,
+    "auditing": 23_000,
     "cli": 17_000,
-    "criteria": 16_500,
-    "data": 95_500,
+    "criteria": 20_500,
+    "data": 96_000,
     "explore": 16_500,
-    "methods": 83_500,
-    "policy": 25_000,
-    "publishing": 41_000,
-    "report": 38_000,
+    "methods": 84_000,
+    "policy": 25_500,
+    "publishing": 42_000,
+    "report": 39_500,
     "root": 24_000,
     "sample": 500,
-    "tests": 590_000,
-    "utility": 12_500,
-    "verifier": 33_500,
+    "tests": 605_500,
+    "utility": 21_000,
+    "verifier": 34_500,
 }
 # Files of a key's own, and those that every registry has: the registry itself and the front door.
 HOMES = {"registry.py", "__init__.py"}
