@@ -29,6 +29,7 @@ RULES = [
     *(fk.TCloseness(0.9), fk.TCloseness(0.9, "ordered"), fk.BetaLikeness(3), fk.DeltaDisclosure(3)),
     *(fk.KMap(2, POPULATION), fk.DeltaPresence(0, 1, POPULATION)),
     *(fk.Risk(1), fk.PopulationRisk(1, population=POPULATION)),
+    fk.Levels({"age": {"top": 90}}),
 ]
 MAKERS = {
     "mondrian": fk.Mondrian(),

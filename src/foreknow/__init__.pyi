@@ -37,6 +37,7 @@ from foreknow.auditing.survey import survey as survey
 from foreknow.criteria.diversity import AlphaK as AlphaK
 from foreknow.criteria.diversity import LDiversity as LDiversity
 from foreknow.criteria.diversity import is_recursively_diverse as is_recursively_diverse
+from foreknow.criteria.levels import Levels as Levels
 from foreknow.criteria.likeness import BetaLikeness as BetaLikeness
 from foreknow.criteria.likeness import DeltaDisclosure as DeltaDisclosure
 from foreknow.criteria.likeness import TCloseness as TCloseness

@@ -7,6 +7,7 @@ from typing import Any
 from foreknow import plugins
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.diversity import AlphaK, LDiversity
+from foreknow.criteria.levels import Levels
 from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
 from foreknow.criteria.population import DeltaPresence, KMap
 from foreknow.criteria.risk import PopulationRisk, Risk
@@ -24,6 +25,7 @@ OURS: tuple[Any, ...] = (
     DeltaPresence,
     Risk,
     PopulationRisk,
+    Levels,
 )
 _KNOWN = (*ADVERSARIES, *OURS)
 CRITERIA: tuple[Any, ...] = (*OURS, *plugins.kinds("foreknow.criteria", _KNOWN))

@@ -129,7 +129,7 @@ class Extents:
         for text, meaning in read.items():
             ends: tuple[Any, Any] = meaning.lower, meaning.upper
             if ends[0] is not None:
-                known[text] = Decimal(ends[0]), Decimal(ends[1])
+                known[text] = Decimal(ends[0]), Decimal(ends[0] if ends[1] is None else ends[1])
         every = [number for pair in known.values() for number in pair]
         highest = max(map(abs, every))
         if highest >= _MOST:
@@ -147,7 +147,8 @@ class Extents:
             low, high = known[text]
             first, last = (floor_of(number, self.places) for number in (low, high))
             last = max(first, last - meaning.below)
-            found[text] = Extent(made(low), made(high), first, last, missing=meaning.missing)
+            upper = None if meaning.upper is None else made(high)  # of all from a number on
+            found[text] = Extent(made(low), upper, first, last, missing=meaning.missing)
         return found
 
     def _dates(self, read: Mapping[str | None, Meaning]) -> dict[str | None, Extent]:

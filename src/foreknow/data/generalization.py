@@ -24,7 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.labels import text_of
-from foreknow.data.meaning import AMONG, MISSING, OR_MISSING, UP_TO, Meaning, meanings_of, quote
+from foreknow.data.meaning import (
+    AMONG,
+    MISSING,
+    OR_MISSING,
+    OR_MORE,
+    UP_TO,
+    Meaning,
+    meanings_of,
+    quote,
+)
 from foreknow.data.microdata import Attribute, merged
 from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.errors import InternalError, PolicyError, did_you_mean
@@ -204,7 +213,11 @@ def meant_by_sets(
 
 def exact_labels(attribute: Attribute) -> list[str | None]:
     """How each value is published where it is exact: a null stays a null."""
-    return [None if value is None else text_of(value) for value in attribute.domain]
+    texts = [None if value is None else text_of(value) for value in attribute.domain]
+    if attribute.top is None or attribute.cells is not None:
+        return texts
+    ends = [not isinstance(value, str) and value == attribute.top for value in attribute.domain]
+    return [f"{t}{OR_MORE}" if end else t for t, end in zip(texts, ends, strict=True)]
 
 
 class Wording:
@@ -331,9 +344,9 @@ class Wording:
             return self.exact[low]
         ends = (low,) if low == high else (low, high)
         text = UP_TO.join(map(self._part, ends))
-        cells = self._attribute.cells
-        if cells is not None and low != high:  # from where the first begins to where the last ends
-            text = f"{cells.texts[low][0]}{UP_TO}{cells.texts[high][1]}"
+        if low != high and (self._attribute.cells is not None or high == self._endless):
+            begin, end = self._texts[low][0], self._texts[high][1]
+            text = f"{begin}{UP_TO}{end}" if end else f"{begin}{OR_MORE}"
         return self._distinct_from_values(f"{text}{OR_MISSING}" if null_too else text)
 
     def _part(self, code: int) -> str:
@@ -370,10 +383,25 @@ class Wording:
     @cached_property
     def _ends(self) -> tuple[Mapping[str | None, int], ...]:
         """The code of what a range begins with, and of what it ends with."""
-        if self._attribute.cells is None:
+        if self._attribute.cells is None and self._endless is None:
             return self.codes, self.codes
-        pairs = self._attribute.cells.texts
-        return tuple({pair[i]: code for code, pair in enumerate(pairs)} for i in (0, 1))
+        return tuple({pair[i]: code for code, pair in enumerate(self._texts)} for i in (0, 1))
+
+    @cached_property
+    def _texts(self) -> Sequence[tuple[str | None, str | None]]:
+        """What each value begins and ends with in ranges; one that has no end, with nothing."""
+        cells = self._attribute.cells
+        if cells is not None:
+            return cells.texts
+        return [(t, "" if code == self._endless else t) for code, t in enumerate(self.exact)]
+
+    @property
+    def _endless(self) -> int | None:
+        """The code of the number that stands for all from it on, if it is there."""
+        attribute, last = self._attribute, len(self.exact) - 1
+        if attribute.top is None or attribute.cells is not None or last < 0:
+            return None
+        return last if attribute.domain[last] == attribute.top else None
 
 
 def names_of_nodes(attribute: Attribute) -> list[list[str | None]]:

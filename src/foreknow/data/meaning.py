@@ -30,6 +30,7 @@ Keys: TypeAlias = tuple[list[Any], list[int]]
 
 # How labels join values; `foreknow.data.generalization` writes them so.
 AMONG, UP_TO, OR_MISSING, MISSING = " | ", " to ", " or missing", "missing"
+OR_MORE = " or more"  # of numbers of which the highest are one value
 
 _EVERYTHING = re.compile(r"\*+( \(level \d+\))?")
 _MASKED = re.compile(r".*?(\*+)", re.DOTALL)
@@ -55,7 +56,8 @@ class Meaning:
     ends : tuple of str
         The first and the last value of a range, as they print.
     lower, upper : Decimal or datetime, optional
-        The numbers or moments from one to the other.
+        The numbers or moments from one to the other; all numbers from `lower` on, where there is
+        no `upper`.
     below : bool
         Whether `upper` is the first that is outside.
     start, length : str and int
@@ -121,6 +123,9 @@ def _meanings(text: str) -> Iterator[Meaning]:
         yield Meaning(everything=True)
     if (number := read_number(text)) is not None and not is_code(text):
         yield Meaning(lower=number, upper=number)
+    low = text.removesuffix(OR_MORE)
+    if low != text and (number := read_number(low)) is not None:
+        yield Meaning(ends=(low, ""), lower=number)
     if levelled := _LEVELLED.fullmatch(text):
         if _MASKED.fullmatch(levelled[1]):
             yield from _masked(levelled[1], int(levelled[2]))
@@ -349,7 +354,8 @@ class Values:
         numbers = not isinstance(meaning.lower, datetime)
         keys = self._numbers if numbers else self._moments
         inside = self._none
-        inside[_from_to(keys, meaning.lower, meaning.upper, below=meaning.below)] = True
+        last = Decimal("Infinity") if meaning.upper is None else meaning.upper
+        inside[_from_to(keys, meaning.lower, last, below=meaning.below)] = True
         return inside & ~self._codes if numbers and meaning.ends is None else inside
 
     def _among(self, meaning: Meaning) -> Mask:

@@ -45,6 +45,8 @@ from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
 from foreknow.data.impossible import Fired, about_of, fired, refuse_unmet, refuse_unread
 from foreknow.data.labels import Bags, GroupLabels, JointLabels, Labels, text_of
 from foreknow.data.layout import Layout
+from foreknow.data.levels import Level, from_level, opened, topped, without_end
+from foreknow.data.meaning import OR_MORE
 from foreknow.data.people import CASES, numbered
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
@@ -71,6 +73,7 @@ class Attribute:
     positions: NDArray[np.float64]  # where each value lies, for widths: its number, or its rank
     listed: frozenset[str] = frozenset()  # values of the hierarchy, had by someone or not
     cells: Cells | None = None  # where the domain is not of values, but of cells that they are in
+    top: Any = None  # of numbers: the one that stands for all from it on (see `levels`)
 
     @property
     def ends(self) -> NDArray[np.float64]:
@@ -932,6 +935,35 @@ class Microdata:
         return state.hexdigest()
 
     def _attribute(self, column: Column) -> Attribute:
+        level, hierarchy = (
+            self.schema.levels.get(column.name),
+            self.schema.hierarchies.get(column.name),
+        )
+        if level is None:
+            return self._laid_out(column)
+        if level.top is not None and not isinstance(hierarchy, (Intervals, type(None))):
+            raise SchemaError(
+                f"levels: a top is for numbers with intervals, or without a hierarchy, and "
+                f"{column.name!r} has another one: say at_least"
+            )
+        if level.top is None:
+            made = self._laid_out(column)
+        else:
+            column, top = topped(column, level.top)
+            made = without_end(self._laid_out(column), top)
+        return from_level(made, level.at_least) if level.at_least else made
+
+    def leveled(self, levels: Mapping[str, Level]) -> Microdata:
+        """The same people, with columns no finer than may be published."""
+        if dict(self.schema.levels) == dict(levels):
+            return self
+        other = copy(self)
+        other.schema = replace(self.schema, levels=levels)
+        other._attributes = other._by_engine = other._merged = None
+        other._cells = {}
+        return other
+
+    def _laid_out(self, column: Column) -> Attribute:
         hierarchy = cast("Hierarchy | None", self.schema.hierarchies.get(column.name))
         if hierarchy is None and column.categories:
             hierarchy = Ordered(column.categories)
@@ -1092,6 +1124,10 @@ def _in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = 
     of_value[levels.order] = levels.ancestors[0]
     names = levels.labels[0]
     texts = [name.split(" to ") for name in names]
+    if attribute.top is not None:
+        names = opened(names, attribute.top)
+        if names[-1].endswith(OR_MORE):
+            texts[-1] = [texts[-1][0], ""]  # it has no end
     places = ends_of(grid, levels, domain)
     if not np.isfinite(np.ptp(places)) or not np.isfinite(places).all():
         places = np.arange(len(names) - first)[:, None] + np.array([0.0, 1.0])

@@ -13,6 +13,7 @@ from foreknow.data.engines.households import Shared
 from foreknow.data.hierarchy import Hierarchy, hierarchy_from
 from foreknow.data.impossible import Rule
 from foreknow.data.layout import several_of
+from foreknow.data.levels import Level
 from foreknow.data.reading import Reading
 from foreknow.errors import SchemaError, did_you_mean, hints
 from foreknow.grammar import SchemaTable, Unit
@@ -105,6 +106,8 @@ class Schema:
     unit: Unit = "person"
     shared: Shared | Mapping[str, Any] | None = None
     impossible: Sequence[Any] = ()
+    # how fine quasi-identifiers may be published, as the policy says (`Levels`)
+    levels: Mapping[str, Level] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("quasi_identifiers", "identifiers", "other"):

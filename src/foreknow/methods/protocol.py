@@ -289,7 +289,7 @@ def grouping_of(
 
 def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
     """A table in the cells in which it is written; columns of priors stay exact."""
-    exact = traits_of(method).exact
+    exact, microdata = traits_of(method).exact, microdata.leveled(policy.levels)
     if policy.options.written != "generalized":
         return microdata
     if exact is None:

@@ -15,6 +15,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.grids import SHARED
 from foreknow.data.labels import Labels
 from foreknow.data.layout import Layout
+from foreknow.data.levels import Level
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES
 from foreknow.data.schema import Schema
@@ -100,18 +101,53 @@ class Policy:
                 )
         if schema is not None:
             ours = tuple(requirement.under(schema) for requirement in self.requirements)
-            settle(self, requirements=ours)
+            settle(self, requirements=ours, schema=replace(schema, levels=self.levels))
         if not self.requirements:
             raise PolicyError("the policy requires nothing; add at least one [[require]] table")
         if self.schema is not None:
             for requirement in self.requirements:
                 requirement.check_columns(self.schema.sensitives, self.schema)
             self.options.check_columns(self.schema)
+            self._check_levels()
             for each in self.tries:
                 self._check_try(each, self.schema)
         for i, later in enumerate(self.requirements):
             for earlier in self.requirements[:i]:
                 check_agreement(earlier, later)
+
+    @property
+    def levels(self) -> dict[str, Level]:
+        """How fine columns may be published."""
+        found: dict[str, Level] = {}
+        for requirement in self.requirements:
+            for column, level in getattr(requirement.criterion, "levels", {}).items():
+                found[column] = level.with_(found.get(column, level))
+        return found
+
+    def _check_levels(self) -> None:
+        """Refuse what needs a column finer than it may be published."""
+        if self.levels and self.options.written != "generalized":
+            raise PolicyError(
+                f"levels: the bucketized form publishes {', '.join(self.levels)} of everybody as "
+                'they are; publish with form = "generalized"'
+            )
+        for column, level in self.levels.items():
+            if column in self.attributes:
+                raise PolicyError(
+                    f"levels: {column!r} is a column of priors, which are about its values as "
+                    "they are; leave it out of one of them"
+                )
+            if level.top is not None and self.compared:
+                raise PolicyError(
+                    f"levels: a top of {column!r} cannot be compared with a population, which has "
+                    "its values as they are; leave one of them out"
+                )
+            wanted = self.options.labels.get(column)
+            if level.at_least and wanted not in (None, "hierarchy"):
+                raise PolicyError(
+                    f"levels: {column!r} has labels of its hierarchy, from level {level.at_least} "
+                    f"on, and publish.labels says {wanted!r}; leave that out"
+                )
 
     def _check_try(self, given: Try, schema: Schema) -> None:
         if schema.semantics != "single":

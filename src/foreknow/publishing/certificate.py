@@ -71,6 +71,11 @@ NOT_MINIMAL = (
     "have each, merging groups can help the adversary, so groups may be larger than necessary"
 )
 
+OF_LISTS = (
+    "safe, but perhaps not minimal: of k_anonymity of chosen columns, the search asks for k people "
+    "in each group, so groups may be larger than necessary"
+)
+
 PERHAPS_LARGER = (
     "safe, but perhaps not minimal: where links are about values to within a width, the search is "
     "on the safe side, so groups may be larger than necessary"

@@ -322,13 +322,13 @@ class _Labels:
 
 def _middle(extent: Extent) -> Any:
     low, high = extent.lower, extent.upper
-    if low is None:
+    if low is None or high is None:
         return None
     return low + (high - low) / 2
 
 
 def _width(extent: Extent) -> Any:
-    if extent.lower is None:
+    if extent.lower is None or extent.upper is None:
         return None
     width = extent.upper - extent.lower
     if isinstance(extent.lower, datetime):

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.criteria.levels import levels_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Holdings
 from foreknow.data.engines.columns import to_python
 from foreknow.data.engines.group_counts import People, group_codes
 from foreknow.data.engines.write import disarm_name, read_noted, write_changed
 from foreknow.data.labels import Labels
+from foreknow.data.levels import Level
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import Members, bare_name
 from foreknow.data.release import Release
@@ -404,7 +406,12 @@ def table_schema(policy: Policy | None, certificate: Certificate) -> Schema:
                 f"the hierarchy of {column!r} is in a file, and not in the certificate; add the "
                 "policy that says how the table is read, by --policy FILE (policy=)"
             )
-    return Schema(**dict(read(SchemaTable, dict(schema), "the certificate")))
+    made = Schema(**dict(read(SchemaTable, dict(schema), "the certificate")))
+    levels: dict[str, Level] = {}
+    for required in certificate.policy["require"]:
+        for column, level in levels_of(required).items():
+            levels[column] = level.with_(levels.get(column, level))
+    return replace(made, levels=levels)
 
 
 def _text(label: Any, escaped: bool = False) -> Any:

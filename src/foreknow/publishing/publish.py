@@ -72,6 +72,7 @@ from foreknow.publishing.advice import advice_of
 from foreknow.publishing.certificate import (
     CUT_OFF,
     NOT_MINIMAL,
+    OF_LISTS,
     PERHAPS_LARGER,
     Certificate,
     digest_of,
@@ -414,6 +415,7 @@ def publish(
         microdata = policy.microdata(microdata)
     elif policy.schema is not None:
         _refuse_less(microdata.schema, policy.schema)
+    microdata = microdata.leveled(policy.levels)
     if after is not None and after != [] and after != ():
         how: dict[str, Any] = {"method": method, "options": options, "seed": seed, **changed}
         how |= {"engine": engine, "learned": learned}
@@ -856,6 +858,7 @@ def _certify(
     kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
     if kept is not None:
         said["require"] = kept.withheld(said["require"])
+    of_lists = any(getattr(each.criterion, "lists", ()) for each in policy.requirements)
     certificate = Certificate(
         policy=said,
         form=options.written,
@@ -878,7 +881,8 @@ def _certify(
         grids=dict(verdicts.utility.grids),
         notes=(
             *([learned_note(learned)] if learned else []),
-            *([] if policy.monotone() or policy.attributes else [NOT_MINIMAL]),
+            *([] if policy.monotone() or policy.attributes or of_lists else [NOT_MINIMAL]),
+            *([OF_LISTS] if of_lists else []),
             *([PERHAPS_LARGER] if loosely and minimal is not None else []),
             *(notes(policy, seed) if notes is not None else ()),
             *(TRIED.format(", ".join(each.attack.by)) for each in policy.tries),

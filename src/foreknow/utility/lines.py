@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from foreknow.data.generalization import Coarsened, Codes, Style, Wording, coarsened
 from foreknow.data.hierarchy import DateLevels, Intervals, Ordered, Tree, period_of
 from foreknow.data.labels import text_of
+from foreknow.data.meaning import OR_MORE
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError
@@ -303,8 +304,11 @@ def covers_of_texts(
                 f"column {attribute.name!r}: a label is missing, but no value of the table is"
             )
         if found is None:
+            hint = "; of a policy with levels, take policy.microdata(table)" * text.endswith(
+                OR_MORE
+            )
             raise DataError(
-                f"column {attribute.name!r}: the label {text!r} cannot be read as a {style}"
+                f"column {attribute.name!r}: the label {text!r} cannot be read as a {style}{hint}"
             )
         return found
 

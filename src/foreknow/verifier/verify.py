@@ -44,6 +44,7 @@ from foreknow.verifier.files import (
     rearmed_text,
 )
 from foreknow.verifier.impossible import Able, Rules, able_of, worst_able
+from foreknow.verifier.levels import gauge_levels
 from foreknow.verifier.likeness import (
     gauge_beta_likeness,
     gauge_delta_disclosure,
@@ -588,6 +589,7 @@ GAUGES: dict[str, Gauge] = {
     "population_risk": Gauge(
         gauge_population_risk, of_people=True, of_classes=True, of_population=True
     ),
+    "levels": Gauge(gauge_levels, of_people=True, of_classes=True, of_columns=True),
 }
 
 

@@ -1,0 +1,330 @@
+"""Levels: how much the labels of a column may show, whoever shares them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, NoReturn
+
+import numpy as np
+from pydantic import Field
+
+from foreknow.adversaries.protocol import HasCounts, Mask, Speaks
+from foreknow.criteria.protocol import Attained, OfGroups, as_setting, classes_of
+from foreknow.criteria.size import GroupSize
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Tree, hierarchy_from
+from foreknow.data.hierarchy import Mask as Masked
+from foreknow.data.labels import GroupLabels
+from foreknow.data.levels import Level
+from foreknow.data.meaning import MISSING, OR_MISSING, Meaning, meanings_of
+from foreknow.data.schema import Schema
+from foreknow.errors import InputError, PolicyError, did_you_mean
+from foreknow.frozen import settle
+from foreknow.needs import Need, Needs, require
+from foreknow.numbers import as_fraction, whole_number
+from foreknow.settings import Settings
+from foreknow.text import people_text
+
+_YEARS = {"year": 1, "decade": 10, "century": 100}
+
+
+class LevelSettings(Settings):
+    """How much one column may show, in a policy file; the hierarchy is a certificate's."""
+
+    top: Any = None
+    at_least: int | None = None
+    hierarchy: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Levels(OfGroups):
+    """Labels of some columns show no number from one on, and no node below a level.
+
+    It is judged on what is written, and methods that generalize see these columns no finer. With a
+    `top` of 90, all ages from 90 on are one value, ``90 or more``, and no label has an end above;
+    with `at_least` 2, each label is one or several whole nodes of level 2 of its hierarchy.
+    `measure` is how many people have a label that shows more; it holds where that is nobody.
+
+    Parameters
+    ----------
+    limits : mapping of column to mapping
+        Such as ``{"age": {"top": 90}, "zip": {"at_least": 2}}``; both may be given of one column.
+        A top is for numbers, with intervals or without a hierarchy. `at_least` is from 1, for
+        columns with intervals, a mask, dates or a tree.
+
+    Notes
+    -----
+    A label that cannot be read as a number shows more than a top allows. Other columns than
+    quasi-identifiers are not looked at.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.data.release import Release
+    >>> rows = {"age": ["80 to 89", "90 or more", "85 to 94"], "disease": ["Flu"] * 3}
+    >>> release = Release.from_generalized(
+    ...     pa.table(rows), quasi_identifiers=["age"], sensitive="disease"
+    ... )
+    >>> Levels({"age": {"top": 90}}).measure(release)
+    1
+    """
+
+    limits: Any
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict, repr=False, compare=False)
+    key: ClassVar[str] = "levels"
+    settings: ClassVar[Any] = Annotated[
+        dict[str, LevelSettings], Field(min_length=1, examples=[{"age": {"top": 90}}])
+    ]
+    needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.FINISHED})
+    of_people: ClassVar[bool] = True
+    compares_table: ClassVar[bool] = False
+    speaks: ClassVar[Any] = Speaks(0)
+    of_groups: ClassVar[Any] = GroupSize(1)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.limits, Mapping) or not self.limits:
+            raise InputError('Levels: give columns and what they may show: {"age": {"top": 90}}')
+        made = {}
+        for column, own in self.limits.items():
+            if not isinstance(own, Mapping) or not own or own.keys() - {"top", "at_least"}:
+                raise InputError(f"Levels: {column!r} has a top, at_least or both, not {own!r}")
+            told = dict[str, Any]()
+            if own.get("top") is not None:
+                told["top"] = as_fraction(own["top"])
+            if own.get("at_least") is not None:
+                told["at_least"] = whole_number(own["at_least"], f"Levels: {column}: at_least", 1)
+            made[column] = told
+        settle(self, limits=made)
+
+    def __hash__(self) -> int:
+        return hash(str(self.limits))
+
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> Levels:
+        """Make it of its table in a policy file, or of what a certificate states."""
+        limits = {
+            column: {key: own for key, own in given.given().items() if key != "hierarchy"}
+            for column, given in read.items()
+        }
+        hierarchies = {
+            column: hierarchy_from(given.hierarchy, column, folder)
+            for column, given in read.items()
+            if given.hierarchy is not None
+        }
+        return cls(limits, hierarchies)
+
+    @property
+    def levels(self) -> dict[str, Level]:
+        """How fine methods may see each column."""
+        return {
+            column: Level(own.get("top"), own.get("at_least", 0))
+            for column, own in self.limits.items()
+        }
+
+    def under(self, schema: Schema, sensitive: str | None = None) -> Levels:
+        """The same with the hierarchies of a schema, whose columns it must be about."""
+        known: Mapping[str, Any] = schema.hierarchies
+        for column, own in self.limits.items():
+            if column not in schema.quasi_identifiers:
+                hint = did_you_mean(column, schema.quasi_identifiers)
+                raise PolicyError(f"levels: {column!r} is no quasi-identifier{hint}")
+            if "at_least" in own:
+                self._level_of(column, known.get(column), own["at_least"])
+        mine = {name: known[name] for name in self.limits if name in known}
+        return replace(self, hierarchies={**self.hierarchies, **mine})
+
+    def _level_of(self, column: str, hierarchy: Any, at_least: int) -> None:
+        """Refuse a level that a hierarchy does not have."""
+        many = {
+            Intervals: lambda: len(hierarchy.widths),
+            Masked: lambda: hierarchy.length - 1,
+            DateLevels: lambda: len(hierarchy.periods),
+            Tree: lambda: len(hierarchy.rows[0]) - 1,
+        }.get(type(hierarchy))
+        if many is None:
+            raise PolicyError(
+                f"levels: at_least is a level of a hierarchy, and {column!r} has none with levels; "
+                "give it intervals, a mask, dates, a file or rows in [schema.hierarchies]"
+            )
+        if at_least > many():
+            raise PolicyError(
+                f"levels: {column!r} has {many()} levels below the one that hides everything, and "
+                f"at_least is {at_least}"
+            )
+
+    def attained(self, release: HasCounts) -> Attained:
+        """How many people have a label that shows too much, and what it is."""
+        counts = classes_of(release)
+        fails = self.fails(counts)
+        many, at = int(counts.sizes[fails].sum()), int(np.argmax(fails))
+        words = f"no label shows {' or '.join(self._words)}"
+        if many:
+            words = f"{people_text(many)} have a label that shows {' or '.join(self._words)}"
+            words += f", such as {counts.group_label(at)}"
+        return Attained(many, not many, words, counts.group_label(at))
+
+    @property
+    def _words(self) -> Iterable[str]:
+        for column, own in self.limits.items():
+            if "top" in own:
+                yield f"{column} from {as_setting(own['top'])} on"
+            if "at_least" in own:
+                yield f"{column} below level {own['at_least']}"
+
+    def fails(self, counts: GroupCounts) -> Mask:
+        """Which groups have a label that shows too much."""
+        groups = counts.groups
+        if not isinstance(groups, GroupLabels):
+            raise InputError(
+                "levels are of labels, by column, and this has groups without: give a Release"
+            )
+        found = np.zeros(counts.n_groups, dtype=bool)
+        for column, own in self.limits.items():
+            if column not in groups.columns:
+                raise InputError(
+                    f"levels: {column!r} is none of the columns of groups"
+                    f"{did_you_mean(column, groups.columns)}"
+                )
+            place = groups.columns.index(column)
+            labels = [None if label[place] is None else str(label[place]) for label in groups]
+            bad = {label: not self._allowed(column, own, label) for label in dict.fromkeys(labels)}
+            found |= np.array([bad[label] for label in labels], dtype=bool)
+        return found
+
+    def _allowed(self, column: str, own: Mapping[str, Any], label: str | None) -> bool:
+        if label is None or label == MISSING:
+            return True
+        if "top" in own and not _below(label, own["top"]):
+            return False
+        if "at_least" not in own:
+            return True
+        hierarchy: Any = self.hierarchies.get(column)
+        self._level_of(column, hierarchy, own["at_least"])
+        return _is_coarse(label, hierarchy, own["at_least"])
+
+    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> NoReturn:
+        """Refused: no search asks it, as methods see columns no finer than they may be."""
+        require(self, searched=True)
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"levels": {...}}``, as in a policy file."""
+        return {
+            self.key: {
+                column: {
+                    key: as_setting(given) if key == "top" else given for key, given in own.items()
+                }
+                for column, own in self.limits.items()
+            }
+        }
+
+    def published(self) -> dict[str, Any]:
+        """What stands for it in a certificate: with the hierarchies that say what levels are."""
+        told = self.to_dict()
+        for column, own in told[self.key].items():
+            if "at_least" in own:
+                own["hierarchy"] = _plain(self.hierarchies[column])
+        return told
+
+
+def levels_of(required: Mapping[str, Any]) -> dict[str, Level]:
+    """How fine columns may be by a ``[[require]]`` table of a certificate; nothing by another."""
+    told = {
+        column: {key: given for key, given in own.items() if key != "hierarchy"}
+        for column, own in required.get(Levels.key, {}).items()
+    }
+    return Levels(told).levels if told else {}
+
+
+def _plain(hierarchy: Any) -> dict[str, Any]:
+    """The table of a hierarchy, whose rows stand there in place of the name of a file."""
+    if isinstance(hierarchy, Tree):
+        return {"rows": [list(map(str, row)) for row in hierarchy.rows]}
+    told: dict[str, Any] = hierarchy.to_dict()
+    return told
+
+
+# ---- what a label shows ---------------------------------------------------------------------
+
+
+def _below(label: str, top: Any) -> bool:
+    """Whether a label shows no number from a top on, in any way in which it can be read."""
+    bare = label.removesuffix(OR_MISSING)
+    ways = meanings_of(bare)
+    if any(way.everything for way in ways):
+        return True
+    listed = [way.members for way in ways if len(way.members) > 1]
+    if listed:
+        return all(m == MISSING or _below(m, top) for members in listed for m in members)
+    numbers = [way for way in ways if isinstance(way.lower, (int, Decimal))]
+    return bool(numbers) and all(_ends_below(way, top) for way in numbers)
+
+
+def _ends_below(way: Meaning, top: Any) -> bool:
+    if way.upper is None:
+        return Fraction(way.lower) <= top  # type: ignore[arg-type]
+    upper = Fraction(way.upper)  # type: ignore[arg-type]
+    return upper <= top if way.below else upper < top
+
+
+def _is_coarse(label: str, hierarchy: Any, level: int) -> bool:
+    """Whether a label is of a level of a hierarchy, or of a coarser one."""
+    bare = label.removesuffix(OR_MISSING)
+    if isinstance(hierarchy, Tree):
+        return _is_node(bare, hierarchy.rows, level)
+    ways = meanings_of(bare)
+    if any(way.everything for way in ways):
+        return True
+    if isinstance(hierarchy, Masked):
+        shown = re.sub(r" \(level \d+\)\Z", "", bare)
+        masked = len(shown) - len(shown.rstrip(hierarchy.character))
+        return len(shown) == hierarchy.length and masked >= level
+    if isinstance(hierarchy, Intervals):
+        width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))
+        numbers = [way for way in ways if isinstance(way.lower, (int, Decimal))]
+        cuts = [(cut - origin) / width for way in numbers for cut in _cuts(way)]
+        return bool(numbers) and all(cut.denominator == 1 for cut in cuts)
+    period = hierarchy.periods[level - 1]
+    moments = [way for way in ways if isinstance(way.lower, datetime)]
+    ends = [end for way in moments for end in (way.lower, way.upper)]
+    return bool(moments) and all(_begins(end, period) for end in ends)
+
+
+def _cuts(way: Meaning) -> Iterable[Fraction]:
+    """Where a range of numbers begins and ends; the last of whole numbers is in it."""
+    yield Fraction(way.lower)  # type: ignore[arg-type]
+    if way.upper is not None:
+        yield Fraction(way.upper) + (not way.below)  # type: ignore[arg-type]
+
+
+def _begins(moment: Any, period: str) -> bool:
+    """Whether a period of a kind begins at a moment."""
+    begin = moment.replace(minute=0, second=0, microsecond=0)
+    if period != "hour":
+        begin = begin.replace(hour=0)
+    if period not in ("hour", "day"):
+        begin = begin.replace(day=1)
+    if period == "quarter":
+        begin = begin.replace(month=(moment.month - 1) // 3 * 3 + 1)
+    if period in _YEARS:
+        begin = begin.replace(month=1, year=moment.year - moment.year % _YEARS[period])
+    same: bool = begin == moment
+    return same
+
+
+def _is_node(label: str, rows: Sequence[Sequence[Any]], level: int) -> bool:
+    """Whether a label is a node from a level on, and is called like nothing below it."""
+    columns = [{str(row[at]) for row in rows} for at in range(len(rows[0]))]
+    if re.fullmatch(r"\*+", label) and label not in columns[0]:
+        return True
+    told = re.fullmatch(r"(.*) \(level (\d{1,3})\)\+*", label, re.DOTALL)
+    finer = set[str]().union(*columns[:level])
+    if told and label not in finer and level <= int(told[2]) < len(columns):
+        return told[1] in columns[int(told[2])]
+    return label not in finer and any(label in names for names in columns[level:])

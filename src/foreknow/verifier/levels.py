@@ -1,0 +1,151 @@
+"""Levels of labels, written out: each label is read as it stands, and what is not read shows more.
+
+It shares nothing with the criterion, nor with what writes labels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from foreknow.errors import CertificateError
+from foreknow.verifier.counts import Group, Held
+from foreknow.verifier.diversity import number_of, require_keys
+
+_NUMBER = r"[-+]?[0-9]{1,300}(?:[.][0-9]*)?(?:[eE][-+]?[0-9]{1,3})?"
+_ALL = re.compile(r"[*]+( [(]level [0-9]+[)])?[+]*")
+# From fine to coarse, how a period is written.
+_PERIODS = {
+    "hour": r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}h|[0-9]{2}h",
+    "day": r"[0-9]{4}-[0-9]{2}-[0-9]{2}|00h to 23h",
+    "month": r"[0-9]{4}-[0-9]{2}",
+    "quarter": r"[0-9]{4}-Q[1-4]",
+    "year": r"[0-9]{4}",
+    "decade": r"[0-9]{3}0s",
+    "century": r"[0-9]{2}00 to [0-9]{2}99",
+}
+
+
+def gauge_levels(
+    held: Held, table: Any, columns: Sequence[str]
+) -> tuple[Fraction | None, Group, bool]:
+    """How many people have a label that shows too much, and the first group of such people."""
+    if not isinstance(table, Mapping) or not table:
+        raise CertificateError(f"levels must be a table of columns, not {table!r}")
+    shows = np.zeros(len(held), bool)
+    for column, own in table.items():
+        if column not in columns:
+            raise CertificateError(f"levels: the groups have no column {column!r}")
+        labels = held.labels[columns.index(column)]
+        more = np.array([shows_more(text, own) for text in labels.texts.to_pylist()], bool)
+        shows |= more[labels.codes]
+    at = int(np.argmax(shows))
+    many = int(held.people[shows].sum())
+    return Fraction(many), held.group(at), not many
+
+
+def shows_more(label: str | None, own: Any) -> bool:
+    """Whether a label shows more than a table of one column allows."""
+    require_keys(own, "levels", set(), {"top", "at_least", "hierarchy"})
+    if not {"top", "at_least"} & own.keys():
+        raise CertificateError("levels: a column has neither a top nor at_least")
+    if label is None or label == "missing":
+        return False
+    known = label.removesuffix(" or missing")
+    if "top" in own and _reaches(known, number_of(own["top"])):
+        return True
+    if "at_least" not in own:
+        return False
+    level, hierarchy = own["at_least"], own.get("hierarchy")
+    if not isinstance(level, int) or isinstance(level, bool) or level < 1:
+        raise CertificateError(f"levels: at_least must be a whole number from 1, not {level!r}")
+    if not isinstance(hierarchy, Mapping):
+        raise CertificateError("levels: at_least is of no hierarchy")
+    return not _is_coarse(known, hierarchy, level)
+
+
+def _reaches(label: str, top: Fraction) -> bool:
+    if _ALL.fullmatch(label):
+        return False
+    parts = label.split(" | ")
+    if len(parts) > 1:
+        return any(part != "missing" and _reaches(part, top) for part in parts)
+    if found := re.fullmatch(f"({_NUMBER}) or more", label):
+        return _exactly(found[1]) > top
+    if found := re.fullmatch(f"({_NUMBER}) to (<?)({_NUMBER})", label):
+        return _exactly(found[3]) > top if found[2] else _exactly(found[3]) >= top
+    if re.fullmatch(_NUMBER, label) and not re.fullmatch("0[0-9]+", label):
+        return _exactly(label) >= top
+    return True
+
+
+def _exactly(text: str) -> Fraction:
+    return Fraction(Decimal(text))
+
+
+def _is_coarse(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
+    """Whether a label is of a level of a hierarchy, or of a coarser one."""
+    kinds = {"mask": _masked, "intervals": _wide, "dates": _long, "rows": _node}
+    kind = next((key for key in kinds if key in hierarchy), None)
+    if kind is None:
+        raise CertificateError(f"levels: a hierarchy of {', '.join(hierarchy)} has no levels")
+    return kinds[kind](label, hierarchy, level)
+
+
+def _masked(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
+    """So many last characters are masked."""
+    length, character = hierarchy["mask"], str(hierarchy.get("character", "*"))
+    if not isinstance(length, int) or level >= length:
+        raise CertificateError(f"levels: a mask of {length!r} has no level {level}")
+    if _ALL.fullmatch(label):
+        return True
+    shown = re.sub("( [(]level [0-9]+[)])$", "", label)
+    return len(shown) == length and shown.endswith(character * level)
+
+
+def _wide(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
+    """A range begins and ends where intervals of the level do."""
+    if level > len(hierarchy["intervals"]):
+        raise CertificateError(f"levels: there are no intervals of level {level}")
+    width, origin = number_of(hierarchy["intervals"][level - 1]), hierarchy.get("origin", 0)
+    if width <= 0:
+        raise CertificateError(f"levels: an interval cannot be {width} wide")
+    if _ALL.fullmatch(label):
+        return True
+    cuts = []
+    if found := re.fullmatch(f"({_NUMBER})( or more)?", label):
+        cuts = [_exactly(found[1])]
+        cuts += [] if found[2] else [cuts[0] + 1]
+    elif found := re.fullmatch(f"({_NUMBER}) to (<?)({_NUMBER})", label):
+        cuts = [_exactly(found[1]), _exactly(found[3]) + (not found[2])]
+    return bool(cuts) and all((cut - number_of(origin)) % width == 0 for cut in cuts)
+
+
+def _long(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
+    """A period is at least that of the level."""
+    periods = list(_PERIODS)
+    if level > len(hierarchy["dates"]) or hierarchy["dates"][level - 1] not in periods:
+        raise CertificateError(f"levels: there are no periods of level {level}")
+    allowed = periods[periods.index(hierarchy["dates"][level - 1]) :]
+    return bool(_ALL.fullmatch(label)) or any(re.fullmatch(_PERIODS[p], label) for p in allowed)
+
+
+def _node(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
+    """A node of a tree, that is called like nothing below the level."""
+    rows = hierarchy["rows"]
+    if not isinstance(rows, list) or not rows or level >= len(rows[0]):
+        raise CertificateError(f"levels: a tree has no level {level}")
+    if any(not isinstance(row, list) or len(row) != len(rows[0]) for row in rows):
+        raise CertificateError("levels: the rows of a tree are lists of one length")
+    finer = {str(cell) for row in rows for cell in row[:level]}
+    if _ALL.fullmatch(label) and label not in finer:
+        return True
+    told = re.fullmatch("(.*) [(]level ([0-9]{1,3})[)][+]*", label, re.DOTALL)
+    if told and label not in finer and level <= int(told[2]) < len(rows[0]):
+        return any(str(row[int(told[2])]) == told[1] for row in rows)
+    return label not in finer and any(str(cell) == label for row in rows for cell in row[level:])
