@@ -47,7 +47,7 @@ from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.text import one_line, people_text, some
-from foreknow.utility.costs import given_away, made_of, sample_of, savings
+from foreknow.utility.costs import free, given_away, made_of, sample_of, savings
 
 Role: TypeAlias = Literal["identifier", "quasi-identifier", "sensitive", "undecided"]
 
@@ -747,14 +747,17 @@ class _Measured:
         for each in given:
             said = each.said(schema.sensitive, self._microdata.n_people)
             yield (
-                f"{_DECIDE}: {said}. Nothing of it can be published as it is: leave it out, if it "
-                "says the same as what must stay hidden"
+                f"{_DECIDE}: {said}. Does it say the same as what must stay hidden? Then leave it "
+                "out, or hide it, too"
             )
         of = (
             "" if sample.n_people == self._microdata.n_people else f" (of {sample.n_people:,} rows)"
         )
         together = [each.column for each in given]
-        for saving in savings(self._method, sample, self.policy, made, together)[:_NAMED]:
+        saved = savings(self._method, sample, self.policy, made, together)[:_NAMED]
+        if together and not saved:
+            yield f"{free(together)}{of}"
+        for saving in saved:
             yield f"{_DECIDE}: {saving}{of}. Leave it out, if readers can do without it"
 
 

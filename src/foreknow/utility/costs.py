@@ -171,6 +171,12 @@ def savings(
     return sorted(found, key=lambda saving: saving.after - saving.before)
 
 
+def free(columns: Iterable[str]) -> str:
+    """That columns which keep nothing cost the others nothing, in words."""
+    named = " and ".join(map(repr, columns))
+    return f"Leaving out {named} would keep no more of the other columns, and lose next to nothing"
+
+
 def given_away(microdata: Microdata, policy: Policy, columns: Iterable[str]) -> list[Given]:
     """Which columns tell the sensitive value of many more surely than a limit allows."""
     limits = _limits(microdata, policy)
