@@ -72,7 +72,7 @@ def init(
     undecided = sum(each.role == "undecided" for each in found.columns)
     if undecided:
         print_plain(f"  No role, so not published: {undecided:,}")
-    for note in found.notes:
+    for note in (*found.costs, *found.notes):
         print_plain(f"{visible(note)}.")
     if found.questions:
         say.print("To decide:")

@@ -864,6 +864,12 @@ class Microdata:
         made.schema = replace(schema, quasi_identifiers=named, hierarchies=laid, types=types)
         return made
 
+    def laid(self, hierarchies: Mapping[str, Any]) -> Microdata:
+        """The same people, whose quasi-identifiers coarsen in another way."""
+        made = self._with(self._read, None, self._values)
+        made.schema = replace(self.schema, hierarchies=hierarchies)
+        return made
+
     def rows_of(self, groups: NDArray[Any]) -> IntArray:
         """Give each row of the source the group of its person; -1 to a row that is left out.
 

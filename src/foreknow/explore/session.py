@@ -290,8 +290,10 @@ class Session:
                     return self._shared
                 if self.kind_of(name) == "release":
                     return None
-                found = self._suggested[name] = suggest_policy(self.path_of(name))
-                self._drafts[name] = Draft(found.to_toml(), None, self.folder, self.folder)
+                path = self.path_of(name)
+                beside = path.parent if name in self._given else self.folder
+                found = self._suggested[name] = suggest_policy(path)
+                self._drafts[name] = Draft(found.to_toml(beside), None, self.folder, beside)
             return self._drafts[name]
 
     def suggested(self, name: str) -> PolicySuggestion | None:

@@ -7,14 +7,16 @@ none: with everybody in one group it holds, exactly.
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,15 +26,20 @@ from foreknow.criteria.size import KAnonymity
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.advice import nearly_all_read
 from foreknow.data.engines.columns import codes_of, fetch
+from foreknow.data.engines.personal import looks_personal
 from foreknow.data.engines.profile import Profile, looked_at
 from foreknow.data.engines.table import Table, require
 from foreknow.data.engines.units import agrees, is_household, largest, shared
+from foreknow.data.hierarchy import Tree
 from foreknow.data.microdata import Microdata
-from foreknow.data.reading import Reading
+from foreknow.data.reading import STDIN, Reading, is_address, named_part
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import combine
 from foreknow.documents import toml_key, toml_value
-from foreknow.errors import DataError, PolicyError, UnsupportedError, hinted, memory_for
+from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, hinted, memory_for
+from foreknow.methods.proof import AS_REQUIRED
+from foreknow.methods.protocol import as_written, check_needs, traits_of
+from foreknow.methods.registry import METHODS, method_of
 from foreknow.numbers import percentage
 from foreknow.output import write_new
 from foreknow.plain import Plain
@@ -40,6 +47,7 @@ from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.text import one_line, people_text, some
+from foreknow.utility.costs import free, given_away, made_of, sample_of, savings
 
 Role: TypeAlias = Literal["identifier", "quasi-identifier", "sensitive", "undecided"]
 
@@ -53,6 +61,13 @@ _K = 5
 _FEW, _FEW_NUMBERS, _LEAST_COLUMNS = 20, 12, 3
 _NEARLY = Fraction(9, 10)  # of the rows have a value of their own
 _CELLS = 20  # in which numbers are cut at first
+# Files beside a table that are looked at, their bytes together, and those of one that is for no
+# column by its name; a column of so few values has none by its content.
+_MOST_FILES, _MOST_BYTES, _MOST_UNNAMED, _FEW_VALUES = 100, 16 << 20, 1 << 20, 3
+_NAMED_SO = re.compile(r"((?:.*[-_ .])?)hierarchy[-_ .](.+)", re.IGNORECASE)
+_OF_NUMBERS = {"intervals", "dates", "file"}
+_CELLS_TRIED, _LESS, _MUCH, _NAMED = 20_000, 0.01, 0.5, 3
+_LOOKS_LIKE_NAMES = "names of people"
 _NESTED = (1, 5, 10), (2, 10, 50), (5, 10, 50)  # widths
 
 
@@ -122,6 +137,9 @@ class ColumnSuggestion(Plain):
         How it may coarsen, as in a policy file.
     question : str
         What needs a decision; empty where nothing does.
+    left_out : mapping, optional
+        A hierarchy that was tried, and keeps less than ranges do; `left_out_why` says how much.
+    left_out_why : str
     """
 
     name: str
@@ -130,6 +148,8 @@ class ColumnSuggestion(Plain):
     reason: str
     hierarchy: Mapping[str, Any] | None = None
     question: str = ""
+    left_out: Mapping[str, Any] | None = None
+    left_out_why: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +169,13 @@ class PolicySuggestion(Plain):
     repeated : tuple of str
         Identifiers that repeat, so that a row is not a person: nothing is published until the
         policy says what it is.
+    costs : tuple of str
+        Columns that give the sensitive one away, or that cost much of the others, a sentence each.
+    folder : Path
+        Where hierarchy files that the policy names are.
     """
 
-    _told = "table=name rows columns policy notes repeated?"
+    _told = "table=name rows columns policy notes repeated? costs?"
 
     name: str
     rows: int
@@ -159,15 +183,20 @@ class PolicySuggestion(Plain):
     policy: Policy
     notes: tuple[str, ...]
     repeated: tuple[str, ...] = ()
+    costs: tuple[str, ...] = ()
+    folder: Path = Path()
 
     @property
     def questions(self) -> tuple[str, ...]:
         """What needs a decision, a sentence for each column."""
         return tuple(f"{each.name}: {each.question}" for each in self.columns if each.question)
 
-    def to_toml(self) -> str:
-        """The policy file, with what was found about each column and limit as comments."""
-        return "\n".join(_lines(self)) + "\n"
+    def to_toml(self, folder: str | Path = ".") -> str:
+        """The policy file, with what was found about each column and limit as comments.
+
+        Hierarchy files are named as they are found from a `folder`.
+        """
+        return "\n".join(_lines(self, Path(folder))) + "\n"
 
     def write(self, path: str | Path) -> None:
         """Write the policy file; one that exists is never replaced.
@@ -177,7 +206,7 @@ class PolicySuggestion(Plain):
         OutputError
             If there is something of this name.
         """
-        write_new(path, self.to_toml())
+        write_new(path, self.to_toml(Path(path).parent))
 
     save = write
 
@@ -200,8 +229,12 @@ def suggest_policy(
 ) -> PolicySuggestion:
     """Suggest a first policy for a table: one that it can keep, to be read and changed.
 
-    Roles are guessed from names, types and numbers of values; each guess has its reason. That the
-    policy can be kept is not guessed: with everybody in one group it holds.
+    Roles are guessed from names, types, looks and numbers of values; each guess has its reason.
+    That the policy can be kept is not guessed: with everybody in one group it holds. What columns
+    and hierarchies cost is measured on a sample of the rows.
+
+    Hierarchy files beside the table are taken: those called ``TABLE_hierarchy_COLUMN.csv``, and
+    others whose first column has all values of a column.
 
     Parameters
     ----------
@@ -233,9 +266,10 @@ def suggest_policy(
     rows = max((each.rows for each in found), default=0)
     if not rows:
         raise DataError(f"{opened.name} has no rows")
-    roles = _Roles(opened.name, found, sensitive, chosen)
+    folder, files = _hierarchy_files(table, found)
+    roles = _Roles(opened.name, found, sensitive, chosen, files)
     _leave_out_names(opened, roles, found)
-    schema, columns = _schema(found, roles, known)
+    schema, columns = _schema(found, roles, known, folder, files)
     repeated = tuple(
         each.name for each in found if _repeats(each) and each.name in schema.identifiers
     )
@@ -254,7 +288,9 @@ def suggest_policy(
         ]
     empty = any("" in domain for domain in (*known_values, everyone.values))
     options = PublishOptions(format="parquet" if empty else "csv")
-    policy = Policy(required, schema, options)
+    measured = _Measured(microdata, Policy(required, schema, options))
+    columns = measured.by_ranges(columns)
+    policy = measured.policy
     if homes:
         m = required[0].points[0].adversary.to_dict()["facts"]["m"]
         covers = (
@@ -271,7 +307,16 @@ def suggest_policy(
             for name in homes
             if agrees(opened, name, schema.sensitive)
         ]
-    return PolicySuggestion(opened.name, rows, tuple(columns), policy, tuple(notes), repeated)
+    return PolicySuggestion(
+        opened.name,
+        rows,
+        tuple(columns),
+        policy,
+        tuple(notes),
+        repeated,
+        tuple(measured.costs()),
+        folder,
+    )
 
 
 # ---- roles --------------------------------------------------------------------------------------
@@ -293,6 +338,7 @@ class _Roles:
         found: Sequence[Profile],
         sensitive: str | None,
         chosen: Sequence[str] | None,
+        files: Mapping[str, _File],
     ) -> None:
         self.of: dict[str, tuple[Role, str]] = {}
         for each in found:
@@ -312,6 +358,8 @@ class _Roles:
         else:
             self.of[sensitive] = "sensitive", "you named it"
         for each in free:
+            if each.name in files and files[each.name].hierarchy:
+                continue
             if each.name != sensitive and (why := _unlistable(each)):
                 self.of[each.name] = "undecided", why
         free = [each for each in free if each.name not in self.of]
@@ -320,6 +368,9 @@ class _Roles:
                 known = each.name in chosen
                 why = "you named it" if known else "you did not name it"
                 self.of[each.name] = ("quasi-identifier" if known else "undecided"), why
+            elif each.name in files and files[each.name].named:
+                why = "a hierarchy file for it lies beside the table"
+                self.of[each.name] = "quasi-identifier", why
             elif _KNOWN.keys() & _words(each.name) or each.kind == "date":
                 why = "dates of a person are often known" if each.kind == "date" else ""
                 why = why or "by its name, others may know it of a person"
@@ -428,6 +479,13 @@ def _identifier(each: Profile) -> tuple[Role, str] | None:
         return "identifier", f"by its name, it is the number of a person; {own}"
     if _OFTEN_NAMES.keys() & words and share >= Fraction(1, 20) and each.known >= 2 * _K:
         return "identifier", f"by its name and its many values, it names people: {own}"
+    if each.known >= 2 * _K and (looks := looks_personal(each.domain)):
+        said = f"its values look like {looks}: {own}"
+        if looks != _LOOKS_LIKE_NAMES:
+            return "identifier", said
+        if not (_SECRET | _KNOWN).keys() & words:  # a city may be called like somebody
+            # Two people may have one name: then it names nobody by itself, and has no role.
+            return ("undecided" if _repeats(each) else "identifier"), said
     if each.known >= 2 * _K and share >= _NEARLY and _no_measure(each):
         if _repeats(each) and (read := _nearly_read(each)):
             return "undecided", read  # two people may be born on one day
@@ -446,7 +504,11 @@ def _no_measure(each: Profile) -> bool:
 
 
 def _schema(
-    found: Sequence[Profile], roles: _Roles, reading: Reading
+    found: Sequence[Profile],
+    roles: _Roles,
+    reading: Reading,
+    folder: Path,
+    files: Mapping[str, _File],
 ) -> tuple[Schema, list[ColumnSuggestion]]:
     """The schema, and what is said of each column."""
     columns, types = [], {}
@@ -454,7 +516,11 @@ def _schema(
         role, reason = roles.of[each.name]
         hierarchy, question = None, ""
         if role == "quasi-identifier":
+            own = files.get(each.name)
             hierarchy, kind, question = _hierarchy(each)
+            if own is not None:
+                question = own.question or question
+                hierarchy, kind = (own.hierarchy, None) if own.hierarchy else (hierarchy, kind)
             if kind is not None:
                 types[each.name] = kind
         elif role == "sensitive":
@@ -492,6 +558,7 @@ def _schema(
         hierarchies=hierarchies,
         missing=missing,
         reading=reading,
+        folder=folder,
     )
     return schema, columns
 
@@ -499,7 +566,7 @@ def _schema(
 # ---- hierarchies --------------------------------------------------------------------------------
 
 
-def _hierarchy(each: Profile) -> tuple[dict[str, Any] | None, Any, str]:
+def _hierarchy(each: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
     """How a column may coarsen, the type it must be given for that, and what is to decide."""
     code = _code_length(each)
     if code is not None:
@@ -549,6 +616,153 @@ def _widths(low: Any, high: Any, whole: bool) -> list[Any] | None:
             if span / widths[0] <= _CELLS:
                 return [int(w) if w.denominator == 1 else str(float(w)) for w in widths]
     return None
+
+
+class _File(NamedTuple):
+    """A hierarchy file beside the table, for one of its columns."""
+
+    hierarchy: Mapping[str, Any] | None  # None where it does not list every value
+    named: bool  # whether its name says for which column it is
+    question: str = ""
+
+
+def _hierarchy_files(source: Any, found: Sequence[Profile]) -> tuple[Path, dict[str, _File]]:
+    """The folder of a table, and the hierarchy file of each column that has one."""
+    if not isinstance(source, (str, Path)) or is_address(source) or str(source) == STDIN:
+        return Path(), {}
+    table = named_part(Path(source))[0]
+    columns = [each for each in found if each.distinct == len(each.domain) > 0]
+    files: dict[str, _File] = {}
+    by_content: dict[str, list[str]] = {}
+    room = _MOST_BYTES
+    for path in sorted(table.parent.glob("*.csv"))[:_MOST_FILES]:
+        if not path.is_file() or path.samefile(table):
+            continue
+        named, size = _column_of(path, table, columns), path.stat().st_size
+        if size > room or (named is None and size > _MOST_UNNAMED):
+            continue
+        room -= size
+        try:
+            tree = Tree.read(path.name, table.parent)
+        except InputError as error:
+            if named is not None:
+                files.setdefault(named.name, _File(None, True, str(error)))
+            continue  # another table
+        if named is not None and (named.name not in files or not files[named.name].hierarchy):
+            asked = f"{path.name} beside the table does not list all of its values"
+            covers = _covers(tree, named, by_content=False)
+            made = {"file": path.name} if covers else None
+            files[named.name] = _File(made, True, "" if covers else asked)
+        elif named is None:
+            fitting = [each for each in columns if _covers(tree, each, by_content=True)]
+            if len(fitting) == 1:  # of more, nothing says which
+                by_content.setdefault(fitting[0].name, []).append(path.name)
+    for column, names in by_content.items():
+        if len(names) == 1:
+            files.setdefault(column, _File({"file": names[0]}, False))
+    return table.parent, files
+
+
+def _column_of(path: Path, table: Path, columns: Sequence[Profile]) -> Profile | None:
+    """The column that a file is for by its name: TABLE_hierarchy_COLUMN, or hierarchy_COLUMN."""
+    said = _NAMED_SO.fullmatch(path.stem)
+    if said is None:
+        return None
+    own, other = table.stem.casefold(), said[1].casefold().rstrip("-_ .")
+    if not (own.startswith(other) or other.startswith(own)):
+        return None
+    return next((e for e in columns if e.name.casefold() == said[2].casefold()), None)
+
+
+def _covers(tree: Tree, each: Profile, by_content: bool) -> bool:
+    """Whether a tree lists all values of a column; by content, and hardly any others."""
+    if by_content and (each.distinct <= _FEW_VALUES or 2 * each.distinct < len(tree.listed)):
+        return False
+    try:
+        levels = tree.levels(list(each.domain), each.name, None)
+    except InputError:
+        return False
+    return not by_content or len(levels.labels[0]) < each.distinct
+
+
+# ---- what it costs ------------------------------------------------------------------------------
+
+
+class _Measured:
+    """What a first policy keeps of a sample of the rows, by Mondrian."""
+
+    def __init__(self, microdata: Microdata, policy: Policy) -> None:
+        self.policy, self._method = policy, method_of(policy.options.method, policy)
+        self._as_laid(microdata)
+
+    def _as_laid(self, microdata: Microdata) -> None:
+        self._microdata, self._sample, self._made = microdata, None, None
+        with suppress(InputError):
+            rules = replace(self.policy, schema=microdata.schema)
+            self._written = as_written(self._method, microdata, rules)
+            self._sample = sample_of(self._written, rules, _CELLS_TRIED)
+        if self._sample is not None:
+            self._made = made_of(self._method, self._sample, self.policy)
+
+    def by_ranges(self, columns: Sequence[ColumnSuggestion]) -> list[ColumnSuggestion]:
+        """Columns of numbers and dates as ranges, where these keep more than a hierarchy."""
+        schema, laid = self._microdata.schema, self._made
+        tried = {e.name for e in columns if e.hierarchy and {*e.hierarchy} & _OF_NUMBERS}
+        tried = {name for name in tried if schema.types.get(name) is None}
+        tried -= {a.name for a in self._microdata.attributes if _are_texts(a.domain)}
+        if laid is None or not tried:
+            return list(columns)
+        hierarchies = dict(schema.hierarchies)
+        before = self._microdata
+        self._as_laid(before.laid({k: v for k, v in hierarchies.items() if k not in tried}))
+        ranges = self._made
+        if ranges is None:
+            self._as_laid(before)
+            return list(columns)
+        more = {n for n in tried if ranges.covered[n] <= laid.covered[n] - _LESS}
+        if more != tried:
+            self._as_laid(before.laid({k: v for k, v in hierarchies.items() if k not in more}))
+        kept = {k: v for k, v in hierarchies.items() if k not in more}
+        own = replace(self.policy.needed_schema, hierarchies=kept)
+        self.policy = replace(self.policy, schema=own)
+        return [
+            replace(
+                each,
+                hierarchy=None,
+                left_out=each.hierarchy,
+                left_out_why=f"ranges keep more: a label covers {ranges.covered[each.name]:.0%} of "
+                f"the values, by this {laid.covered[each.name]:.0%}",
+            )
+            if each.name in more
+            else each
+            for each in columns
+        ]
+
+    def costs(self) -> Iterator[str]:
+        """Which columns give the secret away, and which cost much, where much is lost."""
+        made, sample, schema = self._made, self._sample, self.policy.needed_schema
+        if made is None or sample is None or not (made.lost or made.loss({}) >= _MUCH):
+            return
+        given = given_away(self._written, self.policy, made.lost)
+        for each in given:
+            said = each.said(schema.sensitive, self._microdata.n_people)
+            yield (
+                f"{_DECIDE}: {said}. Does it say the same as what must stay hidden? Then leave it "
+                "out, or hide it, too"
+            )
+        of = (
+            "" if sample.n_people == self._microdata.n_people else f" (of {sample.n_people:,} rows)"
+        )
+        together = [each.column for each in given]
+        saved = savings(self._method, sample, self.policy, made, together)[:_NAMED]
+        if together and not saved:
+            yield f"{free(together)}{of}"
+        for saving in saved:
+            yield f"{_DECIDE}: {saving}{of}. Leave it out, if readers can do without it"
+
+
+def _are_texts(domain: Sequence[Any]) -> bool:
+    return any(isinstance(value, str) for value in domain)
 
 
 # ---- requirements -------------------------------------------------------------------------------
@@ -640,7 +854,7 @@ def _odds(chance: Fraction) -> Fraction:
 # ---- the file -----------------------------------------------------------------------------------
 
 
-def _lines(given: PolicySuggestion) -> Iterator[str]:
+def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
     """The lines of the policy file."""
     schema, policy = given.policy.needed_schema, given.policy
     rows, columns = some(given.rows, "row", "rows"), some(len(given.columns), "column", "columns")
@@ -652,7 +866,8 @@ def _lines(given: PolicySuggestion) -> Iterator[str]:
     else:
         begin = "# It can be published as it is. Read it first: "
         yield f"{begin}roles are guesses from names and counts."
-    decide = len(given.questions) + sum(note.startswith(_DECIDE) for note in given.notes)
+    said = (*given.notes, *given.costs)
+    decide = len(given.questions) + sum(note.startswith(_DECIDE) for note in said)
     if decide:
         many = "One thing needs" if decide == 1 else f"{decide} things need"
         yield f'# {many} your decision: look for "{_DECIDE}".'
@@ -662,6 +877,8 @@ def _lines(given: PolicySuggestion) -> Iterator[str]:
     yield from _listing(
         given, "quasi-identifier", "quasi_identifiers", "Known to others: published, but coarser."
     )
+    for cost in given.costs:
+        yield from _wrapped(cost)
     if given.repeated:
         yield "# A row is a case, of which a person may have several; people are counted by person."
         yield '# unit = "row"'
@@ -677,13 +894,19 @@ def _lines(given: PolicySuggestion) -> Iterator[str]:
         yield "# Not published, until you give them a role:"
         yield from (f"#   {toml_value(e.name)}  {_about(e)}" for e in undecided)
     table = schema.to_dict()
-    table["hierarchies"] = {e.name: dict(e.hierarchy) for e in given.columns if e.hierarchy}
+    table["hierarchies"] = {
+        e.name: _from(folder, given, e.hierarchy) for e in given.columns if e.hierarchy
+    }
+    aside = [e for e in given.columns if e.left_out]
     for name in ("reading", "types", "hierarchies"):
-        if own := table.get(name):
+        if (own := table.get(name) or {}) or (name == "hierarchies" and aside):
             yield from ("", *_ABOUT.get(name, ()), f"[schema.{name}]")
             if "missing" in own and name == "reading":
                 yield "# `missing`: texts that stand for no value. Take out what is a value here."
             yield from (f"{toml_key(key)} = {toml_value(of)}" for key, of in own.items())
+    for each in aside:
+        line = f"{toml_key(each.name)} = {toml_value(_from(folder, given, each.left_out))}"
+        yield f"# {_said(line)}  # {each.left_out_why}"
     for requirement in policy.requirements:
         table = requirement.to_dict()
         yield ""
@@ -700,7 +923,37 @@ def _lines(given: PolicySuggestion) -> Iterator[str]:
     if policy.options.format != "csv":
         yield "# An empty text is a value here, which CSV cannot tell from a missing one."
         yield f"format = {toml_value(policy.options.format)}"
-    yield 'method = "mondrian"'
+    for key in _told_to_adversaries(policy):
+        yield from _wrapped(
+            "The certificate names the method, and who knows it may be surer than the verdicts "
+            f'say. Where readers may be such adversaries: method = "{key}", whose verdicts hold '
+            "against them, too; it keeps less"
+        )
+    yield f'method = "{policy.options.method}"'
+
+
+def _told_to_adversaries(policy: Policy) -> Iterator[str]:
+    """The methods whose groups hold a policy also against who knows the method."""
+    for key, _ in METHODS:
+        with suppress(InputError):
+            method = method_of(key, policy)
+            traits = traits_of(method)
+            if traits.consults_policy and traits.proof and traits.form == "generalized":
+                check_needs(method, policy)
+                if traits.proof.said(policy) == AS_REQUIRED:
+                    yield key
+
+
+def _from(folder: Path, given: PolicySuggestion, hierarchy: Any) -> dict[str, Any]:
+    """A hierarchy as a policy file in a folder has it."""
+    table = dict(hierarchy)
+    if "file" in table:
+        table["file"] = Path(os.path.relpath(given.folder / table["file"], folder)).as_posix()
+    return table
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    yield from (f"# {line}" for line in wrap(f"{_said(text)}.", _WIDTH))
 
 
 _ABOUT = {
@@ -724,7 +977,7 @@ def _of_limit(requirement: Requirement, notes: Sequence[str]) -> Iterator[str]:
     if (width := requirement.secret.width) is not None:
         yield f"# No value may be found out to within {width.given}."
     for note in notes:
-        yield from (f"# {line}" for line in wrap(f"{_said(note)}.", _WIDTH))
+        yield from _wrapped(note)
 
 
 def _listing(given: PolicySuggestion, role: Role, key: str, what: str) -> Iterator[str]:

@@ -14,7 +14,16 @@ from foreknow.errors import InputError, NoSafeRelease
 from foreknow.methods.protocol import grouping_of, traits_of
 from foreknow.policy.policy import Policy
 from foreknow.text import people_text
-from foreknow.utility.costs import Made, Relief, given_away, made_of, reliefs, sample_of, savings
+from foreknow.utility.costs import (
+    Made,
+    Relief,
+    free,
+    given_away,
+    made_of,
+    reliefs,
+    sample_of,
+    savings,
+)
 from foreknow.verdict import Verdict
 
 # Shares of people that are tried, of tables of so many people.
@@ -96,10 +105,7 @@ def _measured(
         saved = savings(method, sample, policy, everything, together)[:_NAMED]
         yield from (f"{saving}{of}" for saving in saved)
         if together and not saved and not one:
-            yield (
-                f"Leaving out {_or(together, 'and')} would keep no more of the other columns, and "
-                "lose next to nothing"
-            )
+            yield free(together)
     found = reliefs(method, sample, policy, everything)
     if one and len(policy.requirements) > 1 and all(each.line for each in found):
         yield (

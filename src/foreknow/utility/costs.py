@@ -9,12 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from foreknow.data.generalization import coarsened, exact_labels, style_of
+from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.errors import InputError, NoSafeRelease
 from foreknow.methods.protocol import grouping_of
@@ -41,6 +42,8 @@ class Made:
 
     groups: int
     ncp: Mapping[str, float]  # of each quasi-identifier
+    # of each, the share of the table's values that a label covers, whatever labels are like
+    covered: Mapping[str, float] = field(default_factory=dict)
 
     def loss(self, weights: Mapping[str, float], without: Collection[str] = ()) -> float:
         """The average NCP, of all columns but some."""
@@ -122,13 +125,25 @@ def made_of(method: Any, microdata: Microdata, policy: Policy) -> Made | None:
         groups = found.of_row[microdata.kept]
         n_groups = int(groups.max()) + 1
         people = np.bincount(groups, microdata.times)
-        ncp = {}
+        ncp, covered = {}, {}
         for attribute in microdata.attributes:
             style = style_of(attribute, options.labels.get(attribute.name))
             floor = (found.floors or {}).get(attribute.name)
-            ncp[attribute.name] = coarsened(attribute, groups, n_groups, style, floor).ncp(people)
-        return Made(n_groups, ncp)
+            label = coarsened(attribute, groups, n_groups, style, floor)
+            ncp[attribute.name] = label.ncp(people)
+            covered[attribute.name] = float(_covered(label) @ people / people.sum())
+        return Made(n_groups, ncp, covered)
     return None
+
+
+def _covered(label: Coarsened) -> NDArray[np.float64]:
+    """Of each group, the share of the values that its label covers, beside one."""
+    if label.style != "range":
+        return label.widths
+    until = np.concatenate(([0], np.cumsum(label.attribute.many)))
+    first, last = label.places.T
+    shares: NDArray[np.float64] = (until[last + 1] - until[first] - 1) / max(until[-1] - 1, 1)
+    return shares
 
 
 def savings(
@@ -154,6 +169,12 @@ def savings(
         if made is not None and (after := made.loss(weights)) <= before - WORTH:
             found.append(Saving(out, before, after, made.groups))
     return sorted(found, key=lambda saving: saving.after - saving.before)
+
+
+def free(columns: Iterable[str]) -> str:
+    """That columns which keep nothing cost the others nothing, in words."""
+    named = " and ".join(map(repr, columns))
+    return f"Leaving out {named} would keep no more of the other columns, and lose next to nothing"
 
 
 def given_away(microdata: Microdata, policy: Policy, columns: Iterable[str]) -> list[Given]:

@@ -136,7 +136,11 @@ def _check(policy: Policy) -> None:
 
 
 def _is_kept(policy: Policy) -> bool:
-    """Whether it keeps all limits of a policy; it refuses others."""
+    """Whether it keeps all limits of a policy; others it refuses."""
+    try:
+        _check(policy)
+    except InputError:
+        return False
     return True
 
 
