@@ -391,16 +391,14 @@ class Microdata:
         pairs = list(zip(merged.attributes, self.attributes, strict=True))
         columns = [np.concatenate([entry.codes, row.codes]) for entry, row in pairs]
         keys = Keys(columns, [len(row.domain) for _, row in pairs])
-        n_entries = len(groups)
-        key_of_entry = keys.of(slice(n_entries))
-        order = np.argsort(key_of_entry)
-        ordered = key_of_entry[order]
+        key_of_entry = keys.of(slice(len(groups)))
+        order = np.argsort(key_of_entry, kind="stable")  # fast where they are in order, as mostly
+        ordered, groups = key_of_entry[order], groups[order]
         starts = starts_of(ordered)
-        distinct, group_of_key = ordered[starts], groups[order[starts]]
-        group_of_row = keys.spread(distinct, group_of_key)
-        if not np.array_equal(group_of_row[:n_entries], groups):
+        found = groups[starts]
+        if not np.array_equal(np.repeat(found, np.diff(starts, append=len(groups))), groups):
             raise InternalError("people with the same quasi-identifiers were put into two groups")
-        return self.rows_of(group_of_row[n_entries:])
+        return self.rows_of(keys.spread(ordered[starts], found, len(groups)))
 
     def _read_several(self) -> _Read:
         schema = self.schema

@@ -206,15 +206,19 @@ class Keys:
                 left = rest
         return found
 
-    def spread(self, found: NDArray[Any], given: NDArray[Any]) -> NDArray[Any]:
-        """Give each row what belongs to its number, of all distinct ones in order."""
-        n_rows, span = len(self._columns[0]), prod(self._sizes)
+    def spread(self, found: NDArray[Any], given: NDArray[Any], start: int = 0) -> NDArray[Any]:
+        """Give each row from `start` what belongs to its number, of all distinct ones in order."""
+        n_rows, span = len(self._columns[0]) - start, prod(self._sizes)
         table: NDArray[Any] | None = None
         if span <= 4 * n_rows:
             table = np.empty(span, dtype=given.dtype)
             table[found] = given
         result = np.empty(n_rows, dtype=given.dtype)
         for block in blocks(n_rows):
-            keys = self.of(block)
-            result[block] = given[np.searchsorted(found, keys)] if table is None else table[keys]
+            keys, own = self.of(slice(block.start + start, block.stop + start)), result[block]
+            if table is not None:
+                own[:] = table[keys]
+            else:  # what is looked up in order is near at hand
+                order = np.argsort(keys)
+                own[order] = given[np.searchsorted(found, keys[order])]
         return result
