@@ -22,7 +22,7 @@ def named(group: str, taken: Collection[str]) -> tuple[EntryPoint, ...]:
     found: dict[str, EntryPoint] = {}
     for each in sorted(entry_points(group=group), key=lambda own: (own.name, own.value)):
         if each.name in (*taken, *found):
-            _LOG.warning("%s: %s (%s) is passed over: the name is taken", group, *each[:2])
+            _LOG.warning("%s: %s (%s): the name is taken", group, each.name, each.value)
         else:
             found[each.name] = each
     return tuple(found.values())

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-pytest.importorskip("starlette", reason="pip install foreknow[explore]")
+pytest.importorskip("starlette", reason="pip install .[explore]")
 
 import foreknow as fk
 from foreknow import sample

@@ -43,7 +43,7 @@ def refused(source, said, name="age"):
 
 @pytest.fixture
 def book(tmp_path):
-    pytest.importorskip("python_calamine", reason='reads workbooks; pip install "foreknow[files]"')
+    pytest.importorskip("python_calamine", reason='reads workbooks; pip install ".[files]"')
 
     def make(*rows, merged=None, others=(), name="people.xlsx"):
         sheets = {"People": [NAMES, *rows], **{other: [["x"], [1]] for other in others}}
@@ -273,7 +273,7 @@ LABELS = {
 
 @pytest.fixture
 def stat():
-    return pytest.importorskip("pyreadstat", reason='pip install "foreknow[files]"')
+    return pytest.importorskip("pyreadstat", reason='pip install ".[files]"')
 
 
 @pytest.mark.parametrize("ending", ["sav", "zsav", "dta"])

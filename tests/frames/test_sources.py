@@ -338,7 +338,9 @@ def test_a_code_that_points_beyond_its_entries_is_no_null_and_no_value(tmp_path,
 
 
 def test_half_precision_numbers_may_make_groups(tmp_path):
-    table = pa.table({"gid": pa.array([1.5, 1.5, 2.0], pa.float16()), "disease": ["x", "y", "x"]})
+    table = pa.table(
+        {"gid": pa.array(np.array([1.5, 1.5, 2.0], np.float16)), "disease": ["x", "y", "x"]}
+    )
     pq.write_table(table, tmp_path / "half.parquet")
     for source in (table, tmp_path / "half.parquet"):
         found = Release.from_generalized(source, quasi_identifiers=["gid"], sensitive="disease")

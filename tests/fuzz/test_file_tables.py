@@ -20,7 +20,7 @@ def intact(path):
     """Write the table in the form that the extension says."""
     frame = pd.DataFrame(ROWS, columns=["age", "zip", "d"])
     if path.suffix == ".xlsx":
-        pytest.importorskip("python_calamine", reason='pip install "foreknow[files]"')
+        pytest.importorskip("python_calamine", reason='pip install ".[files]"')
         write_workbook(path, {"People": [list(frame), *ROWS]})
     elif path.suffix == ".sqlite":
         connection = sqlite3.connect(path)
@@ -32,7 +32,7 @@ def intact(path):
         with duckdb.connect(str(path)) as connection:
             connection.from_df(frame).create("people")
     else:
-        stat = pytest.importorskip("pyreadstat", reason='pip install "foreknow[files]"')
+        stat = pytest.importorskip("pyreadstat", reason='pip install ".[files]"')
         write = {".sav": stat.write_sav, ".dta": stat.write_dta, ".xpt": stat.write_xport}
         write[path.suffix](frame, path)
     return path.read_bytes()

@@ -236,7 +236,7 @@ class Publication:
             value as certain; `foreknow verify` asks for them).
         key : path, optional
             A private Ed25519 key, which signs the certificate into ``certificate.json.sig``; needs
-            ``foreknow[sign]``.
+            the extra ``sign``.
 
         Returns
         -------

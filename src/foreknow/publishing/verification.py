@@ -205,7 +205,7 @@ def verify(
         The population that groups were compared with (`k_map`, `delta_presence`), as CSV or
         Parquet: the certificate has its digest only.
     key : path, optional
-        The public Ed25519 key of who must have signed the certificate; needs ``foreknow[sign]``.
+        The public Ed25519 key of who must have signed the certificate; needs the extra ``sign``.
     after : path or sequence of path, optional
         The folders of all releases that were published before, as the certificate says: each is
         verified, and all are judged as one. That nobody is in two of them is the publisher's word.
