@@ -39,7 +39,7 @@ from foreknow.documents import toml_key, toml_value
 from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, hinted, memory_for
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.methods.protocol import as_written, check_needs, traits_of
-from foreknow.methods.registry import METHODS, method_of
+from foreknow.methods.registry import OURS, method_of
 from foreknow.numbers import percentage
 from foreknow.output import write_new
 from foreknow.plain import Plain
@@ -47,7 +47,7 @@ from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.text import one_line, people_text, some
-from foreknow.utility.costs import free, given_away, made_of, sample_of, savings
+from foreknow.utility.costs import given_away, made_of, sample_of, savings, worth_saying
 
 Role: TypeAlias = Literal["identifier", "quasi-identifier", "sensitive", "undecided"]
 
@@ -66,7 +66,7 @@ _CELLS = 20  # in which numbers are cut at first
 _MOST_FILES, _MOST_BYTES, _MOST_UNNAMED, _FEW_VALUES = 100, 16 << 20, 1 << 20, 3
 _NAMED_SO = re.compile(r"((?:.*[-_ .])?)hierarchy[-_ .](.+)", re.IGNORECASE)
 _OF_NUMBERS = {"intervals", "dates", "file"}
-_CELLS_TRIED, _LESS, _MUCH, _NAMED = 20_000, 0.01, 0.5, 3
+_CELLS_TRIED, _LESS, _MUCH = 20_000, 0.01, 0.5
 _LOOKS_LIKE_NAMES = "names of people"
 _NESTED = (1, 5, 10), (2, 10, 50), (5, 10, 50)  # widths
 
@@ -754,11 +754,14 @@ class _Measured:
             "" if sample.n_people == self._microdata.n_people else f" (of {sample.n_people:,} rows)"
         )
         together = [each.column for each in given]
-        saved = savings(self._method, sample, self.policy, made, together)[:_NAMED]
-        if together and not saved:
-            yield f"{free(together)}{of}"
-        for saving in saved:
-            yield f"{_DECIDE}: {saving}{of}. Leave it out, if readers can do without it"
+        found = savings(self._method, sample, self.policy, made, together)
+        for saving in worth_saying(found, together):
+            ask = saving.startswith("Without")
+            yield (
+                f"{_DECIDE}: {saving}{of}. Leave it out, if readers can do without it"
+                if ask
+                else f"{saving}{of}"
+            )
 
 
 def _are_texts(domain: Sequence[Any]) -> bool:
@@ -934,7 +937,7 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
 
 def _told_to_adversaries(policy: Policy) -> Iterator[str]:
     """The methods whose groups hold a policy also against who knows the method."""
-    for key, _ in METHODS:
+    for key, _ in OURS:
         with suppress(InputError):
             method = method_of(key, policy)
             traits = traits_of(method)

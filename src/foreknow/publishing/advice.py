@@ -17,19 +17,19 @@ from foreknow.text import people_text
 from foreknow.utility.costs import (
     Made,
     Relief,
-    free,
     given_away,
     made_of,
     reliefs,
     sample_of,
     savings,
+    worth_saying,
 )
 from foreknow.verdict import Verdict
 
 # Shares of people that are tried, of tables of so many people.
 _SHARES, _MOST_TRIED = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 10)), 200_000
-# Of how many cells publications are tried, and from which average NCP; how many are named.
-_CELLS, _MUCH, _NAMED = 50_000, 0.5, 3
+# Of how many cells publications are tried, and from which average NCP.
+_CELLS, _MUCH = 50_000, 0.5
 
 
 def advice_of(
@@ -102,17 +102,15 @@ def _measured(
     of = "" if sample is microdata else f", in a sample of {people_text(sample.n_people)}"
     if policy.options.written == "generalized":
         together = [each.column for each in given]
-        saved = savings(method, sample, policy, everything, together)[:_NAMED]
-        yield from (f"{saving}{of}" for saving in saved)
-        if together and not saved and not one:
-            yield free(together)
-    found = reliefs(method, sample, policy, everything)
-    if one and len(policy.requirements) > 1 and all(each.line for each in found):
+        found = savings(method, sample, policy, everything, together)
+        yield from (said + of for said in worth_saying(found, [] if one else together))
+    relieved = reliefs(method, sample, policy, everything)
+    if one and len(policy.requirements) > 1 and all(each.line for each in relieved):
         yield (
             "No requirement by itself keeps everybody in one group: without any one of them there "
             "would be one, too"
         )
-    for relief in found:
+    for relief in relieved:
         yield _relieved(relief, policy, everything, one) + of
 
 

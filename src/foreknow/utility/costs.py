@@ -7,7 +7,7 @@ publications is what was left out.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,7 +27,8 @@ from foreknow.text import people_text
 _log = logging.getLogger(__name__)
 
 # Of a column that covers so much of its range nothing is left; so much less is worth to be said.
-LOST, WORTH = 0.9, 0.05
+# How many savings are named.
+LOST, WORTH, _NAMED = 0.9, 0.05, 3
 # The least sample; of how many columns each is left out in turn, those of which least is left.
 _LEAST, _MOST_COLUMNS = 500, 20
 # Of how many requirements each is left out in turn.
@@ -151,7 +152,7 @@ def savings(
 ) -> list[Saving]:
     """What leaving out each column in turn would keep of the others, the most first.
 
-    And some `together`. Only what is worth to be said; not of columns that requirements need.
+    And some `together`. Not of columns that requirements need.
     """
     names, needed = sample.schema.quasi_identifiers, {*policy.attributes, *sample.schema.conditions}
     weights, found = policy.options.weights, []
@@ -166,15 +167,20 @@ def savings(
         _log.info("measuring what is kept without %s", " and ".join(out))
         made = made_of(method, sample.part(rest), policy)
         before = everything.loss(weights, out)
-        if made is not None and (after := made.loss(weights)) <= before - WORTH:
-            found.append(Saving(out, before, after, made.groups))
+        if made is not None:
+            found.append(Saving(out, before, made.loss(weights), made.groups))
     return sorted(found, key=lambda saving: saving.after - saving.before)
 
 
-def free(columns: Iterable[str]) -> str:
-    """That columns which keep nothing cost the others nothing, in words."""
-    named = " and ".join(map(repr, columns))
-    return f"Leaving out {named} would keep no more of the other columns, and lose next to nothing"
+def worth_saying(found: Sequence[Saving], together: Sequence[str]) -> list[str]:
+    """The largest savings, in words; or that columns that keep nothing cost nothing, if tried."""
+    said = [str(saving) for saving in found if saving.before - saving.after >= WORTH]
+    if not said and any(saving.columns == tuple(together) for saving in found):
+        named = " and ".join(map(repr, together))
+        said = [
+            f"Leaving out {named} would keep no more of the other columns, and lose next to nothing"
+        ]
+    return said[:_NAMED]
 
 
 def given_away(microdata: Microdata, policy: Policy, columns: Iterable[str]) -> list[Given]:
