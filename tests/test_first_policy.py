@@ -218,6 +218,15 @@ def test_a_file_that_fits_two_columns_is_of_none(tmp_path):
     assert not any(each.hierarchy == {"file": "jobs.csv"} for each in found.columns)
 
 
+@pytest.mark.parametrize(("others", "taken"), [(5, True), (6, False)])
+def test_a_file_of_another_name_lists_hardly_any_other_values(others, taken, tmp_path):
+    pl.DataFrame(visits()).write_csv(tmp_path / "t.csv")
+    more = "".join(f"job{i};other;*\n" for i in range(others))
+    (tmp_path / "jobs.csv").write_text(JOBS + more)
+    found = fk.suggest_policy(tmp_path / "t.csv", sensitive="ill")
+    assert (column(found, "job").hierarchy == {"file": "jobs.csv"}) == taken
+
+
 @pytest.mark.parametrize("where", ["inside", "outside"])
 def test_the_explorer_finds_the_hierarchy_files_of_a_suggested_policy(where, tmp_path):
     (tmp_path / "inside" / "data").mkdir(parents=True)
