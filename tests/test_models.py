@@ -457,3 +457,29 @@ def test_pages_and_json_of_models(hospital, tmp_path):
     assert [fit["kind"] for fit in plain["fits"]] == ["logistic", "tree", "linear", "tree"]
     assert plain["tables"][0]["columns"] == ["d", "weight"]
     assert "models" not in fk.utility_report(made, microdata, queries=5).to_dict()
+
+
+def test_numbers_that_are_written_in_other_ways_are_the_same_codes(tmp_path):
+    table = people()
+    table["d"] = np.where(table["d"] == "flu", "3.00", np.where(table["age"] < 40, "1.50", "2.00"))
+    table["code"] = np.where(table["age"] < 50, "01", "1")
+    path = tmp_path / "table.csv"
+    table.to_csv(path, index=False)
+    made, microdata = published(path, other=["code"])
+    found = modelled(made, microdata, ["d=3"])
+    assert kinds(found)["logistic"].value == "3.00"
+    own = next(each for each in found.tables if set(each.columns) == {"d", "code"})
+    assert set(own.values) == {"01", "1"}
+    assert own.misplaced.drawn == 0
+    assert np.sum(own.drawn) == len(table)
+
+
+def test_escaped_formulas_are_the_values_that_they_were(tmp_path):
+    table = people()
+    table["d"] = table["d"].replace("flu", "=1+1")
+    made, microdata = published(table, publish={"escape_formulas": True})
+    made.write(tmp_path / "release")
+    found = modelled(tmp_path / "release", microdata)
+    own = next(each for each in found.tables if each.columns == ("d", "sex"))
+    assert own.misplaced.drawn == 0
+    assert "=1+1" in own.rows
