@@ -457,3 +457,66 @@ def test_pages_and_json_of_models(hospital, tmp_path):
     assert [fit["kind"] for fit in plain["fits"]] == ["logistic", "tree", "linear", "tree"]
     assert plain["tables"][0]["columns"] == ["d", "weight"]
     assert "models" not in fk.utility_report(made, microdata, queries=5).to_dict()
+
+
+def test_numbers_that_are_written_in_other_ways_are_the_same_codes(tmp_path):
+    table = people()
+    table["d"] = np.where(table["d"] == "flu", "3.00", np.where(table["age"] < 40, "1.50", "2.00"))
+    table["code"] = np.where(table["age"] < 50, "01", "1")
+    path = tmp_path / "table.csv"
+    table.to_csv(path, index=False)
+    made, microdata = published(path, other=["code"])
+    found = modelled(made, microdata, ["d=3"])
+    assert kinds(found)["logistic"].value == "3.00"
+    own = next(each for each in found.tables if set(each.columns) == {"d", "code"})
+    assert set(own.values) == {"01", "1"}
+    assert own.misplaced.drawn == 0
+    assert np.sum(own.drawn) == len(table)
+
+
+def test_escaped_formulas_are_the_values_that_they_were(tmp_path):
+    table = people()
+    table["d"] = table["d"].replace("flu", "=1+1")
+    made, microdata = published(table, publish={"escape_formulas": True})
+    made.write(tmp_path / "release")
+    found = modelled(tmp_path / "release", microdata)
+    own = next(each for each in found.tables if each.columns == ("d", "sex"))
+    assert own.misplaced.drawn == 0
+    assert "=1+1" in own.rows
+
+
+def test_what_a_label_does_not_tell_is_the_mean_of_the_others_in_models(tmp_path):
+    table = people()
+    table["t"] = [*"abcd"] * 59 + ["r", "s"] * 2
+    made, microdata = published(table, quasi_identifiers=["t"], other=["weight"])
+    assert "other" in " ".join(made.to_pandas()["t"].astype(str))
+    made.write(tmp_path / "release")
+    drawn = fk.draw(tmp_path / "release", seed=0)
+    fit = kinds(modelled(made, microdata, ["weight"], by=["t"], draws=1))["linear"]
+    assert [own.of for own in fit.coefficients] == [f"t = {value}" for value in "bcdrs"]
+    told = drawn["t"].isin([*"abcdrs"]).to_numpy()
+    columns = [np.where(told, drawn["t"] == value, np.nan) for value in "bcd"]
+    x = np.column_stack([np.ones(240), *columns]).astype(float)
+    x = np.where(np.isnan(x), np.nanmean(x, axis=0), x)
+    wanted = np.linalg.lstsq(x, drawn["weight"].to_numpy(), rcond=None)[0][1:]
+    assert [own.drawn for own in fit.coefficients[:3]] == pytest.approx(wanted)
+    assert [own.drawn for own in fit.coefficients[3:]] == [None, None]
+    assert all(own.raw is not None for own in fit.coefficients)
+
+
+def test_who_has_a_value_twice_has_it():
+    table = people(120)
+    table["pid"] = range(120)
+    table["d"] = ["flu", "cold", "fever"] * 40
+    table = pd.concat([table, table[table.d == "flu"]])
+    made, microdata = published(table, person="pid", semantics="multiset")
+    found = modelled(made, microdata, ["d=flu"])
+    shares = [each.raw for each in found.groups if each.of == "share of d = flu"]
+    assert all(0.1 < share < 0.6 for share in shares)
+    assert kinds(found)["logistic"].score.raw is not None
+
+
+def test_a_researcher_reports_the_middles(hospital):
+    _, made, microdata, _ = hospital
+    score = kinds(modelled(made, microdata))["logistic"].score
+    assert score.usual == score.middles != score.drawn

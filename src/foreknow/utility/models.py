@@ -34,6 +34,7 @@ from foreknow.randomness import generator
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Kind: TypeAlias = Literal["linear", "logistic", "tree"]
+Key: TypeAlias = str | float | None
 
 NEEDED = 'regressions and trees need scikit-learn: pip install ".[learn]" in a clone'
 OTHERS, MISSING = "others", "missing"
@@ -360,8 +361,9 @@ class _Variable:
     numeric: bool
     dates: bool
     several: bool
+    reads: bool  # whether its values are numbers or dates, and are told apart as these
     names: tuple[str, ...]  # of cells: bands of numbers; values, the commonest first
-    places: Mapping[str | None, int]  # of values
+    places: Mapping[Key, int]  # the cell of each value; of numbers, that of a missing one
     edges: FloatArray  # of bands
     many: int  # distinct values
     raw: _Data = field(repr=False)
@@ -377,52 +379,44 @@ class _Variable:
         laid = hierarchy is None or isinstance(hierarchy, (Intervals, DateLevels))
         least = _CODES if name in schema.sensitives else 2
         known = [value for value in domain if value is not None]
-        declared = schema.types.get(name)
-        numeric = laid and not several and declared != "text" and len(known) > least
-        numeric = numeric and _are_numbers(known)
-        found = np.array([_number(value) if numeric else np.nan for value in domain], np.float64)
-        numeric = numeric and len(np.unique(found[np.isfinite(found)])) > 1
-        numbers = found[codes]
-        places: dict[str | None, int] = {}
-        times = np.bincount(codes, minlength=len(domain))
+        reads = schema.types.get(name) != "text" and _are_numbers(known)
+        numbers = np.array([_number(value) if reads else np.nan for value in domain], np.float64)
+        finite = numbers[codes][np.isfinite(numbers)[codes]]
+        numeric = laid and not several and len(known) > least and len(np.unique(finite)) > 1
+        places: dict[Key, int] = {}
         if numeric:
-            finite = numbers[np.isfinite(numbers)]
-            above = finite[finite > finite.min()]
-            edges = np.unique(np.quantile(finite, _BANDS, method="inverted_cdf"))
-            edges = edges[edges > finite.min()]
-            edges = edges if len(edges) else above[above == above.min()][:1]
             dates = isinstance(known[0], date) or read_as([text_of(known[0])]) == "date"
+            edges = _edges(finite)
             names = _bands(edges, dates)
             if None in domain:
                 places[None] = len(names)
                 names.append(MISSING)
         else:
-            edges, dates = np.zeros(0), False
-            order = np.argsort(-times, kind="stable").tolist()
-            rare = order[_LEVELS:] if len(domain) > _LEVELS + 1 else []
-            named = [
-                code for code in rare if domain[code] is not None and _text(domain[code]) in asked
-            ]
-            shown = [*order[: len(order) - len(rare)], *named]
-            places = {_text(domain[code]): place for place, code in enumerate(shown)}
-            names = [MISSING if text is None else text for text in places]
-            if len(domain) > len(places):
-                names.append(OTHERS)
-                places |= {_text(v): len(names) - 1 for v in domain if _text(v) not in places}
-        own = cls(name, numeric, dates, several, tuple(names), places, edges, len(domain), _NOTHING)
+            dates, edges = False, np.zeros(0)
+            keys = [_key(value, reads) for value in domain]
+            times = np.bincount(codes, minlength=len(domain))
+            shown = _shown(times, keys, [_key(value, reads) for value in asked])
+            names = [MISSING if domain[code] is None else text_of(domain[code]) for code in shown]
+            places = dict.fromkeys(keys, len(shown)) | {
+                keys[code]: place for place, code in enumerate(shown)
+            }
+            names += [OTHERS] * (len(shown) < len(domain))
+        own = cls(
+            *(name, numeric, dates, several, reads),
+            *(tuple(names), places, edges, len(domain), _NOTHING),
+        )
         return replace(own, raw=own.data(Coded(codes.astype(np.int64), domain, who)))
 
     def data(self, column: Coded) -> _Data:
         """What a column of some table says, by this one's cells."""
-        codes, domain, who = column.codes, column.values, column.who
+        codes, values, who = column.codes, column.values, column.who
         if not self.numeric:
-            cells = np.array([self.places.get(_text(value), -1) for value in domain], np.int64)
-            return _Data(np.full(len(codes), np.nan), cells[codes], who)
-        numbers = np.array([_number(value) for value in domain], np.float64)
-        missing = self.places.get(None, -1)
-        gone = np.array([value is None for value in domain], bool)
-        cells = np.where(np.isnan(numbers), np.where(gone, missing, -1), self.bands(numbers))
-        return _Data(numbers[codes], cells.astype(np.int64)[codes], who)
+            found = [self.places.get(_key(value, self.reads), -1) for value in values]
+            return _Data(np.full(len(codes), np.nan), np.array(found, np.int64)[codes], who)
+        numbers = np.array([_number(value) for value in values], np.float64)
+        unsaid = [self.places.get(None, -1) if value is None else -1 for value in values]
+        cells = np.where(np.isnan(numbers), np.array(unsaid, np.int64), self.bands(numbers))
+        return _Data(numbers[codes], cells[codes], who)
 
     def bands(self, numbers: FloatArray) -> IntArray:
         """The band of each number."""
@@ -456,8 +450,31 @@ class _Variable:
 _NOTHING = _Data(np.zeros(0), np.zeros(0, np.int64))
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None else text_of(value)
+def _key(value: Any, reads: bool) -> Key:
+    """What tells a value from others, however it is written: 3, 3.0 and "3.00" are one number."""
+    if value is None:
+        return None
+    number = _number(value) if reads else np.nan
+    return number if np.isfinite(number) else text_of(value)
+
+
+def _shown(times: IntArray, keys: Sequence[Key], asked: Sequence[Key]) -> list[int]:
+    """The values that stand for themselves: the commonest, and those that are asked about."""
+    order: list[int] = np.argsort(-times, kind="stable").tolist()
+    if len(order) <= _LEVELS + 1:  # one by itself is no others
+        return order
+    return [
+        *order[:_LEVELS],
+        *(c for c in order[_LEVELS:] if keys[c] is not None and keys[c] in asked),
+    ]
+
+
+def _edges(numbers: FloatArray) -> FloatArray:
+    """Where bands of about as many people each begin; the first has none, and there are two."""
+    least = numbers.min()
+    edges = np.unique(np.quantile(numbers, _BANDS, method="inverted_cdf"))
+    edges = edges[edges > least]
+    return edges if len(edges) else np.array([numbers[numbers > least].min()])
 
 
 def _are_numbers(values: Sequence[Any]) -> bool:
@@ -606,9 +623,10 @@ def _place_of(target: _Variable, value: str | None) -> int:
         return int(target.places.get(None) == 0 and len(target.names) > 1)
     if target.numeric:
         raise InputError(f"targets: {target.name!r} has numbers; leave out {value!r}")
-    if value not in target.places:
+    key = _key(value, target.reads)
+    if key not in target.places:
         raise InputError(f"targets: nobody has the value {value!r} of {target.name!r}")
-    return target.places[value]
+    return target.places[key]
 
 
 def _cross_tables(work: _Work) -> Iterator[CrossTable]:

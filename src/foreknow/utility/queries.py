@@ -85,7 +85,7 @@ def draw_queries(
     `query_error`.
     """
     if like is not None:
-        drawn = draw_queries(
+        others = draw_queries(
             like,
             queries=queries,
             attributes=attributes,
@@ -95,7 +95,7 @@ def draw_queries(
             delta=delta,
             seed=seed,
         )
-        return _asked_of(microdata, drawn, like)
+        return _asked_of(microdata, others, like)
     if not is_real(delta) or not 0 < delta <= 1:
         raise InputError(f"delta is a share of the people, above 0 to 1, not {delta!r}")
     known = {attribute.name: attribute for attribute in microdata.attributes}
