@@ -2,9 +2,10 @@
 
     python -m benchmarks.growth [--most 7] [--out growth.json] [--page docs/evidence/growth.md]
 
-Rows go from 10^4 to 10^MOST; then, at 10^6 rows, groups, values and columns; and, at 10^5 rows,
-nodes of the lattice. Tables are Parquet: five quasi-identifiers of 79, 2, 17, 57 and 7 values
-unless said, a sensitive column of 50. Besides each command stands DuckDB's bare GROUP BY of the
+Rows go from 10^4 to 10^MOST; then, at 10^6 rows, groups, values and columns; at 10^5 rows, nodes of
+the lattice; and tables of several shapes, published by Mondrian (`--shapes`: only these). Tables
+are Parquet: five quasi-identifiers of 79, 2, 17, 57 and 7 values unless said, a sensitive column of
+50. Besides each command stands DuckDB's bare GROUP BY of the
 same file. A page gets its tables between its marks, and `docs/images/growth.svg` beside it is
 drawn, from this run, or from what an earlier one wrote (`--of growth.json`).
 """
@@ -29,6 +30,17 @@ CARDINALITIES = (79, 2, 17, 57, 7)
 VALUES, GROUPS, ROWS = 50, 50_000, 10**6
 # Widths of the levels of columns of so many values.
 WIDTHS = {79: (8, 32, 2, 4, 16, 64), 17: (4, 8, 2, 16), 57: (8, 32, 2, 4, 16), 7: (2, 4), 2: ()}
+# Quasi-identifiers of tables of several shapes: what is drawn of each, r a number from 0 to 1. The
+# first is a table as tables are: few of its rows are equal.
+PLAIN = {"age": "floor(r * 72)", "sex": "floor(r * 2)", "zip": "floor(r * 90000)"}
+SHAPES = {
+    "plain": {**PLAIN, "income": "floor(r * 500)"},
+    "skewed": {name: text.replace("r *", "pow(r, 4) *") for name, text in PLAIN.items()},
+    "sorted": {"time": "i", "sex": "floor(r * 2)", "age": "floor(r * 72)"},
+    "one column dominates": {"income": "floor(-ln(1 - r) * 1e6)", "sex": "floor(r * 2)"},
+    "20 columns": {f"c{i}": f"floor(r * {2 + 3 * i})" for i in range(20)},
+    "many rows of few combinations": {"sex": "floor(r * 2)", "zip": "floor(r * 50000)"},
+}
 POLICY = """
 [schema]
 quasi_identifiers = {columns}
@@ -38,7 +50,7 @@ sensitive = "disease"
 format = "parquet"
 
 [[require]]
-facts = {{ l = 3, k = 2, m = 1 }}
+facts = {{ l = 3, k = {known}, m = {links} }}
 below = 0.5
 """
 AUDIT = """
@@ -65,6 +77,21 @@ def made(folder: Path, rows: int, groups: int, values: int, columns: int) -> Pat
     query = (
         f"COPY (SELECT {drawn}, (i * 7919 % {groups})::INTEGER AS gid, "
         f"'v' || least({values - 1}, floor(pow(random(), 2) * {values}))::INTEGER AS disease "
+        f"FROM range({rows}) t(i)) TO '{path}' (FORMAT parquet)"
+    )
+    alone(f"import duckdb; duckdb.sql('SELECT setseed(0.5)').fetchall(); duckdb.execute({query!r})")
+    return path
+
+
+def shaped(folder: Path, rows: int, shape: str) -> Path:
+    """Write a table of people of some shape; 30 diagnoses."""
+    path = folder / f"shape-{rows}.parquet"
+    drawn = ", ".join(
+        f"({text.replace('(r', '(random()').replace('- r)', '- random())')})::INTEGER AS {name}"
+        for name, text in SHAPES[shape].items()
+    )
+    query = (
+        f"COPY (SELECT {drawn}, 'd' || least(29, floor(-ln(1 - random()) * 8))::INTEGER AS disease "
         f"FROM range({rows}) t(i)) TO '{path}' (FORMAT parquet)"
     )
     alone(f"import duckdb; duckdb.sql('SELECT setseed(0.5)').fetchall(); duckdb.execute({query!r})")
@@ -131,7 +158,7 @@ print(json.dumps([seconds, peak, found.n_nodes, found.n_checked, found.gap or 0]
     return json.loads(alone(code))
 
 
-def settings(most: int) -> Iterator[tuple[str, dict[str, int], tuple[str, ...]]]:
+def settings(most: int) -> Iterator[tuple[str, dict, tuple[str, ...]]]:
     """What grows, at which sizes, and by which methods."""
     usual = {"rows": ROWS, "groups": GROUPS, "values": VALUES, "columns": 5}
     for power in range(4, most + 1):
@@ -146,10 +173,24 @@ def settings(most: int) -> Iterator[tuple[str, dict[str, int], tuple[str, ...]]]
     few = {**usual, "rows": 10**5, "groups": 5_000}
     for columns, widths in ((5, 0), (5, 1), (5, 2), (5, 6), (8, 2), (8, 6), (9, 6)):
         yield "nodes", {**few, "columns": columns, "widths": widths}, ()
+    yield from shapes(most)
 
 
-def measured(folder: Path, size: dict[str, int], methods: tuple[str, ...]) -> dict[str, list]:
+def shapes(most: int) -> Iterator[tuple[str, dict, tuple[str, ...]]]:
+    """Tables of several shapes; the first and the last of ten times as many rows, too."""
+    for shape in SHAPES:
+        yield "shape", {"shape": shape, "rows": ROWS}, ("mondrian",)
+    for shape in [*SHAPES][:: len(SHAPES) - 1] if most > 6 else ():
+        yield "shape", {"shape": shape, "rows": 10**most}, ("mondrian",)
+
+
+def measured(folder: Path, size: dict, methods: tuple[str, ...]) -> dict[str, list]:
     """Each command once: seconds, and peak memory."""
+    if "shape" in size:
+        path, columns = shaped(folder, size["rows"], size["shape"]), [*SHAPES[size["shape"]]]
+        text = POLICY.format(columns=json.dumps(columns), known=10, links=2)
+        (folder / "publish.toml").write_text(text)
+        return published(folder, path, columns, methods)
     if (widths := size.get("widths")) is not None:
         path = made(folder, *(size[key] for key in ("rows", "groups", "values", "columns")))
         given = (("search", 0), ("search with 5% suppressed", 0.05))
@@ -157,9 +198,15 @@ def measured(folder: Path, size: dict[str, int], methods: tuple[str, ...]) -> di
     path, found = made(folder, **size), {}
     columns = [f"q{i}" for i in range(size["columns"])]
     for name, text in (("audit.toml", AUDIT), ("publish.toml", POLICY)):
-        (folder / name).write_text(text.format(columns=json.dumps(columns)))
+        (folder / name).write_text(text.format(columns=json.dumps(columns), known=2, links=1))
     found["GROUP BY of a release"] = [bare(path, "gid, disease"), 0]
     found["audit"] = [*run("audit", str(path), "--policy", str(folder / "audit.toml"))][:2]
+    return found | published(folder, path, columns, methods)
+
+
+def published(folder: Path, path: Path, columns: list[str], methods: tuple[str, ...]) -> dict:
+    """Publish a table by some methods, and verify what was published."""
+    found = {}
     if methods:
         found["GROUP BY of combinations"] = [bare(path, f"{', '.join(columns)}, disease"), 0]
     for method in methods:
@@ -179,13 +226,14 @@ def main() -> None:
     asked.add_argument("--most", type=int, default=7)
     asked.add_argument("--out", type=Path)
     asked.add_argument("--of", type=Path)
+    asked.add_argument("--shapes", action="store_true")
     asked.add_argument("--page", type=Path)
     given = asked.parse_args()
     if given.of:
         ran = json.loads(given.of.read_text())
     else:
         ran = {"load": os.getloadavg()[0], "results": []}
-        for result in results_of(given.most):
+        for result in results_of((shapes if given.shapes else settings)(given.most)):
             ran["results"].append(result)
             if given.out:
                 given.out.write_text(json.dumps(ran, indent=1))
@@ -195,13 +243,13 @@ def main() -> None:
         growth.write(given.page, ran)
 
 
-def results_of(most: int) -> Iterator[dict]:
+def results_of(asked: Iterator[tuple[str, dict, tuple[str, ...]]]) -> Iterator[dict]:
     """Measure everything, and print it as it comes."""
     heading(f"growth, load {os.getloadavg()[0]:.1f} at the start")
     with tempfile.TemporaryDirectory(prefix="growth") as place:
-        for what, size, methods in settings(most):
+        for what, size, methods in asked:
             found = measured(Path(place), size, methods)
-            print(f"{what}: {', '.join(f'{n:,} {key}' for key, n in size.items())}")
+            print(f"{what}: {', '.join(f'{n} {key}' for key, n in size.items())}")
             for name, (seconds, peak, *rest) in found.items():
                 took = "none safe" if seconds is None else f"{seconds:8.2f} s"
                 print(f"    {name:<26}{took} {peak / 2**20:8,.0f} MiB", *rest, flush=True)

@@ -22,6 +22,7 @@ _COMMANDS = (
     ("publish fulldomain", "publish, FullDomain"),
     ("verify fulldomain", "verify it"),
 )
+_OF_SHAPES = _COMMANDS[2:5]
 _SEARCHES = (("search", "FullDomain"), ("search with 5% suppressed", "with 5% suppressed"))
 
 
@@ -30,6 +31,8 @@ def write(page: Path, ran: dict[str, Any]) -> None:
     text = page.read_text("utf-8")
     for name, made in tables(ran["results"]).items():
         mark = f"<!-- {name} -->"
+        if mark not in text:
+            continue
         before, _, after = text.split(mark)
         text = f"{before}{mark}\n\n{made}\n\n{mark}{after}"
     load = f"a load of {ran['load']:.1f} at its start"
@@ -51,6 +54,11 @@ def tables(results: Sequence[dict[str, Any]]) -> dict[str, str]:
         for each in results
         if each["grows"] in ("groups", "values", "columns")
     ]
+    of_shapes = [
+        [f"{each['shape']}, {each['rows']:,} rows", *_costs(each, _OF_SHAPES)]
+        for each in results
+        if each["grows"] == "shape"
+    ]
     nodes = []
     for each in (each for each in results if each["grows"] == "nodes"):
         found = [each["cost"][key] for key, _ in _SEARCHES]
@@ -63,12 +71,15 @@ def tables(results: Sequence[dict[str, Any]]) -> dict[str, str]:
     return {
         "rows": _table(["rows, groups audited", *head], by_rows),
         "others": _table(["what grows", *head], others),
+        "shapes": _table(["table", *(text for _, text in _OF_SHAPES)], of_shapes),
         "nodes": _table(["nodes", "columns", *asked], nodes),
     }
 
 
-def _costs(result: dict[str, Any]) -> Iterator[str]:
-    for key, _ in _COMMANDS:
+def _costs(
+    result: dict[str, Any], commands: Sequence[tuple[str, str]] = _COMMANDS
+) -> Iterator[str]:
+    for key, _ in commands:
         seconds, peak = result["cost"].get(key, (math.nan, 0))
         if seconds is None:
             yield "none is safe"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +17,7 @@ from foreknow.data.engines.typed import type_of
 from foreknow.data.engines.write import rearmed
 from foreknow.data.extents import Extents
 from foreknow.data.release import COUNT, SHUFFLED
+from foreknow.data.sparse import IntArray
 from foreknow.documents import decoded, from_json, read_bytes
 from foreknow.errors import CertificateError, InputError
 from foreknow.publishing.certificate import Certificate
@@ -47,11 +48,23 @@ _COUNTED = "How many people of the group have the value."
 _GROUPED = "The group of people whose values are counted in the other tables."
 
 
+class Contents(NamedTuple):
+    """What a code book needs to know of the files of a release."""
+
+    people: IntArray  # of each group
+    texts: Mapping[str, Mapping[str, pa.Array]]  # of each table and column, each text once
+
+    @classmethod
+    def of(cls, known: Certificate, written: Written) -> Contents:
+        """Read them, or take what was read."""
+        return cls(written.held.people, {part: written.texts(part) for part in known.parts})
+
+
 def code_book(
-    known: Certificate, written: Written, titles: Mapping[str, str] | None = None
+    known: Certificate, contents: Contents, titles: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """What the columns of a release hold, by its files and its certificate."""
-    people = written.held.people
+    people = contents.people
     resources = []
     for part in known.parts:
         paths = [path.as_posix() for path in known.paths(Path())[part]]
@@ -64,7 +77,7 @@ def code_book(
             "schema": {
                 "fields": [
                     _field(known, part, name, texts, titles or {})
-                    for name, texts in written.texts(part).items()
+                    for name, texts in contents.texts[part].items()
                 ],
                 "missingValues": [""] if known.format == "csv" else [],
             },
@@ -149,7 +162,7 @@ def lies_of(path: Path, known: Certificate, written: Written) -> Iterator[str]:
     except ValueError as error:
         yield f"{CODE_BOOK} is not JSON: {error}"
         return
-    yield from _differences(_untitled(said), code_book(known, written), "")
+    yield from _differences(_untitled(said), code_book(known, Contents.of(known, written)), "")
 
 
 def _untitled(said: Any) -> Any:

@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 ENGINES = "auto", "memory", "duckdb"
 # So much memory it takes to publish a row, or a byte of CSV, that was read; at the peak.
 _PER_ROW, _PER_BYTE = 100, 4
-_BATCH = 1 << 20  # rows
+_BATCH, _FEW = 1 << 20, 1 << 17  # rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,9 @@ class Entries:
         self, tables: Mapping[str, Drawing | pa.Table], policy: Policy
     ) -> Mapping[str, pa.Table]:
         """The tables of a release: in memory, or in files where they are large."""
-        large = self.microdata.schema.semantics == "single" and self.microdata.n_people > _BATCH
+        # Files that were judged need not be read back, but CSV is written of them.
+        least = _BATCH if policy.options.format == "csv" else _FEW
+        large = self.microdata.schema.semantics == "single" and self.microdata.n_people > least
         # What may be known is certified as the texts that CSV has.
         large &= policy.options.format != "csv" or not policy.known_other
         if large or self._source is not None:
@@ -271,7 +273,11 @@ class Stored(Mapping[str, pa.Table]):
         The files of each table.
     digests : list of str
         SHA-256 of each file.
+    contents : optional
+        What a verifier read of them for a code book.
     """
+
+    contents: Any = None
 
     def __init__(
         self, tables: Mapping[str, Drawing | pa.Table], most: int | None, source: Source | None

@@ -79,7 +79,7 @@ from foreknow.publishing.certificate import (
     note_of_others,
     parts_of_sensitive,
 )
-from foreknow.publishing.code_book import code_book
+from foreknow.publishing.code_book import Contents, code_book
 from foreknow.publishing.cohort import NEW, TOO_FEW, Earlier, Since
 from foreknow.publishing.entries import Entries, Placed, Stored
 from foreknow.publishing.files import (
@@ -261,11 +261,13 @@ class Publication:
             }
             stored = self.tables if isinstance(self.tables, Stored) else None
             written = written_of(said, paths, self.audit.policy.populations)
+            contents = None if stored is None else stored.contents
             if stored is None or [*digests.values()] != stored.digests:
                 _log.info("reading the written release back")
                 self._read_back(written)
+                contents = None
             said = replace(said, files=digests)
-            book = code_book(said, written, self.titles)
+            book = code_book(said, contents or Contents.of(said, written), self.titles)
             write_whole(aside / CODE_BOOK, as_json(book))
             _log.info("writing the report")
             self.audit.to_html(aside / REPORT, published=True)
@@ -831,8 +833,9 @@ def _certify(
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
     microdata, schema = entries.microdata, entries.microdata.schema
     semantics = schema.to_dict()["semantics"]
-    if isinstance(tables, Stored):
-        tables = tables.paths
+    stored = tables if isinstance(tables, Stored) else None
+    if stored is not None:
+        tables = stored.paths
     elif options.format == "csv":  # what is known is certified as a reader of the file has it
         known = [own for name in policy.known_other for own in (name, name + SHUFFLED)]
         tables = {part: as_texts(table, known) for part, table in tables.items()}
@@ -889,6 +892,8 @@ def _certify(
         ),
         scope=verdicts.scope.for_readers(schema).to_dict(),
     )
+    if stored is not None:
+        stored.contents = Contents.of(certificate, written.asked(columns=certificate.columns))
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private, kept
 

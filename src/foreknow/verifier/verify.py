@@ -123,10 +123,13 @@ class Written:
         if isinstance(self.semantics, str):
             return self
         semantics = self.semantics.get(sensitive, "single")
-        own = replace(self, sensitive=sensitive, semantics=semantics)
-        own.memory.files = self.files
+        return self.asked(sensitive=sensitive, semantics=semantics)
+
+    def asked(self, **changed: Any) -> Written:
+        """The same files, of which something else is asked; nothing is read again."""
+        own = replace(self, **changed)
+        own.memory.files, own.memory.headers = self.files, self.memory.headers
         own.memory.held, own.memory.counted = self.memory.held, self.memory.counted
-        own.memory.headers = self.memory.headers
         return own
 
     def held_by(self, sensitive: str, known: Sequence[str]) -> Held:

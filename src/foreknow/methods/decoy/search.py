@@ -22,7 +22,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.methods.decoy.deals import Lots, bags_of_deals, most
 from foreknow.methods.decoy.draws import drawn
 from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards
-from foreknow.methods.mondrian.cuts import Cuts, cuts_of, sides
+from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of, sides
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation
 
@@ -251,9 +251,7 @@ class Search:
 
     def counts(self, bags: IntArray) -> GroupCounts:
         """Groups of so many of each value."""
-        group, codes = np.nonzero(bags)
-        offsets = np.searchsorted(group, np.arange(len(bags) + 1))
-        return GroupCounts(bags.sum(axis=1), offsets, codes, bags[group, codes], self.labels)
+        return PartedCounts.of_table(self.labels, "single", None, bags).part(0, len(bags))
 
     def safe(self, bags: IntArray, owner: IntArray) -> Mask:
         """Whether every limit is kept with the groups of each proposal."""
