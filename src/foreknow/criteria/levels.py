@@ -22,7 +22,7 @@ from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Tree, hier
 from foreknow.data.hierarchy import Mask as Masked
 from foreknow.data.labels import GroupLabels
 from foreknow.data.levels import Level
-from foreknow.data.meaning import MISSING, OR_MISSING, Meaning, meanings_of
+from foreknow.data.meaning import MISSING, OR_MISSING, meanings_of
 from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, did_you_mean
 from foreknow.frozen import settle
@@ -141,20 +141,24 @@ class Levels(OfGroups):
 
     def _level_of(self, column: str, hierarchy: Any, at_least: int) -> None:
         """Refuse a level that a hierarchy does not have."""
-        many = {
-            Intervals: lambda: len(hierarchy.widths),
-            Masked: lambda: hierarchy.length - 1,
-            DateLevels: lambda: len(hierarchy.periods),
-            Tree: lambda: len(hierarchy.rows[0]) - 1,
-        }.get(type(hierarchy))
-        if many is None:
+        match hierarchy:
+            case Intervals():
+                many = len(hierarchy.widths)
+            case Masked():
+                many = hierarchy.length - 1
+            case DateLevels():
+                many = len(hierarchy.periods)
+            case Tree():
+                many = len(hierarchy.rows[0]) - 1
+            case _:
+                raise PolicyError(
+                    f"levels: at_least is a level of a hierarchy, and {column!r} has none with "
+                    "levels; give it intervals, a mask, dates, a file or rows in "
+                    "[schema.hierarchies]"
+                )
+        if at_least > many:
             raise PolicyError(
-                f"levels: at_least is a level of a hierarchy, and {column!r} has none with levels; "
-                "give it intervals, a mask, dates, a file or rows in [schema.hierarchies]"
-            )
-        if at_least > many():
-            raise PolicyError(
-                f"levels: {column!r} has {many()} levels below the one that hides everything, and "
+                f"levels: {column!r} has {many} levels below the one that hides everything, and "
                 f"at_least is {at_least}"
             )
 
@@ -266,11 +270,11 @@ def _below(label: str, top: Any) -> bool:
     return bool(numbers) and all(_ends_below(way, top) for way in numbers)
 
 
-def _ends_below(way: Meaning, top: Any) -> bool:
+def _ends_below(way: Any, top: Any) -> bool:
     if way.upper is None:
-        return Fraction(way.lower) <= top  # type: ignore[arg-type]
-    upper = Fraction(way.upper)  # type: ignore[arg-type]
-    return upper <= top if way.below else upper < top
+        return bool(Fraction(way.lower) <= top)
+    upper = Fraction(way.upper)
+    return bool(upper <= top if way.below else upper < top)
 
 
 def _is_coarse(label: str, hierarchy: Any, level: int) -> bool:
@@ -296,11 +300,11 @@ def _is_coarse(label: str, hierarchy: Any, level: int) -> bool:
     return bool(moments) and all(_begins(end, period) for end in ends)
 
 
-def _cuts(way: Meaning) -> Iterable[Fraction]:
+def _cuts(way: Any) -> Iterable[Fraction]:
     """Where a range of numbers begins and ends; the last of whole numbers is in it."""
-    yield Fraction(way.lower)  # type: ignore[arg-type]
+    yield Fraction(way.lower)
     if way.upper is not None:
-        yield Fraction(way.upper) + (not way.below)  # type: ignore[arg-type]
+        yield Fraction(way.upper) + (not way.below)
 
 
 def _begins(moment: Any, period: str) -> bool:

@@ -265,8 +265,7 @@ class KAnonymity(GroupSize):
         """Which groups have people who share some columns with too few."""
         if not self.lists:
             return super().fails(counts)
-        few: Mask = (self._sharing(counts) < self.k).any(axis=0)
-        return few
+        return np.asarray((self._sharing(counts) < self.k).any(axis=0))
 
     def _sharing(self, counts: GroupCounts) -> IntArray:
         """For each list of columns, how many people share them with those of each group.
