@@ -31,7 +31,15 @@ def number_label(draw):
         [
             *(str(low), f"{low} to {high}", f"{low} to <{high}", f"{low} or more", "*", "missing"),
             *(f"{low} or missing", f"{low} to {high} or missing", f"{low} or more or missing"),
-            *(f"{low} | {high}", f"{low} | {high} or more", "old", f"{low}y", f"0{low}", "**"),
+            *(
+                f"{high} to {low}",
+                f"{low} | {high}",
+                f"{low} | {high} or more",
+                "old",
+                f"{low}y",
+                f"0{low}",
+                "**",
+            ),
         ]
     )
 

@@ -78,9 +78,7 @@ class Levels(OfGroups):
     limits: Any
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict, repr=False, compare=False)
     key: ClassVar[str] = "levels"
-    settings: ClassVar[Any] = Annotated[
-        dict[str, LevelSettings], Field(min_length=1, examples=[{"age": {"top": 90}}])
-    ]
+    settings: ClassVar[Any] = Annotated[dict[str, LevelSettings], Field(min_length=1)]
     needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.FINISHED})
     of_people: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False
@@ -274,7 +272,8 @@ def _ends_below(way: Any, top: Any) -> bool:
     if way.upper is None:
         return bool(Fraction(way.lower) <= top)
     upper = Fraction(way.upper)
-    return bool(upper <= top if way.below else upper < top)
+    ends = upper <= top if way.below else upper < top
+    return bool(ends and Fraction(way.lower) < top)  # "95 to 1" shows 95
 
 
 def _is_coarse(label: str, hierarchy: Any, level: int) -> bool:
@@ -292,8 +291,10 @@ def _is_coarse(label: str, hierarchy: Any, level: int) -> bool:
     if isinstance(hierarchy, Intervals):
         width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))
         numbers = [way for way in ways if isinstance(way.lower, (int, Decimal))]
-        cuts = [(cut - origin) / width for way in numbers for cut in _cuts(way)]
-        return bool(numbers) and all(cut.denominator == 1 for cut in cuts)
+        ends = [[(cut - origin) / width for cut in _cuts(way)] for way in numbers]
+        return bool(ends) and all(
+            own == sorted(own) and all(cut.denominator == 1 for cut in own) for own in ends
+        )
     period = hierarchy.periods[level - 1]
     moments = [way for way in ways if isinstance(way.lower, datetime)]
     ends = [end for way in moments for end in (way.lower, way.upper)]

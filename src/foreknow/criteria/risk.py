@@ -106,8 +106,8 @@ class RiskSettings(Settings):
     """``risk`` in a policy file."""
 
     prosecutor: Any = Field(default=None, examples=[0.09])
-    average: Any = None
-    uniqueness: Any = None
+    average: Any = Field(default=None, examples=[0.05])
+    uniqueness: Any = Field(default=None, examples=[0])
     strict: bool = False
 
 
