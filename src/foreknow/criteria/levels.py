@@ -167,7 +167,8 @@ class Levels(OfGroups):
         many, at = int(counts.sizes[fails].sum()), int(np.argmax(fails))
         words = f"no label shows {' or '.join(self._words)}"
         if many:
-            words = f"{people_text(many)} have a label that shows {' or '.join(self._words)}"
+            verb = "has" if many == 1 else "have"
+            words = f"{people_text(many)} {verb} a label that shows {' or '.join(self._words)}"
             words += f", such as {counts.group_label(at)}"
         return Attained(many, not many, words, counts.group_label(at))
 
@@ -291,9 +292,9 @@ def _is_coarse(label: str, hierarchy: Any, level: int) -> bool:
     if isinstance(hierarchy, Intervals):
         width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))
         numbers = [way for way in ways if isinstance(way.lower, (int, Decimal))]
-        ends = [[(cut - origin) / width for cut in _cuts(way)] for way in numbers]
-        return bool(ends) and all(
-            own == sorted(own) and all(cut.denominator == 1 for cut in own) for own in ends
+        cuts = [[(cut - origin) / width for cut in _cuts(way)] for way in numbers]
+        return bool(cuts) and all(
+            own == sorted({*own}) and all(cut.denominator == 1 for cut in own) for own in cuts
         )
     period = hierarchy.periods[level - 1]
     moments = [way for way in ways if isinstance(way.lower, datetime)]

@@ -125,7 +125,7 @@ def _wide(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
     elif found := re.fullmatch(f"({_NUMBER}) to (<?)({_NUMBER})", label):
         cuts = [_exactly(found[1]), _exactly(found[3]) + (not found[2])]
     whole = all((cut - number_of(origin)) % width == 0 for cut in cuts)
-    return bool(cuts) and whole and cuts == sorted(cuts)
+    return bool(cuts) and whole and cuts == sorted({*cuts})
 
 
 def _long(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
