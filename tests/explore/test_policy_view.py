@@ -60,7 +60,8 @@ def test_the_form_offers_each_kind_with_a_start_that_is_accepted(browser):
     assert {own["key"] for own in kinds} == {
         kind.key
         for kind in (*ADVERSARIES, *CRITERIA)
-        if kind.key not in ("priors", "k_map", "delta_presence")  # which need a file
+        # which need a file, or name columns
+        if kind.key not in ("priors", "k_map", "delta_presence", "population_risk", "levels")
     }
     for own in kinds:
         value = {own["key"]: own["usual"], **({"below": 0.5} if own["limited"] else {})}

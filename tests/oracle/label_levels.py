@@ -17,10 +17,11 @@ def numbers_of(label):
         return None if None in parts else set().union(*parts)
     if found := re.fullmatch(r"(\d+) or more", label):
         return {n for n in NUMBERS if n >= int(found[1])}
-    if found := re.fullmatch(r"(\d+) to (\d+)", label):
-        return {n for n in NUMBERS if int(found[1]) <= n <= int(found[2])}
-    if found := re.fullmatch(r"(\d+) to <(\d+)", label):
-        return {n for n in NUMBERS if int(found[1]) <= n < int(found[2])}
+    if found := re.fullmatch(r"(\d+) to (<?)(\d+)", label):
+        low, high = int(found[1]), int(found[3])
+        if low > high or (low == high and found[2]):  # which is no range; but it says both
+            return {low, high}
+        return {n for n in NUMBERS if low <= n < high or (n == high and not found[2])}
     return {int(label)} if re.fullmatch(r"\d+", label) and not re.fullmatch("0.+", label) else None
 
 

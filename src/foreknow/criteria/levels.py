@@ -22,7 +22,7 @@ from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Tree, hier
 from foreknow.data.hierarchy import Mask as Masked
 from foreknow.data.labels import GroupLabels
 from foreknow.data.levels import Level
-from foreknow.data.meaning import MISSING, OR_MISSING, Meaning, meanings_of
+from foreknow.data.meaning import MISSING, OR_MISSING, meanings_of
 from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, did_you_mean
 from foreknow.frozen import settle
@@ -78,9 +78,7 @@ class Levels(OfGroups):
     limits: Any
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict, repr=False, compare=False)
     key: ClassVar[str] = "levels"
-    settings: ClassVar[Any] = Annotated[
-        dict[str, LevelSettings], Field(min_length=1, examples=[{"age": {"top": 90}}])
-    ]
+    settings: ClassVar[Any] = Annotated[dict[str, LevelSettings], Field(min_length=1)]
     needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.FINISHED})
     of_people: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False
@@ -141,20 +139,24 @@ class Levels(OfGroups):
 
     def _level_of(self, column: str, hierarchy: Any, at_least: int) -> None:
         """Refuse a level that a hierarchy does not have."""
-        many = {
-            Intervals: lambda: len(hierarchy.widths),
-            Masked: lambda: hierarchy.length - 1,
-            DateLevels: lambda: len(hierarchy.periods),
-            Tree: lambda: len(hierarchy.rows[0]) - 1,
-        }.get(type(hierarchy))
-        if many is None:
+        match hierarchy:
+            case Intervals():
+                many = len(hierarchy.widths)
+            case Masked():
+                many = hierarchy.length - 1
+            case DateLevels():
+                many = len(hierarchy.periods)
+            case Tree():
+                many = len(hierarchy.rows[0]) - 1
+            case _:
+                raise PolicyError(
+                    f"levels: at_least is a level of a hierarchy, and {column!r} has none with "
+                    "levels; give it intervals, a mask, dates, a file or rows in "
+                    "[schema.hierarchies]"
+                )
+        if at_least > many:
             raise PolicyError(
-                f"levels: at_least is a level of a hierarchy, and {column!r} has none with levels; "
-                "give it intervals, a mask, dates, a file or rows in [schema.hierarchies]"
-            )
-        if at_least > many():
-            raise PolicyError(
-                f"levels: {column!r} has {many()} levels below the one that hides everything, and "
+                f"levels: {column!r} has {many} levels below the one that hides everything, and "
                 f"at_least is {at_least}"
             )
 
@@ -165,7 +167,8 @@ class Levels(OfGroups):
         many, at = int(counts.sizes[fails].sum()), int(np.argmax(fails))
         words = f"no label shows {' or '.join(self._words)}"
         if many:
-            words = f"{people_text(many)} have a label that shows {' or '.join(self._words)}"
+            verb = "has" if many == 1 else "have"
+            words = f"{people_text(many)} {verb} a label that shows {' or '.join(self._words)}"
             words += f", such as {counts.group_label(at)}"
         return Attained(many, not many, words, counts.group_label(at))
 
@@ -266,11 +269,12 @@ def _below(label: str, top: Any) -> bool:
     return bool(numbers) and all(_ends_below(way, top) for way in numbers)
 
 
-def _ends_below(way: Meaning, top: Any) -> bool:
+def _ends_below(way: Any, top: Any) -> bool:
     if way.upper is None:
-        return Fraction(way.lower) <= top  # type: ignore[arg-type]
-    upper = Fraction(way.upper)  # type: ignore[arg-type]
-    return upper <= top if way.below else upper < top
+        return bool(Fraction(way.lower) <= top)
+    upper = Fraction(way.upper)
+    ends = upper <= top if way.below else upper < top
+    return bool(ends and Fraction(way.lower) < top)  # "95 to 1" shows 95
 
 
 def _is_coarse(label: str, hierarchy: Any, level: int) -> bool:
@@ -288,19 +292,21 @@ def _is_coarse(label: str, hierarchy: Any, level: int) -> bool:
     if isinstance(hierarchy, Intervals):
         width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))
         numbers = [way for way in ways if isinstance(way.lower, (int, Decimal))]
-        cuts = [(cut - origin) / width for way in numbers for cut in _cuts(way)]
-        return bool(numbers) and all(cut.denominator == 1 for cut in cuts)
+        cuts = [[(cut - origin) / width for cut in _cuts(way)] for way in numbers]
+        return bool(cuts) and all(
+            own == sorted({*own}) and all(cut.denominator == 1 for cut in own) for own in cuts
+        )
     period = hierarchy.periods[level - 1]
     moments = [way for way in ways if isinstance(way.lower, datetime)]
     ends = [end for way in moments for end in (way.lower, way.upper)]
     return bool(moments) and all(_begins(end, period) for end in ends)
 
 
-def _cuts(way: Meaning) -> Iterable[Fraction]:
+def _cuts(way: Any) -> Iterable[Fraction]:
     """Where a range of numbers begins and ends; the last of whole numbers is in it."""
-    yield Fraction(way.lower)  # type: ignore[arg-type]
+    yield Fraction(way.lower)
     if way.upper is not None:
-        yield Fraction(way.upper) + (not way.below)  # type: ignore[arg-type]
+        yield Fraction(way.upper) + (not way.below)
 
 
 def _begins(moment: Any, period: str) -> bool:

@@ -106,8 +106,8 @@ class RiskSettings(Settings):
     """``risk`` in a policy file."""
 
     prosecutor: Any = Field(default=None, examples=[0.09])
-    average: Any = None
-    uniqueness: Any = None
+    average: Any = Field(default=None, examples=[0.05])
+    uniqueness: Any = Field(default=None, examples=[0])
     strict: bool = False
 
 
@@ -170,7 +170,7 @@ class Risk(_Limits, OfGroups):
         return self.least_of(self.prosecutor)
 
     @property
-    def speaks(self) -> Speaks | None:  # type: ignore[override]
+    def speaks(self) -> Speaks | None:
         """Of sizes; what a refused cut tells of all groups together is not worked out."""
         return None if self._of_all else Speaks(0)
 
@@ -307,7 +307,8 @@ class _RiskLedger:
 
     def _change(self, removed: GroupCounts | None, added: GroupCounts) -> Sums:
         change = self.rule._sums(added.sizes).sum(0)
-        return change if removed is None else change - self.rule._sums(removed.sizes).sum(0)
+        leaving = 0 if removed is None else self.rule._sums(removed.sizes).sum(0)
+        return np.asarray(change - leaving)
 
 
 @dataclass(frozen=True, eq=False)

@@ -256,7 +256,10 @@ class KAnonymity(GroupSize):
         worst = int(np.argmin(fewest))
         least, group = int(fewest[worst]), int(np.argmin(found[worst]))
         shared = " and ".join(self.lists[worst])
-        words = f"{people_text(least)} share what is published of their {shared}, the fewest who do"
+        verb = "shares" if least == 1 else "share"
+        words = (
+            f"{people_text(least)} {verb} what is published of their {shared}, the fewest who do"
+        )
         return Attained(
             *(least, least >= self.k, f"{words}; the least is {self.k}"), counts.group_label(group)
         )
@@ -265,8 +268,7 @@ class KAnonymity(GroupSize):
         """Which groups have people who share some columns with too few."""
         if not self.lists:
             return super().fails(counts)
-        few: Mask = (self._sharing(counts) < self.k).any(axis=0)
-        return few
+        return np.asarray((self._sharing(counts) < self.k).any(axis=0))
 
     def _sharing(self, counts: GroupCounts) -> IntArray:
         """For each list of columns, how many people share them with those of each group.

@@ -355,8 +355,8 @@ class Values:
         numbers = not isinstance(meaning.lower, datetime)
         keys = self._numbers if numbers else self._moments
         inside = self._none
-        last = Decimal("Infinity") if meaning.upper is None else meaning.upper
-        inside[_from_to(keys, meaning.lower, last, below=meaning.below)] = True
+        upper = Decimal("Infinity") if meaning.upper is None else meaning.upper
+        inside[_from_to(keys, meaning.lower, upper, below=meaning.below)] = True
         return inside & ~self._codes if numbers and meaning.ends is None else inside
 
     def _among(self, meaning: Meaning) -> Mask:

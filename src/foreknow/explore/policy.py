@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 import tomlkit
@@ -83,6 +84,9 @@ def _kinds(registered: Sequence[Any], limited: bool) -> Iterator[dict[str, Any]]
             for key, own in parts.items()
             if "examples" in own and own.get("default", 0) is not None
         }
+        if not usual and "required" not in schema:  # any of them will do: the first
+            some = ((key, own["examples"][0]) for key, own in parts.items() if "examples" in own)
+            usual = dict(islice(some, 1))
         if usual and usual.keys() >= {*schema.get("required", ())}:
             start = usual.get("", usual)
             yield {"key": kind.key, "fields": fields, "usual": start, "limited": limited}

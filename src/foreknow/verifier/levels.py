@@ -78,7 +78,8 @@ def _reaches(label: str, top: Fraction) -> bool:
     if found := re.fullmatch(f"({_NUMBER}) or more", label):
         return _exactly(found[1]) > top
     if found := re.fullmatch(f"({_NUMBER}) to (<?)({_NUMBER})", label):
-        return _exactly(found[3]) > top if found[2] else _exactly(found[3]) >= top
+        low, high = _exactly(found[1]), _exactly(found[3])
+        return low >= top or (high > top if found[2] else high >= top)
     if re.fullmatch(_NUMBER, label) and not re.fullmatch("0[0-9]+", label):
         return _exactly(label) >= top
     return True
@@ -123,7 +124,8 @@ def _wide(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
         cuts += [] if found[2] else [cuts[0] + 1]
     elif found := re.fullmatch(f"({_NUMBER}) to (<?)({_NUMBER})", label):
         cuts = [_exactly(found[1]), _exactly(found[3]) + (not found[2])]
-    return bool(cuts) and all((cut - number_of(origin)) % width == 0 for cut in cuts)
+    whole = all((cut - number_of(origin)) % width == 0 for cut in cuts)
+    return bool(cuts) and whole and cuts == sorted({*cuts})
 
 
 def _long(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
