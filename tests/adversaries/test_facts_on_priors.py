@@ -104,7 +104,7 @@ def test_facts_on_priors_are_never_below_enumeration(lot):
 
 
 def test_with_equal_priors_they_are_facts():
-    for case in CASES[:300:1 if NIGHTLY else 3]:
+    for case in CASES[: 300 : 1 if NIGHTLY else 3]:
         rng = random.Random(f"equal {case}")
         kinds, groups = scene(rng, "equal")
         ruled, known = rng.choice([(0, 0), (1, 0), (2, 0), (0, 1), (0, 2), (1, 1), (2, 3)])
@@ -265,7 +265,7 @@ def test_priors_of_0_and_1_and_extreme_ones():
     }
     some = {"a": Fraction(1, 3), "b": Fraction(1, 3), "c": Fraction(1, 3), "d": Fraction(0)}
     checked = 0
-    for case in CASES[:120:1 if NIGHTLY else 2]:
+    for case in CASES[: 120 : 1 if NIGHTLY else 2]:
         rng = random.Random(f"extreme {case}")
         kinds = rng.sample([sure, never, tiny, some], 3)
         size = rng.randint(2, 4)
