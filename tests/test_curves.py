@@ -102,7 +102,7 @@ def test_what_cannot_be_meant_is_refused(asked, error, said):
 
 
 def test_other_tables_are_refused():
-    with pytest.raises(InputError, match="expected a Release"):
+    with pytest.raises(InputError, match="at least two releases"):
         fk.disclosure_curves([["Flu"]])
     sets = fk.GroupCounts.from_people([[{"Flu"}, {"Flu", "Cold"}]], semantics="set")
     with pytest.raises(UnsupportedError, match="'set'"):

@@ -204,7 +204,7 @@ SAYS = {
     "bool(audit)": (lambda o: bool(o.audit), "neither true nor false by itself; ask .safe"),
     "if verdict": (lambda o: bool(o.audit.verdicts[0]), "ask .safe"),
     "audit['safe']": (lambda o: o.audit["safe"], "such as .safe and .verdicts"),
-    "audit(df)": (lambda o: fk.audit(o.frame), "missing 1 required positional argument: 'policy'"),
+    "audit(df)": (lambda o: fk.audit(o.frame), "is missing the policy: the path of a policy.toml"),
     "audit(policy, df)": (lambda o: fk.audit(o.policy, o.frame), "the release comes first"),
     "audit(df, no schema)": (
         lambda o: fk.audit(o.frame, fk.Policy(o.policy.requirements)),
@@ -227,7 +227,6 @@ SAYS = {
         "has no column 'age'; did you mean 'Age'?",
     ),
     "audit.to_frame('dask')": (lambda o: o.audit.to_frame("dask"), "there is no library 'dask'"),
-    "publish(k=5)": (lambda o: fk.publish(o.frame, o.policy, k=5), "Requirement(KAnonymity(5))"),
     "publish(methd=)": (
         lambda o: fk.publish(o.frame, o.policy, methd="mondrian"),
         "did you mean 'method'?",
@@ -246,13 +245,11 @@ SAYS = {
         lambda o: fk.publish(o.frame, o.policy, form="bucketized").to_pandas(),
         "name one, as .to_pandas('people')",
     ),
-    "made.to_csv()": (lambda o: o.made.to_csv("x.csv"), ".save(folder) writes it"),
     "made.head()": (lambda o: o.made.head(), "its table is .to_pandas()"),
     "save twice": (lambda o: o.made.save(_saved(o)), "exists"),
     "verify(made)": (lambda o: fk.verify(o.made), "made.write(folder), then verify(folder)"),
     "verify(no folder)": (lambda o: fk.verify("no/where"), "does not exist"),
-    "read_csv": (lambda o: fk.read_csv(o.csv), 'fk.audit("table.csv", "policy.toml")'),
-    "anonymize": (lambda o: fk.anonymize(o.frame), "fk.publish(table, policy)"),
+    "load": (lambda o: fk.load(o.csv), 'fk.audit("table.csv", "policy.toml")'),
     "nothing like it": (lambda o: fk.whatever, "no attribute 'whatever'; see dir(foreknow)"),
     "Policy(None)": (lambda o: fk.Policy(None), "must be a list, such as [Requirement(...)]"),
     "Schema(sensitive=[])": (
@@ -260,7 +257,6 @@ SAYS = {
         "sensitive is empty; name the column that must stay hidden",
     ),
     "mondrian": (lambda o: fk.mondrian, "did you mean 'Mondrian'?"),
-    "Schema(qi=)": (lambda o: fk.Schema(qi=["age"]), "did you mean 'quasi_identifiers'?"),
     "Schema(quasi_identifiers='age')": (
         lambda o: fk.Schema(quasi_identifiers="age", sensitive="illness"),
         "must be a list of columns, such as ['age']",
@@ -274,10 +270,6 @@ SAYS = {
     "Microdata(df, schema, sensitive=)": (
         lambda o: fk.Microdata(o.frame, o.policy.schema, sensitive="age"),
         "leave out sensitive",
-    ),
-    "from_generalized(qi=)": (
-        lambda o: fk.Release.from_generalized(o.frame, qi=["age"], sensitive="illness"),
-        "did you mean 'quasi_identifiers'?",
     ),
     "verify(folder=, polcy=)": (
         lambda o: fk.verify("out", polcy=o.policy),
@@ -301,10 +293,6 @@ SAYS = {
     "Requirement(belo=)": (
         lambda o: fk.Requirement(fk.Facts(), belo=0.5),
         "did you mean 'below'?",
-    ),
-    "Policy(requirement)": (
-        lambda o: fk.Policy(o.policy.requirements[0]),
-        "must be a list, such as [Requirement(...)]",
     ),
     "Mondrian(k=5)": (lambda o: fk.Mondrian(k=5), "Requirement(KAnonymity(5))"),
     "k_anonymity(5)": (lambda o: fk.k_anonymity(5), "Requirement(KAnonymity(5)) requires it"),
@@ -337,10 +325,6 @@ SAYS = {
     "a list of dicts": (
         lambda o: fk.publish(o.frame.to_dict("records"), o.policy),
         "a frame of pandas, Polars",
-    ),
-    "query_error(made, df)": (
-        lambda o: fk.query_error(o.made, o.frame),
-        "Microdata(table, schema)",
     ),
 }
 

@@ -575,8 +575,8 @@ def test_what_does_not_fit_is_refused_with_the_way_out(tmp_path):
     wide = pa.table({f"c{at}": [1] for at in range(40)})
     with pytest.raises(InputError, match="40 columns have 10,700 sets of up to 3"):
         fk.risk_report(wide, quasi_identifiers=wide.column_names)
-    with pytest.raises(InputError, match="'fraction'"):
-        fk.risk_report(table, fraction=0.5)
+    with pytest.raises(InputError, match="'share'"):
+        fk.risk_report(table, share=0.5)
 
 
 # ---- what is shown -------------------------------------------------------------------------------

@@ -164,7 +164,7 @@ def test_other_questions_are_refused():
     for levels in [(4, 0), (0,), (-1, 0)]:
         with pytest.raises(InputError, match="is no node"):
             found.node(levels)
-    with pytest.raises(InputError, match="expected a Microdata"):
+    with pytest.raises(InputError, match="say what the columns of the table are"):
         fk.survey(raw()[0])
 
 

@@ -34,34 +34,28 @@ from typing import Any
 # of its names is first asked for.
 _LOADER: Any = __spec__.loader
 _STUB = _LOADER.get_data(f"{__path__[0]}/__init__.pyi").decode().splitlines()
-_LINES = [line.split() for line in _STUB if line.startswith("from ")]
-_HOME = {name: room for _, room, _, _, _, name in _LINES}
+_LINES = [line.split() for line in _STUB]
+_HOME = {line[-1]: line[1] for line in _LINES if line[:1] == ["from"]}
+_ALIAS = {line[0]: line[2] for line in _LINES if line[1:2] == ["="]}
 
 __all__ = sorted(_HOME)
 
-# What people look for under another name, and what to type.
-_INSTEAD = {
-    "Table DataFrame read read_csv read_parquet read_excel from_pandas load open": "a table is "
-    'given as it is, a path or a frame: fk.audit("table.csv", "policy.toml")',
-    "anonymize anonymise deidentify make release": "fk.publish(table, policy)",
-    "check judge evaluate assess test": "fk.audit(release, policy)",
-    "load_policy read_policy": 'fk.Policy("policy.toml")',
-    "init profile suggest infer_schema first_policy": "fk.suggest_policy(table)",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    own = _ALIAS.get(name, name)
+    if name == "sample":
+        return import_module("foreknow.sample")
+    if own not in _HOME:
         said = f"module 'foreknow' has no attribute {name!r}"
         if name.startswith("__"):
             raise AttributeError(said)
         from foreknow.errors import did_you_mean
+        from foreknow.names import advice
 
-        instead = next((do for names, do in _INSTEAD.items() if name in names.split()), None)
-        near = did_you_mean(name, __all__)
+        instead, near = advice(name), did_you_mean(name, (*__all__, *_ALIAS))
         hint = f"; {instead}" if instead else near if "did you" in near else "; see dir(foreknow)"
         raise AttributeError(f"{said}{hint}")
-    found = getattr(import_module(_HOME[name]), name)
+    found = getattr(import_module(_HOME[own]), own)
     globals()[name] = found
     return found
 

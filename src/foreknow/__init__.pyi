@@ -41,6 +41,11 @@ from foreknow.criteria.levels import Levels as Levels
 from foreknow.criteria.likeness import BetaLikeness as BetaLikeness
 from foreknow.criteria.likeness import DeltaDisclosure as DeltaDisclosure
 from foreknow.criteria.likeness import TCloseness as TCloseness
+from foreknow.criteria.measures import beta_likeness as beta_likeness
+from foreknow.criteria.measures import delta_disclosure as delta_disclosure
+from foreknow.criteria.measures import k_anonymity as k_anonymity
+from foreknow.criteria.measures import l_diversity as l_diversity
+from foreknow.criteria.measures import t_closeness as t_closeness
 from foreknow.criteria.population import DeltaPresence as DeltaPresence
 from foreknow.criteria.population import KMap as KMap
 from foreknow.criteria.properties import All as All
@@ -53,8 +58,8 @@ from foreknow.criteria.risk import PopulationRisk as PopulationRisk
 from foreknow.criteria.risk import Risk as Risk
 from foreknow.criteria.size import GroupSize as GroupSize
 from foreknow.criteria.size import KAnonymity as KAnonymity
-from foreknow.criteria.size import k_anonymity as k_anonymity
 from foreknow.data.counts import GroupCounts as GroupCounts
+from foreknow.data.engines.frames import read_table as read_table
 from foreknow.data.hierarchy import DateLevels as DateLevels
 from foreknow.data.hierarchy import Intervals as Intervals
 from foreknow.data.hierarchy import Mask as Mask
@@ -120,3 +125,17 @@ from foreknow.utility.utility import Utility as Utility
 from foreknow.utility.utility import optimal_discernibility as optimal_discernibility
 from foreknow.utility.utility import utility_of as utility_of
 from foreknow.verdict import Verdict as Verdict
+
+# The same by the names of the commands, and by names from elsewhere.
+anonymize = publish
+check = audit
+curves = disclosure_curves
+evidence = evidence_report
+init = suggest_policy
+learned = learned_report
+read = read_release
+read_csv = read_table
+read_excel = read_table
+read_parquet = read_table
+risk = risk_report
+utility = utility_report

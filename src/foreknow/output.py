@@ -23,15 +23,19 @@ from foreknow.scratch import (
     sweep,
 )
 
+# What tables and pages are called, and no folder is.
+_FILES = (".csv", ".parquet", ".xlsx", ".json", ".html", ".zip", ".tsv", ".txt")
+
 
 def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
     """Write a text file; an existing one is replaced only by the complete new one."""
     target = Path(path)
     with _clear_errors(target):
-        target = Path(os.path.realpath(target))
         if target.is_dir():
             raise OutputError(f"cannot write {str(path)!r}: Is a directory; nothing was written")
-        if target.exists() and not target.is_file():
+        piped = target.exists() and not target.is_file()  # which has no path of its own
+        target = target if piped else Path(os.path.realpath(target))
+        if piped:
             with target.open("wb") as stream:
                 stream.write(text.encode("utf-8", "backslashreplace"))
             return
@@ -140,6 +144,12 @@ def require_new(path: str | Path, kept: str | Path) -> None:
         raise OutputError(
             f"{str(path)!r} is to be published, and cannot be the owner's folder too; name another"
         )
+    if (ends := Path(path).suffix.lower()) in _FILES:
+        name = Path(path).with_suffix("")
+        raise OutputError(
+            f"{str(path)!r} is a file, and a release is a folder, with its certificate: name it "
+            f"{str(name)!r}; the table is then {str(name / f'release{ends}')!r}"
+        )
     for each in (Path(path), Path(kept)):
         try:
             str(each).encode()
@@ -175,7 +185,12 @@ def as_json(table: dict[str, Any]) -> str:
 
 def write_json_for_owner(path: str | Path, table: dict[str, Any]) -> None:
     """Write plain values as JSON that only the owner may read, and that says so."""
-    write_whole(path, as_json({"may_be_published": False, **table}), private=True)
+    write_whole(path, json_for_owner(table), private=True)
+
+
+def json_for_owner(table: dict[str, Any]) -> str:
+    """Plain values as JSON that says that it is for the owner only."""
+    return as_json({"may_be_published": False, **table})
 
 
 def _finite(value: Any) -> Any:

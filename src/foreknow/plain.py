@@ -8,6 +8,8 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import Any, ClassVar
 
+from foreknow.names import of_object
+
 
 class Plain:
     """Has plain values for JSON: all its fields, or what `_told` names, as ``key=attribute.of.it``.
@@ -32,6 +34,10 @@ class Plain:
             if given or not key.endswith("?") or isinstance(given, Fraction):
                 found[key.rstrip("?")] = given
         return found
+
+    def __getattr__(self, name: str) -> Any:
+        said = f"{type(self).__name__} has no {name!r}"
+        raise AttributeError(f"{said}; {does}" if (does := of_object(name)) else said)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

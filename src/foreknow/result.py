@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from csv import DictWriter
+from html import escape
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from foreknow._version import __version__
-from foreknow.output import write_json_for_owner, write_whole
+from foreknow.errors import InputError
+from foreknow.output import json_for_owner, write_json_for_owner, write_whole
 from foreknow.plain import Plain
 
 if TYPE_CHECKING:
@@ -31,13 +34,52 @@ class Result(Plain):
         head = {"format": self.format, "version": self.version, "foreknow": __version__}
         return {**head, **super().to_dict()}
 
-    def to_json(self, path: str | Path) -> None:
-        """Write what `to_dict` gives as JSON, for the owner only; whole or not at all."""
+    def to_json(self, path: str | Path | None = None) -> str | None:
+        """Write what `to_dict` gives as JSON, for the owner only; or return it, without a path."""
+        if path is None:
+            return json_for_owner(self.to_dict())
         write_json_for_owner(path, self.to_dict())
+        return None
 
-    def to_html(self, path: str | Path) -> None:
-        """Write one HTML file that opens offline, for the owner only; whole or not at all."""
+    def to_html(self, path: str | Path | None = None) -> str | None:
+        """Write a page that opens offline, for the owner only; or return it, without a path."""
+        if path is None:
+            return page_of(self).html()
         write_whole(path, page_of(self).html(), private=True)
+        return None
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Its rows as a frame, where it is a table."""
+        kind = type(self).__name__
+        raise InputError(f"{kind} is no single table; see .to_dict(), .summary() and .to_html()")
+
+    def to_pandas(self) -> Any:
+        """What `to_frame` gives, of pandas."""
+        return self.to_frame("pandas")
+
+    def to_polars(self) -> Any:
+        """What `to_frame` gives, of Polars."""
+        return self.to_frame("polars")
+
+    def to_arrow(self) -> Any:
+        """What `to_frame` gives, of Arrow."""
+        return self.to_frame("arrow")
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write what `to_frame` gives as CSV, for the owner only."""
+        lines = StringIO(newline="")
+        rows = self.to_frame("arrow").to_pylist()
+        write = DictWriter(lines, list(rows[0]) if rows else [])
+        write.writeheader()
+        write.writerows(rows)
+        write_whole(path, lines.getvalue(), private=True)
+
+    def plot(self, path: str | Path | None = None) -> Drawn:
+        """What is drawn on its page, for a notebook; or written as a page of its own."""
+        drawn = Drawn(page_of(self).drawn())
+        if path is not None:
+            write_whole(path, drawn, private=True)
+        return drawn
 
     def summary(self) -> str:
         """What a terminal shows of it, as a text."""
@@ -52,6 +94,16 @@ class Result(Plain):
 
     def _repr_html_(self) -> str:
         return page_of(self).summary()
+
+
+class Drawn(str):
+    """Figures as a page of HTML, which a notebook shows in a frame."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        page = escape(self)
+        return f'<iframe srcdoc="{page}" style="width:100%;height:480px;border:0"></iframe>'
 
 
 def page_of(result: Any, **options: Any) -> Page[Any]:

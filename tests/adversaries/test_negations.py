@@ -14,7 +14,7 @@ from tests.oracle.worlds import small_releases
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.criteria.diversity import is_recursively_diverse
-from foreknow.criteria.size import k_anonymity
+from foreknow.criteria.measures import k_anonymity
 from foreknow.data.counts import GroupCounts
 from foreknow.errors import InputError
 

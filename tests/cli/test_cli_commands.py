@@ -201,7 +201,7 @@ def test_the_order_of_rows_in_the_table_reaches_no_file(desk):
     [
         (["audit", "table.csv", "--policy", "policy.toml", "--nope"], "No such option"),
         (["adit"], "No such command"),
-        (["audit", "table.csv"], "Missing option"),
+        (["priors", "table.csv"], "Missing option"),
         (["publish", "table.csv", "-p", "policy.toml"], "Missing option"),
         (["publish", "table.csv", "-p", "policy.toml", "-o", "out", "--seed", "x"], "--seed"),
         (["verify"], "Missing argument"),

@@ -54,6 +54,13 @@ def test_a_sampling_fraction_gives_estimates(desk):
     assert read["population"]["people"] == 220
 
 
+def test_columns_are_said_by_options_or_by_the_policy_of_the_folder(desk):
+    assert "by age and sex" in " ".join(desk.run("risk", "table.csv")[1].split())
+    (desk.folder / "policy.toml").unlink()
+    said = "say which columns others may know: --quasi-identifiers COLUMN,COLUMN"
+    assert said in desk.refused("risk", "table.csv")
+
+
 def test_what_publish_wrote_is_measured_by_its_certificate(desk):
     desk.says(*desk.publish("--seed", "1", "--quiet"))
     said = desk.says("risk", "out")
@@ -65,7 +72,6 @@ def test_what_publish_wrote_is_measured_by_its_certificate(desk):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "say which columns others may know: --quasi-identifiers COLUMN,COLUMN"),
         (["--group", "age"], "say which columns others may know"),
         (["--quasi-identifiers", "age,sx"], "table.csv has no column 'sx'; did you mean 'sex'?"),
         ([*QIS, "--policy", "policy.toml"], "--quasi-identifiers contradicts --policy"),

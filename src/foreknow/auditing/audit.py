@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, product
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.attacks.learned import SURE, learned_beside, learned_trial
@@ -27,6 +27,7 @@ from foreknow.data.sights import Sight, possible, seen_with
 from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, hinted, memory_for
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
+from foreknow.policy.arguments import Arguments, policy_of
 from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.result import Result, page_of
@@ -190,16 +191,20 @@ class Audit(Result):
         ]
         return frame_of(rows, library)
 
-    def to_html(self, path: str | Path, *, published: bool = False) -> None:
+    def to_html(self, path: str | Path | None = None, *, published: bool = False) -> str | None:
         """Write a report, one HTML file that opens offline, whole or not at all.
 
         Parameters
         ----------
-        path : path
+        path : path, optional
+            Without it, the page is returned.
         published : bool
             Whether it goes with a release: then findings by learned priors are not shown.
         """
-        write_whole(path, page_of(self, published=published).html(), private=not published)
+        page = page_of(self, published=published).html()
+        if path is not None:
+            write_whole(path, page, private=not published)
+        return page if path is None else None
 
     def exposed_to_csv(self, path: str | Path) -> None:
         """Write the groups with people over a limit as CSV, for the owner only.
@@ -227,13 +232,14 @@ class Audit(Result):
 @hinted
 def audit(
     release: Any,
-    policy: Policy | Mapping[str, Any] | str | Path,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
     *,
     utility: Utility | None = None,
     name: str | None = None,
     group: str | None = None,
     people: Any = None,
     learned: bool = True,
+    **said: Unpack[Arguments],
 ) -> Audit:
     """Judge a release by a policy.
 
@@ -243,7 +249,7 @@ def audit(
         One GROUP BY is made of it, if it was not counted before. Of a table, published or raw, the
         policy's schema says what makes a group: rows with equal quasi-identifiers, if it names no
         group column. A folder that `publish` wrote says so itself.
-    policy : Policy, path or mapping
+    policy : Policy, path or mapping, optional
         A policy, the path of its file, or the tables of one.
     utility : Utility, optional
         Measures to report; those that follow from the counts when left out.
@@ -257,6 +263,11 @@ def audit(
     learned : bool
         Whether to carry out a trial beside the verdicts: what somebody learns from the release by
         the policy's quasi-identifiers, where it tells them of people; on a sample if it is large.
+    **said
+        In place of a policy, or beside one: its keys, as `quasi_identifiers`, `sensitive`,
+        `identifiers`, `hierarchies`; `k_anonymity`, `l_diversity`, `t_closeness`, `facts` with
+        `below`. Where nothing says what must hold, it is what
+        `suggest_policy` would require.
 
     Raises
     ------
@@ -272,10 +283,17 @@ def audit(
     >>> counts = GroupCounts.from_bags([["Flu", "Cancer", "Flu", "AIDS"]])
     >>> audit(counts, Policy([Requirement(Facts(l=1), below=0.5, values=["AIDS"])]))
     Audit(release: UNSAFE in 1 of 1 requirement)
+
+    Without a policy:
+
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"age": [30, 30, 41], "disease": ["Flu", "Cold", "Flu"]})
+    >>> audit(rows, quasi_identifiers=["age"], sensitive="disease", k_anonymity=2).safe
+    False
     """
     if isinstance(release, Policy):
         raise InputError("the release comes first, then the policy: audit(release, policy)")
-    policy, owners = Policy.of(policy), getattr(release, "sight", None)
+    policy, owners = policy_of(policy, said, release), getattr(release, "sight", None)
     release = release_of(release, policy, group)
     shown = policy.shown if policy.owned else policy
     counts = _counted_at_once(release, shown)

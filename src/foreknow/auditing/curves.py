@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.protocol import HasCounts, counts_of, whole_amount
-from foreknow.auditing.opening import seen_by
+from foreknow.adversaries.protocol import counts_of, whole_amount
+from foreknow.auditing.opening import seen_by, table_of
 from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
-from foreknow.errors import DataError, InputError
+from foreknow.errors import DataError, InputError, hinted
+from foreknow.policy.policy import Policy
 from foreknow.result import Result
 from foreknow.scope import Scope
 
@@ -80,13 +82,16 @@ class DisclosureCurves(Result):
         )
 
 
+@hinted
 def disclosure_curves(
-    release: HasCounts,
+    release: Any,
     upto: int = 12,
     value: Label | None = None,
     *,
     any_of: Sequence[Label] | None = None,
     name: str | None = None,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
+    quasi_identifiers: Sequence[str] | None = None,
     sensitive: str | None = None,
     knowing: Sequence[str] | None = None,
 ) -> DisclosureCurves:
@@ -96,7 +101,7 @@ def disclosure_curves(
 
     Parameters
     ----------
-    release : Release or GroupCounts
+    release : Release, GroupCounts, Publication, path or frame
         With one sensitive value per person.
     upto : int
         The most pieces; at most 200.
@@ -104,6 +109,10 @@ def disclosure_curves(
         The sensitive value; default: any.
     any_of : sequence of labels, optional
         In place of `value`: that a person has one of these, whichever.
+    policy : Policy, path or mapping, optional
+        Whose schema says what the columns of a table are.
+    quasi_identifiers : sequence of str, optional
+        In its place, beside `sensitive`.
     name, sensitive : str, optional
         What to call the release and its sensitive column in reports; of several, which it is.
     knowing : sequence of str, optional
@@ -129,7 +138,7 @@ def disclosure_curves(
     most = whole_amount("disclosure_curves", "upto", upto)
     if most > _MOST:
         raise InputError(f"upto is at most {_MOST}, not {most}: by then there is no more to know")
-    release = seen_by(release, sensitive, knowing)
+    release = seen_by(table_of(release, policy, quasi_identifiers, sensitive), sensitive, knowing)
     name = name or str(getattr(release, "name", "release"))
     sensitive, scope = sensitive or getattr(release, "sensitive", None), scope_of(release)
     if any_of is not None:

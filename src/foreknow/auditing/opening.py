@@ -15,6 +15,7 @@ from foreknow.data.people import refuse_two_spellings
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.errors import DataError, SchemaError
+from foreknow.policy.arguments import schema_of
 from foreknow.policy.people import OwnersCounts
 from foreknow.policy.policy import Policy
 from foreknow.publishing.files import CERTIFICATE
@@ -54,6 +55,19 @@ def release_of(given: Any, policy: Policy | None = None, group: str | None = Non
             "quasi_identifiers=[...], sensitive=...) in place of the table"
         )
     return Release.from_schema(given, policy.needed_schema, group, policy.options.unlinked)
+
+
+def table_of(
+    given: Any,
+    policy: Any,
+    quasi_identifiers: Sequence[str] | None,
+    sensitive: str | None,
+) -> HasCounts:
+    """The same where columns may be named in place of a policy."""
+    if quasi_identifiers is not None:
+        columns = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
+        return Release.from_schema(given, schema_of(policy, columns))
+    return release_of(given, None if policy is None else Policy.of(policy))
 
 
 def seen_by(given: HasCounts, sensitive: str | None, knowing: Sequence[str] | None) -> HasCounts:

@@ -276,6 +276,8 @@ def risk_report(
     >>> found.prosecutor.average, found.sets[0].separation
     (Fraction(4, 5), Fraction(4, 5))
     """
+    if isinstance(population, (list, tuple)) and quasi_identifiers is None:
+        population, quasi_identifiers = None, population  # as of `k_anonymity`
     limit = as_threshold(threshold)
     fraction = _fraction(sampling_fraction)
     if fraction is not None and population is not None:

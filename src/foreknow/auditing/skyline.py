@@ -23,7 +23,7 @@ from foreknow.adversaries.facts.skyline import (
     near_skyline,
 )
 from foreknow.adversaries.protocol import counts_of
-from foreknow.auditing.opening import release_of, seen_by
+from foreknow.auditing.opening import seen_by, table_of
 from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
@@ -229,6 +229,7 @@ def skyline_report(
     any_of: Sequence[Label] | str | None = None,
     policy: Policy | Mapping[str, Any] | str | Path | None = None,
     name: str | None = None,
+    quasi_identifiers: Sequence[str] | None = None,
     sensitive: str | None = None,
     within: Any = None,
     knowing: Sequence[str] | None = None,
@@ -248,6 +249,8 @@ def skyline_report(
         hierarchy of the sensitive column, which the policy's schema has.
     policy : Policy, path or mapping, optional
         Whose schema says what the columns of a table are.
+    quasi_identifiers : sequence of str, optional
+        In its place, beside `sensitive`.
     name, sensitive : str, optional
         What to call the release and its sensitive column in reports; of several, which it is.
     within : number or str, optional
@@ -276,7 +279,7 @@ def skyline_report(
     policy = None if policy is None else Policy.of(policy)
     if policy is not None:
         policy.refuse_impossible("a skyline")
-    release = seen_by(release_of(release, policy), sensitive, knowing)
+    release = seen_by(table_of(release, policy, quasi_identifiers, sensitive), sensitive, knowing)
     counts, limit = counts_of(release), as_threshold(confidence)
     windows = None
     if within is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,14 @@ from foreknow.adversaries.implications.implications import Implications, Negatio
 from foreknow.adversaries.protocol import whole_amount
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
-from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, did_you_mean
+from foreknow.errors import InputError, did_you_mean, hinted
 from foreknow.methods.fulldomain.lattice import Lattice, Node, label_of_level
 from foreknow.methods.fulldomain.rollup import Rollup
 from foreknow.needs import Analysis, Need, require
 from foreknow.plain import Plain
+from foreknow.policy.arguments import Arguments, microdata_of
+from foreknow.policy.policy import Policy
 from foreknow.result import Result
 
 Kind: TypeAlias = Literal["implications", "negations"]
@@ -178,12 +180,15 @@ class LatticeSurvey(Result):
         return Lattice(self.tops)
 
 
+@hinted
 def survey(
-    microdata: Microdata,
+    microdata: Any,
     knowledge: Iterable[int] = (1, 3, 5, 7, 9, 11),
     *,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
     kind: Kind = "implications",
     name: str | None = None,
+    **said: Unpack[Arguments],
 ) -> LatticeSurvey:
     """Judge every full-domain generalization of a table.
 
@@ -192,11 +197,14 @@ def survey(
 
     Parameters
     ----------
-    microdata : Microdata
+    microdata : Microdata, path or frame
         With one sensitive value per person.
     knowledge : iterable of int
         How many pieces of knowledge; at most 200.
     kind : {"implications", "negations"}
+    policy : Policy, path or mapping, optional
+        Says what the columns of a table are that was not read yet; `quasi_identifiers` and
+        `sensitive` do in its place.
     name : str, optional
         What to call the table in reports.
 
@@ -223,8 +231,7 @@ def survey(
     pieces = _pieces(knowledge)
     if kind not in _ADVERSARIES:
         raise InputError(f"no kind {kind!r} of knowledge{did_you_mean(str(kind), get_args(Kind))}")
-    if not isinstance(microdata, Microdata):
-        raise InputError(f"expected a Microdata, not {type(microdata).__name__}; see fk.Microdata")
+    microdata = microdata_of(microdata, policy, said)
     schema = microdata.schema
     require(SURVEY, semantics=schema.semantics, impossible=bool(schema.impossible))
     rollup = Rollup(microdata)

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from foreknow.cli.inputs import (
+    COLUMNS,
+    CRITERIA,
     Columns,
     Judging,
+    OfTable,
     is_published,
     named_set,
     policy_at,
@@ -24,6 +27,7 @@ from foreknow.cli.inputs import (
     value_named,
 )
 from foreknow.cli.options import (
+    POLICY,
     UNSAFE,
     AnyOf,
     Given,
@@ -52,7 +56,7 @@ if TYPE_CHECKING:
 def audit(
     release: Annotated[list[Path], More(required=True), Published.__metadata__[0]],
     *,
-    columns: Annotated[Judging, Only(("group", "sensitive"))],
+    columns: Annotated[Judging, Only(("group", *COLUMNS, *CRITERIA))],
     counts: bool = False,
     count: Annotated[str | None, More(flags="--count -n")] = None,
     people: Path | None = None,
@@ -73,7 +77,8 @@ def audit(
     counts
         RELEASE is a tally, such as foreknow sql counts.
     sensitive
-        Of a tally, if the policy has no [schema].
+        In place of a policy: the column that must stay hidden. Of a tally, if the policy has no
+        [schema].
     count
         Of a tally: the column of counts (default: count).
     verbose
@@ -84,16 +89,17 @@ def audit(
     from foreknow.engine import limit_memory
 
     limit_memory(memory)
-    if not counts and (columns.sensitive is not None or count is not None):
+    beside = columns.sensitive is not None and columns.policy is not None
+    if not counts and (beside or count is not None):
         option = "--count" if columns.sensitive is None else "--sensitive"
         raise InputError(f"{option} is for a tally, which --counts says; the policy has the rest")
-    rules = columns.rules
+    rules = columns.given if counts and columns.given else columns.rules(release[0])
     with output.progress("Counting the release"):
         if len(release) > 1:
             judged = columns.together(release, counts=counts)
         else:
             (one,) = release
-            judged = columns.tally(one, rules, count) if counts else columns.whole(one)
+            judged = columns.tally(one, rules, count) if counts else columns.whole(one, rules)
         known = None if people is None else Microdata(people, rules.needed_schema)
         found = auditing.audit(judged, rules, people=known, **given)
     if output.exposed is not None:
@@ -333,7 +339,7 @@ def risk(
     table: Published,
     *,
     population: Path | None = None,
-    columns: Annotated[Columns, Only(("group", "quasi_identifiers"))],
+    columns: Annotated[OfTable, Only(("group", "quasi_identifiers"))],
     output: Results,
     given: Given,
 ) -> None:
@@ -375,7 +381,7 @@ def utility(
     models: bool = False,
     target: Annotated[list[str] | None, More(metavar="COLUMN[=VALUE]")] = None,
     queries_of: Path | None = None,
-    columns: Annotated[Judging, Only(("group",))],
+    columns: Annotated[Judging, Only(("group", *COLUMNS))],
     output: Results,
     given: Annotated[
         Given, Only(("queries", "attributes", "predicates", "delta", "by", "draws", "seed"))
@@ -407,7 +413,9 @@ def utility(
     from foreknow.publishing.opened import open_published
     from foreknow.utility.report import utility_report
 
-    rules, written = columns.rules, is_published(release)
+    if is_published(table) and not is_published(release):
+        release, table = table, release
+    rules, written = columns.rules(table), is_published(release)
     schema = rules.needed_schema
     refuse_published(table)
     if written and columns.group is not None:
@@ -487,7 +495,7 @@ def schema() -> None:
 @command()
 def sql(
     *,
-    policy: Annotated[Path, "The policy file (TOML)."],
+    policy: Annotated[Path, "The policy file (TOML)."] = Path(POLICY),
     table: Annotated[
         str, More(flags="--table -t"), "The release, as the database calls it."
     ] = "release",

@@ -89,8 +89,7 @@ def ask(
             together = {any_of[0]: sets[any_of[0]]}
         rows = known.posteriors(opened, people=about, values=value, any_of=together)
         answers = [row[each] for row in rows.values() for each in row]
-    if output.json is not None:
-        _write(output.json, opened, known, answers)
+    output.write(_table(opened, known, answers))
     if not output.quiet:
         console().print(_shown(opened, known, answers))
 
@@ -135,11 +134,10 @@ def _text(path: Path) -> str:
 # ---- showing -----------------------------------------------------------------------------------
 
 
-def _write(path: Path, release: Release, known: Statements, answers: list[Posterior]) -> None:
+def _table(release: Release, known: Statements, answers: list[Posterior]) -> dict[str, Any]:
     from foreknow._version import __version__
-    from foreknow.output import write_json_for_owner
 
-    table = {
+    return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "foreknow": __version__,
@@ -148,7 +146,6 @@ def _write(path: Path, release: Release, known: Statements, answers: list[Poster
         **known.to_dict(),
         "answers": [answer.to_dict() for answer in answers],
     }
-    write_json_for_owner(path, table)
 
 
 def _shown(release: Release, known: Statements, answers: list[Posterior]) -> Laid:

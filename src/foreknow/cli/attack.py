@@ -20,6 +20,7 @@ from foreknow.cli.options import (
     Raw,
     Results,
     command,
+    print_plain,
 )
 from foreknow.errors import InputError, did_you_mean
 
@@ -75,7 +76,7 @@ def attack(
     own = _method_from(method) if method is not None and _names_file(method) else None
     if own is not None and choice.settings:
         raise InputError("--set is for methods by name; set those of your own in their file")
-    policy, published = rules.rules, None
+    policy, published = rules.rules(table), None
     if release is not None:
         if groups is not None or given["nothing"] or choice.form is not None:
             raise InputError("--release says it all: leave out --groups, --nothing and --form")
@@ -95,7 +96,29 @@ def attack(
         found = run(microdata, used, policy, groups=_groups(microdata, groups, published), **given)
         code = UNSAFE if found.found else UNDECIDED if found.undecided else 0  # works it all out
     output.show(found, AttackPage(found, names))
+    if code == UNDECIDED and own is None and not output.quiet:
+        with output.progress("Making what would withstand"):
+            print_plain(_cost(microdata, policy))
     return code
+
+
+def _cost(microdata: Microdata, policy: Policy) -> str:
+    """What a release that withstands keeps of the table, beside one by the method."""
+    from foreknow.report.pages.comparison import loss_text, share_text
+    from foreknow.utility.comparison import compare
+
+    limits = [point.below for point in policy.points if not point.relative]
+    methods = list(dict.fromkeys(("decoy", policy.options.method)))
+    lowest = [min(limits)] if limits else None
+    found = compare(microdata, policy, methods=methods, limits=lowest)
+    each = {
+        one.method: f"NCP {loss_text(one)}, {one.groups:,} groups, counts off by "
+        f"{share_text(one.query_error)}"
+        if one.groups is not None
+        else one.why
+        for one in found.candidates
+    }
+    return "What that costs. " + "; ".join(f"{name}: {said}" for name, said in each.items()) + "."
 
 
 def _as_published(own: OwnRelease, rules: Policy, said: bool) -> Policy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 import click
 from click.shell_completion import shell_complete
@@ -39,8 +40,10 @@ from foreknow.errors import (
     NotEnoughMemory,
     NotSettled,
     StatementError,
+    did_you_mean,
     short_of_memory,
 )
+from foreknow.names import COMMANDS as COMMON
 from foreknow.text import one_line
 
 # Commands whose exit code or files are the outcome; what the others print is.
@@ -73,6 +76,25 @@ COMMANDS = {
 class _Foreknow(click.Group):
     """All commands; help lists them by what they are for."""
 
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by its name, or by one that it has elsewhere."""
+        name = cmd_name.replace("_", "-")
+        return super().get_command(ctx, COMMON.get(name, name))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """The command that is called, or the one that is most like it."""
+        if self.get_command(ctx, args[0]) is None:
+            ctx.fail(
+                f"No such command {args[0]!r}{did_you_mean(args[0], [*self.commands, *COMMON])}"
+            )
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take `help` and `version` for what they are as options."""
+        if args[:1] == ["help"]:
+            args = [*args[1:2], "--help"]
+        return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for purpose, commands in COMMANDS.items():
             with formatter.section(purpose):
@@ -94,11 +116,12 @@ class _Call:
     cls=_Foreknow,
     name="foreknow",
     invoke_without_command=True,
+    context_settings={"help_option_names": ["--help", "-h"]},
     epilog="Exit codes: 0 safe or written, 1 unsafe or no safe release exists, 2 bad input, "
     "3 a bug in Foreknow, 4 undecided, 130 interrupted, 143 terminated. They stand when "
     "the output is closed or full.",
 )
-@click.option("--version", is_flag=True, help="Print the version.")
+@click.option("--version", "-V", "-v", is_flag=True, help="Print the version.")
 @click.option(
     "--install-completion",
     **SHELL,

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from foreknow.cli.options import Files, Only, among, listed, print_plain
+from foreknow.data.address import spoken
 from foreknow.errors import InputError, PolicyError, SchemaError, UnsupportedError, did_you_mean
+from foreknow.text import visible
 
 if TYPE_CHECKING:
     from foreknow.data.counts import GroupCounts
@@ -77,18 +79,19 @@ class Columns(Files):
         """Open a release as an adversary sees it who asks for `sensitive` and knows `knowing`."""
         return self._seen(self.whole(path))
 
-    def whole(self, path: Path) -> Release:
+    def whole(self, path: Path, rules: Policy | None = None) -> Release:
         """Open a release with all its sensitive columns, as if nobody knew the columns beside."""
         from foreknow.data.release import Release
         from foreknow.publishing.opened import open_published
 
-        rules = self.given
+        named, rules = rules is not None and self.given is None, rules or self.given
         if rules is None and not is_published(path):
             return self._table(path)
         if rules is None:
             self._refuse_beside_certificate(path)
             return open_published(path).release
-        self._refuse_beside_policy()
+        if not named:
+            self._refuse_beside_policy()
         if not is_published(path):
             schema = rules.needed_schema
             schema = schema if self.person is None else replace(schema, person=self.person)
@@ -256,24 +259,64 @@ class Columns(Files):
 
 
 @dataclass(frozen=True)
+class OfTable(Columns):
+    """The same; of a table, the policy of the folder says it where nothing else does."""
+
+    takes_policy: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
 class Judging(Columns):
-    """The same with a policy, which is then not only about columns.
+    """The same with a policy, which is then not only about columns; or with what it would say.
 
     Parameters
     ----------
     policy
-        The policy file (TOML).
+        The policy file (TOML); policy.toml of this folder, where columns are not named.
+    identifiers
+        In place of a policy: columns that name people, with commas between.
+    k_anonymity
+        Groups of so many people; in place of a policy, or required besides.
+    l_diversity
+        So many different values in each group; likewise.
+    t_closeness
+        How far the values of a group may be from those of the table; likewise.
     """
 
-    policy: Path = field(kw_only=True)
+    needs_policy: ClassVar[bool] = True
 
-    @property
-    def rules(self) -> Policy:
-        """The policy."""
-        return cast("Policy", self.given)
+    identifiers: str | None = None
+    k_anonymity: int | None = None
+    l_diversity: int | None = None
+    t_closeness: float | None = None
+
+    def rules(self, table: Path) -> Policy:
+        """The policy for a table."""
+        from foreknow.data.engines import open_table
+        from foreknow.policy.arguments import policy_of
+
+        said: dict[str, Any] = {name: getattr(self, name) for name in CRITERIA}
+        for name in COLUMNS:
+            given = getattr(self, name)
+            said[name] = None if given is None else listed(given)
+        if said["sensitive"] is not None and len(said["sensitive"]) == 1:
+            (said["sensitive"],) = said["sensitive"]
+        if self.given is not None:
+            return policy_of(self.given, said)
+        if said["quasi_identifiers"] is None or said["sensitive"] is None:
+            called = visible(spoken(table))
+            raise InputError(
+                f"say what must hold: --policy FILE (foreknow init {called} writes one); or "
+                "--quasi-identifiers COLUMN,COLUMN, --sensitive COLUMN and such as --k-anonymity 5"
+            )
+        asked = any(said[name] is not None for name in CRITERIA) or is_published(table)
+        made = policy_of(None, said, None if asked else open_table(table, self.reading))
+        return replace(made, schema=replace(made.needed_schema, reading=self.reading))
 
 
-Rules = Annotated[Judging, Only()]
+CRITERIA = ("k_anonymity", "l_diversity", "t_closeness")
+COLUMNS = ("quasi_identifiers", "sensitive", "identifiers")
+Rules = Annotated[Judging, Only((*COLUMNS, *CRITERIA))]
 
 
 def _which_column(known: Sequence[str]) -> str:
@@ -290,7 +333,8 @@ def require_published(folder: Path) -> None:
     """Raise `InputError` for what `foreknow publish` did not write."""
     if not is_published(folder):
         raise InputError(
-            f"{str(folder)!r} is not a folder that foreknow publish wrote: it has no certificate"
+            f"{str(folder)!r} is not a folder that foreknow publish wrote: it has no certificate; "
+            "a page on a table is foreknow audit TABLE --html FILE"
         )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from foreknow.cli.sources import Source
 from foreknow.data.reading import Reading, named_part, with_part
 from foreknow.errors import InputError, OutputError
 from foreknow.methods.registry import METHODS, OURS, key_of
+from foreknow.names import OPTIONS, own_name
 from foreknow.numbers import MOST_DIGITS
 from foreknow.text import visible
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from foreknow.result import Result
 
 
+POLICY = "policy.toml"  # that lies in the folder is taken where none is named
+_STDOUT = Path("-")
 UNSAFE, BAD_INPUT, BUG, UNDECIDED = 1, 2, 3, 4
 
 _MOST_NUMBERS = 10_000  # that a range such as 0-19 may stand for
@@ -65,6 +69,34 @@ class Given(dict[str, Any]):
 
 class Command(click.Command):
     """A command whose help says what its arguments are, and which methods there are."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read options by the names that they have elsewhere, too."""
+        known = [str(each.name) for each in self.params if isinstance(each, click.Option)]
+        said = [*args]
+        for place, word in enumerate(args):
+            if word == "--":
+                break
+            if word == "-q" and "quasi_identifiers" in known and _are_columns(args, place + 1):
+                said[place] = "--quasi-identifiers"
+            name, equals, value = word.partition("=")
+            own = own_name(name[2:].replace("-", "_"), known) if name[:2] == "--" else None
+            if own is not None:
+                said[place] = f"--{own.replace('_', '-')}{equals}{value}"
+        if "json" in known and "file_format" not in known:
+            for given in (["--format", "json"], ["--format=json"]):
+                for place in range(len(said) - len(given) + 1):
+                    if said[place : place + len(given)] == given:
+                        said[place : place + len(given)] = ["--json=-"]
+        try:
+            return super().parse_args(ctx, said)
+        except click.UsageError as error:
+            odd = getattr(error, "option_name", None)
+            odd = odd or next((word for word in ("-q", "-k") if word in args), None)
+            if odd not in OPTIONS:
+                raise
+            said = f"{error.format_message().rstrip('.')}; {OPTIONS[odd]}"
+            raise click.UsageError(said, error.ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what it takes."""
@@ -147,6 +179,10 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
             for name, said in given.items():
                 if isinstance(said, tuple):
                     given[name] = list(said) or None
+            if "policy" in given and given["policy"] is None:
+                given["policy"] = _found(bundles.values(), given, next(iter(options)))
+            if given.get("json") == _STDOUT:
+                given["quiet"] = True
             if given.get("part") is not None:
                 source = "table" if "table" in options else next(iter(options))
                 if given[source] is None:
@@ -177,6 +213,29 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
         return Command(body.__name__, callback=called, params=shown, help=own.about or public.about)
 
     return of_function
+
+
+def _are_columns(args: list[str], place: int) -> bool:
+    """Whether a word names columns: what is read was named before, and it is no option or file."""
+    word = args[place] if place < len(args) else "-"
+    named = any(each[:1] != "-" for each in args[: place - 1])
+    return named and word[:1] != "-" and not Path(word).exists()
+
+
+def _found(
+    bundles: Iterable[tuple[Any, list[str]]], given: dict[str, Any], source: str
+) -> Path | None:
+    """The policy of the folder, where one is needed, and nothing else says what columns are."""
+    kinds = [kind for kind, _ in bundles]
+    needed = any(getattr(kind, "needs_policy", False) for kind in kinds)
+    if isinstance(given[source], Path) and not given[source].is_dir():  # it has no certificate
+        takes = any(getattr(kind, "takes_policy", False) for kind in kinds)
+        needed = needed or (takes and given.get("group") is None)
+    said = any(given.get(name) for name in ("quasi_identifiers", "sensitive"))
+    if said or not needed or not Path(POLICY).is_file():
+        return None
+    print(f"By the policy of this folder, {POLICY}.", file=sys.stderr, flush=True)
+    return Path(POLICY)
 
 
 def _place(each: click.Parameter) -> tuple[bool, bool]:
@@ -318,7 +377,7 @@ class Output:
     html
         Write a report, one file that opens offline.
     json
-        Write what is found as JSON.
+        Write what is found as JSON; - is the standard output.
     exposed
         Write the groups with people over a limit, as CSV.
     quiet
@@ -326,7 +385,7 @@ class Output:
     """
 
     html: Path | None = None
-    json: Path | None = None
+    json: Annotated[Path | None, More(is_flag=False, flag_value="-")] = None
     exposed: Path | None = None
     quiet: bool = False
 
@@ -334,7 +393,8 @@ class Output:
         """No output may replace what is read, nor another output, nor lie in what is published."""
         from foreknow.publishing.files import CERTIFICATE, owners_folder
 
-        targets = [path for path in (self.html, self.json, self.exposed) if path is not None]
+        files = (self.html, None if self.json == _STDOUT else self.json, self.exposed)
+        targets = [path for path in files if path is not None]
         for target in targets:
             place = target.resolve()
             for source in (named_part(path)[0].resolve() for path in inputs):
@@ -371,9 +431,18 @@ class Output:
             with self.progress("Writing the page"):
                 found.to_html(self.html)
         if self.json is not None:
-            found.to_json(self.json)
+            self.write(found.to_dict())
         if not self.quiet:
             console().print(found if shown is None else shown, crop=False)
+
+    def write(self, table: dict[str, Any]) -> None:
+        """Write plain values as JSON to where they are wanted."""
+        from foreknow.output import json_for_owner, write_json_for_owner
+
+        if self.json == _STDOUT:
+            sys.stdout.write(json_for_owner(table))
+        elif self.json is not None:
+            write_json_for_owner(self.json, table)
 
 
 Results = Annotated[Output, Only(("html", "json", "quiet"))]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from foreknow.cli.inputs import Rules, refuse_published
 from foreknow.cli.options import (
+    POLICY,
     UNSAFE,
     Files,
     Given,
@@ -31,7 +32,8 @@ from foreknow.text import some, visible
 def init(
     table: Raw,
     *,
-    out: Path = Path("policy.toml"),
+    out: Path = Path(POLICY),
+    force: bool = False,
     files: Files,
     quiet: Quiet = False,
     given: Given,
@@ -46,15 +48,21 @@ def init(
     ----------
     out
         A policy file that does not exist yet.
+    force
+        Write over one that exists.
     """
     from foreknow.errors import OutputError
+    from foreknow.output import write_whole
     from foreknow.policy.suggestion import suggest_policy
 
-    if out.exists() or out.is_symlink():
-        raise OutputError(f"{str(out)!r} exists already; name a new file with --out")
+    if not force and (out.exists() or out.is_symlink()):
+        raise OutputError(
+            f"{str(out)!r} exists already; name a new file with --out, or write over it with "
+            "--force"
+        )
     with progress("Looking at the columns", quiet):
         found = suggest_policy(table, reading=files.reading, **given)
-        found.write(out)
+        write_whole(out, found.to_toml()) if force else found.write(out)
     if quiet:
         return
     say, schema = console(), found.policy.needed_schema
@@ -160,7 +168,7 @@ def compare(
     given["seconds"] = given["seconds"] or None
     with output.progress("Comparing"):
         varied = dict(map(_amount, amounts or ()))
-        found = run(table, rules.rules, amounts=varied, models=target or models, **given)
+        found = run(table, rules.rules(table), amounts=varied, models=target or models, **given)
     output.show(found)
     if not found.complete:
         return INTERRUPTED

@@ -119,7 +119,7 @@ def publish(
     from foreknow.engine import limit_memory
 
     limit_memory(memory)
-    folder.publish(table, choice.over(rules.rules), **given)
+    folder.publish(table, choice.over(rules.rules(table)), **given)
 
 
 @command("foreknow.publishing.members:forget")
@@ -184,6 +184,8 @@ def _verify(
 
     if certificate.is_dir():
         certificate = certificate / CERTIFICATE
+    elif certificate.suffix != ".json" and certificate.with_name(CERTIFICATE).is_file():
+        certificate = certificate.with_name(CERTIFICATE)  # a file of the release
     if evidence is not None:
         if key is None:
             raise InputError("--evidence checks a signature; add --key FILE, the public key")

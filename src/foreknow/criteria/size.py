@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from foreknow import numbers
-from foreknow.adversaries.protocol import HasCounts, Mask, Speaks, counts_of
+from foreknow.adversaries.protocol import HasCounts, Mask, Speaks
 from foreknow.criteria.protocol import (
     Attained,
     EachGroup,
@@ -322,26 +322,3 @@ def units_of(counts: GroupCounts) -> IntArray:
     """Different units of each group: the value 0 is of units that have one row each."""
     each = np.where(counts.codes == 0, counts.counts, 1)
     return np.bincount(counts.cell_groups, each, counts.n_groups).astype(np.int64)
-
-
-def k_anonymity(release: HasCounts) -> int:
-    """Return the largest k for which everybody looks like at least k people; 0 without groups.
-
-    Notes
-    -----
-    Where everybody's sensitive value is their identity, it is at least k exactly where
-    ``Facts(k=k - 2)`` stays below 1 (Proposition 3 of "Privacy Skyline"), for k of 2 or more.
-
-    Examples
-    --------
-    >>> from foreknow.data.counts import GroupCounts
-    >>> k_anonymity(GroupCounts.from_bags([["Flu", "Cold"], ["Flu", "Flu", "AIDS"]]))
-    2
-    """
-    if isinstance(release, int):
-        raise InputError(
-            f"k_anonymity(release) says which k a release has; Requirement(KAnonymity({release})) "
-            "requires it"
-        )
-    counts = counts_of(release)
-    return int(classes_of(release).sizes.min()) if counts.n_groups else 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import MAXYEAR, date, datetime, time
@@ -42,6 +43,11 @@ Level: TypeAlias = tuple[NDArray[Any], Callable[[Any], str]]
 Refusal: TypeAlias = Callable[[int, str], NoReturn]
 
 _MISSING = "missing"
+# Of a column of codes that became numbers, as pandas and Polars make them of a CSV file.
+_LOST = (
+    "; codes that begin with zeros lose them as numbers: read the column as texts, by "
+    "pd.read_csv(path, dtype={{column}: str}), fk.read_csv(path), or give the path itself"
+)
 _TOP = "*"
 _PERIODS: dict[str, Callable[[int], str]] = {  # from fine to coarse: what labels its numbers
     "hour": lambda n: f"{date.fromordinal(n // 24)} {n % 24:02d}h" if n > 23 else f"{n:02d}h",
@@ -96,6 +102,7 @@ class _Kind:
 
         def refuse(i: int, why: str) -> NoReturn:
             value = domain[present[i]]
+            why = why.replace("{column}", json.dumps(column, ensure_ascii=False))
             row = "" if first_row is None else f" (first in row {first_row(present[i])})"
             raise HierarchyError(
                 f"column {column!r}: the value {shown(value)}{row} is outside its hierarchy: {why}"
@@ -244,8 +251,7 @@ class Mask(_Kind):
             if len(str(value)) != self.length:
                 characters = f"{self.length} character{'s' * (self.length > 1)}"
                 lost = isinstance(value, int) and len(str(value)) < self.length
-                why = "; a number has no zeros before it: read the column as texts" if lost else ""
-                refuse(i, f"a mask of {self.length} needs {characters}{why}")
+                refuse(i, f"a mask of {self.length} needs {characters}{_LOST if lost else ''}")
         texts = list(map(str, values))
         order = sorted(range(len(texts)), key=texts.__getitem__)
 

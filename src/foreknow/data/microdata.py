@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, cast
 
@@ -905,16 +907,18 @@ class Microdata:
     def digest(self, key: bytes) -> str:
         """Keyed BLAKE2b-256 of the published quasi-identifiers and sensitive values, as hex.
 
-        Without the key nobody can test guesses of the table against it.
+        Without the key nobody can test guesses of the table against it. It is the same whether
+        numbers and dates came as such or as texts, from a file or in a frame.
         """
         state = hashlib.blake2b(key=key, digest_size=32)
         for column in (*self._read.columns, *self.sensitives):
-            state.update(repr((column.name, column.kind, column.domain)).encode())
+            texts, codes = _as_printed(column)
+            state.update(repr((column.name, texts)).encode())
             if column.name in self._read.held:
-                keys = self.holders_of(column.name).astype(np.int64) * len(column.domain)
-                state.update(np.sort(keys + column.codes).tobytes())
+                keys = self.holders_of(column.name).astype(np.int64) * len(texts)
+                state.update(np.sort(keys + codes).tobytes())
             else:
-                state.update(column.codes.tobytes())
+                state.update(codes.tobytes())
         return state.hexdigest()
 
     def digest_of_counts(self, key: bytes) -> str:
@@ -930,11 +934,12 @@ class Microdata:
         """
         columns = [*self._read.columns, *self.sensitives]
         state = hashlib.blake2b(key=key, digest_size=32)
-        for column in columns:
-            state.update(repr((column.name, column.kind, column.domain)).encode())
-        of_entry, first = combine([c.codes for c in columns], [len(c.domain) for c in columns])
-        for column in columns:
-            state.update(column.codes[first].astype(np.int64).tobytes())
+        each = [_as_printed(column) for column in columns]
+        for column, (texts, _) in zip(columns, each, strict=True):
+            state.update(repr((column.name, texts)).encode())
+        of_entry, first = combine([codes for _, codes in each], [len(own) for own, _ in each])
+        for _, codes in each:
+            state.update(codes[first].tobytes())
         state.update(np.bincount(of_entry, self.times).astype(np.int64).tobytes())
         return state.hexdigest()
 
@@ -997,6 +1002,37 @@ class Microdata:
 
 def _of(column: Column, people: IntArray) -> Column:
     return replace(column, codes=column.codes[people])
+
+
+def _as_printed(column: Column) -> tuple[list[str], IntArray]:
+    """The values of a column as texts that do not depend on how they came, and their codes."""
+    texts = list(map(printed, column.domain))
+    distinct = sorted(set(texts))
+    place = {text: code for code, text in enumerate(distinct)}
+    ranks = np.array([place[text] for text in texts], dtype=np.int64)
+    return distinct, ranks[column.codes]
+
+
+def printed(value: Any) -> str:
+    """A value in one way: 1.50, 1.5 and "1.5" are one number, and "01" is a text.
+
+    >>> [printed(value) for value in (None, 5.0, "5.0", "05", Decimal("0.10"), 0.1, "flu")]
+    ['-', '=5', '=5', '=05', '=0.1', '=0.1', '=flu']
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, (dt.datetime, dt.date, dt.time)):
+        return f"={value.isoformat()}"
+    text = str(value)
+    if isinstance(value, bool) or not _NUMBER.fullmatch(text):
+        return f"={text}"
+    plain, point, decimals = f"{Decimal(text):f}".partition(".")
+    decimals = decimals.rstrip("0")
+    return f"={plain}{point}{decimals}" if decimals else f"={'0' if plain == '-0' else plain}"
+
+
+# A number as it is written without a zero before it.
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d{1,3})?")
 
 
 def grids_of(attributes: Iterable[Attribute]) -> dict[str, str]:

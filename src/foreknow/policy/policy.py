@@ -31,6 +31,7 @@ from foreknow.errors import (
 )
 from foreknow.frozen import settle
 from foreknow.needs import Analysis, Need, require
+from foreknow.numbers import Number
 from foreknow.output import write_new
 from foreknow.policy.counted import Counted
 from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
@@ -52,13 +53,16 @@ class Policy:
     Parameters
     ----------
     requirements : sequence of Requirement
-        At least one; all must hold. Or the path of a policy file, or the tables of one: then
-        schema and options are those of the file, if not given.
+        At least one; all must hold. Or a single one, or what it would be about, such as
+        ``Facts(l=1)``, with its limit `below`. Or the path of a policy file, or the tables of one:
+        then schema and options are those of the file, if not given.
     schema : Schema, optional
         Needed to read a table by the policy alone, as the command line does.
     options : PublishOptions
     tries : sequence of Try
         Attacks that are carried out before a release is published, and may stop it.
+    below : number, optional
+        The limit of a single adversary that is given in place of requirements.
 
     Raises
     ------
@@ -80,18 +84,24 @@ class Policy:
 
     def __init__(
         self,
-        requirements: Sequence[Requirement] | Mapping[str, Any] | str | Path,
+        requirements: Any,
         schema: Schema | None = None,
         options: PublishOptions | None = None,
         tries: Sequence[Try] = (),
+        below: Number | None = None,
     ) -> None:
         if isinstance(requirements, (str, Path, Mapping)):
             read = Policy.of(requirements)
             requirements, tries = read.requirements, (*read.tries, *tries)
             schema, options = schema or read.schema, options or read.options
-        if isinstance(requirements, Requirement) or not isinstance(requirements, Iterable):
+        if isinstance(requirements, Requirement):
+            requirements = [requirements]
+        elif hasattr(requirements, "to_dict") or below is not None:
+            requirements = [Requirement(requirements, below)]
+        if not isinstance(requirements, Iterable):
             raise PolicyError("requirements must be a list, such as [Requirement(...)]")
-        settle(self, requirements=tuple(_named(each, schema) for each in requirements))
+        own = [Requirement(each) if hasattr(each, "attained") else each for each in requirements]
+        settle(self, requirements=tuple(_named(each, schema) for each in own))
         settle(self, schema=schema, options=options or PublishOptions(), tries=tuple(tries))
         for requirement in self.requirements:
             if not isinstance(requirement, Requirement):
@@ -175,6 +185,8 @@ class Policy:
         path = Path(path)
         return cls.from_dict(tables_of(path), path.parent, path.name)
 
+    from_file = from_toml = read = load
+
     def save(self, path: str | Path) -> None:
         """Write the policy as a new file (TOML), which `load` reads as the same policy.
 
@@ -207,6 +219,8 @@ class Policy:
             return cls.load(given)
         if isinstance(given, Mapping):
             return cls.from_dict(given)
+        if isinstance(given, (Requirement, list, tuple)) or hasattr(given, "attained"):
+            return cls(given)
         raise InputError(
             f"expected a Policy or the path of one, not {type(given).__name__}; see Policy.load "
             "and Policy.from_dict"

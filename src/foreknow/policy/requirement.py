@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import wraps
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
@@ -16,7 +17,9 @@ from foreknow.adversaries.protocol import (
     check_adversary,
     counts_of,
 )
+from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.protocol import Criterion, check_criterion
+from foreknow.criteria.registry import CRITERIA
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.households import ELSEWHERE, Shared
 from foreknow.data.hierarchy import Hierarchy
@@ -29,6 +32,7 @@ from foreknow.data.windows import Range, Width
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
 from foreknow.frozen import settle
 from foreknow.grammar import LIMITS, SECRET, RequireTable, Secret, Sets, read
+from foreknow.names import own_name
 from foreknow.needs import Need, require
 from foreknow.numbers import Number, as_threshold
 from foreknow.plain import plain
@@ -78,6 +82,23 @@ class Point(NamedTuple):
         return sorted(disclosures, key=lambda d: -d.probability / float(self.limit.at(d.prior)))
 
 
+def _by_key(cls: type[Any]) -> type[Any]:
+    """Let a requirement be made by the keys of a policy file: Requirement(k_anonymity=5)."""
+    make, kinds = cls.__init__, {kind.key: kind for kind in (*ADVERSARIES, *CRITERIA)}
+
+    @wraps(make)
+    def made(self: Any, *args: Any, **given: Any) -> None:
+        given = {own_name(key, kinds) or key: own for key, own in given.items()}
+        if keys := [] if args else [key for key in given if key in kinds]:
+            own, kind = given.pop(keys[0]), kinds[keys[0]]
+            args = (kind(**own) if isinstance(own, Mapping) else kind(own),)
+        make(self, *args, **given)
+
+    cls.__init__ = made
+    return cls
+
+
+@_by_key
 @hints()
 @dataclass(frozen=True, repr=False)
 class Requirement:
@@ -86,7 +107,8 @@ class Requirement:
     Parameters
     ----------
     adversary : Adversary, Criterion, or sequence of (adversary, below) pairs
-        Several pairs make a skyline; each has a limit of its own. A criterion has none.
+        Several pairs make a skyline; each has a limit of its own. A criterion has none. By its key
+        in a policy file, too: ``Requirement(k_anonymity=5)``.
     below : number
         The limit in (0, 1] of a single adversary; safe means strictly below.
     values : sequence of labels, optional

@@ -582,6 +582,13 @@ def _hierarchy(each: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
         if not np.isfinite([float(each.domain[0]), float(each.domain[-1])]).all():
             return None, None, "it has numbers that are not finite"
         whole = all(value == int(value) for value in each.domain[:1000])
+        if whole and _POSTAL.keys() & _words(each.name) and _lost_zeros(each):
+            ask = (
+                "numbers of different lengths: codes that lost the zeros they begin with? Then "
+                f"read the column as texts, pd.read_csv(path, dtype={{{each.name!r}: str}})"
+            )
+            widths = _widths(each.domain[0], each.domain[-1], whole)
+            return (None if widths is None else {"intervals": widths}), None, ask
         if each.distinct <= _FEW_NUMBERS:
             ask = "number or code? Taken for numbers; of codes, say so in [schema.types]"
             return None, None, ask if whole else ""
@@ -605,6 +612,13 @@ def _code_length(each: Profile) -> int | None:
     complete = each.distinct == len(each.domain)
     digits = all(any(char.isdigit() for char in str(value)) for value in each.domain)
     return length if complete and digits and 2 < length <= 12 else None
+
+
+def _lost_zeros(each: Profile) -> bool:
+    """Whether whole numbers are of a few lengths, most of them of the longest."""
+    lengths = [len(str(value)) for value in each.domain]
+    longest = max(lengths)
+    return longest > 3 and min(lengths) < longest and 2 * lengths.count(longest) > len(lengths)
 
 
 def _widths(low: Any, high: Any, whole: bool) -> list[Any] | None:

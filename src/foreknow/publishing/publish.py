@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import wraps
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,6 @@ from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.data.sparse import IntArray
 from foreknow.errors import (
-    CallError,
     CertificateError,
     InputError,
     InternalError,
@@ -47,13 +46,12 @@ from foreknow.errors import (
     P,
     SchemaError,
     UnsupportedError,
-    did_you_mean,
     hinted,
     memory_for,
 )
+from foreknow.grammar import Form
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import (
-    ADVICE,
     Anonymizer,
     as_written,
     check_needs,
@@ -64,8 +62,9 @@ from foreknow.methods.protocol import (
 )
 from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
 from foreknow.numbers import whole_number
-from foreknow.output import as_json, whole_folders, write_whole
+from foreknow.output import as_json, replaced, require_new, whole_folders, write_whole
 from foreknow.plugins import package_of
+from foreknow.policy.arguments import Arguments, policy_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.publishing.advice import advice_of
@@ -195,6 +194,27 @@ class Publication:
     def to_polars(self, table: str | None = None) -> Any:
         """The same as a frame of Polars."""
         return frame_of(self.to_arrow(table), "polars")
+
+    def to_csv(self, path: str | Path, table: str | None = None) -> None:
+        """Write the table alone, which nobody can verify; `write` gives it a certificate."""
+        with replaced(path, private=False) as aside:
+            write_csv(self.to_arrow(table), aside, escape_formulas=self._options.escape_formulas)
+
+    def to_parquet(self, path: str | Path, table: str | None = None) -> None:
+        """The same as Parquet."""
+        with replaced(path, private=False) as aside:
+            write_in_parts([self.to_arrow(table)], aside, None)
+
+    def to_html(self, path: str | Path | None = None) -> str | None:
+        """Write the report that goes with the release; or return it, without a path."""
+        return self.audit.to_html(path, published=True)
+
+    def __len__(self) -> int:
+        return len(self.release)
+
+    def summary(self) -> str:
+        """What a terminal shows of its audit, as a text."""
+        return self.audit.summary()
 
     def save(self, folder: str | Path) -> Certificate:
         """Do what `write` does."""
@@ -334,7 +354,7 @@ def _counting_cases(call: Callable[P, Publication]) -> Callable[P, Publication]:
         try:
             return call(*args, **given)
         except NoSafeRelease as error:
-            policy = Policy.of(args[1] if len(args) > 1 else given["policy"])  # type: ignore[arg-type]
+            policy: Any = args[1]
             if policy.schema is None or policy.schema.unit != "row":
                 raise
             kept = [*policy.schema.columns, *re.findall(r"'[^']*'", error.said)]
@@ -344,12 +364,24 @@ def _counting_cases(call: Callable[P, Publication]) -> Callable[P, Publication]:
     return called
 
 
+class Changes(Arguments, total=False):
+    """What `publish` takes besides: options, and what stands in place of a policy."""
+
+    form: Form | None
+    format: str
+    labels: Mapping[str, str]
+    escape_formulas: bool
+    settings: Mapping[str, Mapping[str, Any]]
+    unlinked: Sequence[str]
+    weights: Mapping[str, Any]
+    rows_per_part: int | None
+
+
 @memory_for("the release")
 @hinted
-@_counting_cases
 def publish(
     microdata: Any,
-    policy: Policy | Mapping[str, Any] | str | Path,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
     *,
     method: Anonymizer | str | None = None,
     options: PublishOptions | None = None,
@@ -358,7 +390,8 @@ def publish(
     learned: bool = True,
     after: str | Path | Sequence[str | Path] | None = None,
     whole: bool = False,
-    **changed: Any,
+    out: str | Path | None = None,
+    **changed: Unpack[Changes],
 ) -> Publication:
     """Make a release that the policy allows, judge it as written, and certify what was found.
 
@@ -366,7 +399,7 @@ def publish(
     ----------
     microdata : Microdata, path or frame
         Of a table, the policy's schema says what the columns are.
-    policy : Policy, path or mapping
+    policy : Policy, path or mapping, optional
         A policy, the path of its file, or the tables of one.
     method : Anonymizer or its name, optional
         The policy's method (Mondrian) when left out.
@@ -386,8 +419,11 @@ def publish(
     whole : bool
         Whether the release also holds the groups of the releases `after` which it comes, as they
         were written, so that a reader needs one file. A column says whom which release shows first.
+    out : path, optional
+        A new folder to write it to, as `Publication.write` does.
     **changed
-        What is to be otherwise in the options, such as ``form="bucketized"``.
+        What is to be otherwise in the options, such as ``form="bucketized"``. In place of a policy,
+        or beside one, its keys, as of `audit`: ``k_anonymity=5``.
     seed : int, optional
         For the order of rows and group ids; from the system's entropy when left out. A seed makes
         a release reproducible, also for an adversary who learns it: use one in tests only.
@@ -409,10 +445,44 @@ def publish(
     >>> made = publish(Microdata(sample.table_path(), policy.schema), policy)
     >>> made.audit.safe
     True
+
+    Without a policy:
+
+    >>> known = ["age", "sex", "zip"]
+    >>> made = publish(
+    ...     sample.table_path(), quasi_identifiers=known, sensitive="diagnosis", k_anonymity=5
+    ... )
+    >>> made.audit
+    Audit(the release: safe, 1 requirement)
     """
     if seed is not None:
         whole_number(seed, "the seed", 0)
-    policy = Policy.of(policy)
+    if out is not None:
+        require_new(Path(out), owners_folder(out))
+    how: dict[str, Any] = {"method": method, "options": options, "seed": seed, "engine": engine}
+    how |= {"learned": learned, "after": after, "whole": whole, **changed}
+    said = {key: how.pop(key) for key in changed if key in Arguments.__annotations__}
+    made = _made(microdata, policy_of(policy, said, microdata, "publish"), **how)
+    if out is not None:
+        made.write(out)
+    return made
+
+
+@_counting_cases
+def _made(
+    microdata: Any,
+    policy: Policy,
+    *,
+    method: Anonymizer | str | None,
+    options: PublishOptions | None,
+    seed: int | None,
+    engine: str,
+    learned: bool,
+    after: str | Path | Sequence[str | Path] | None,
+    whole: bool,
+    **changed: Any,
+) -> Publication:
+    """Make it, as `publish` says."""
     if not isinstance(microdata, Microdata):
         microdata = policy.microdata(microdata)
     elif policy.schema is not None:
@@ -427,11 +497,6 @@ def publish(
     options = options or policy.options
     if not isinstance(options, PublishOptions):
         raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
-    known = PublishOptions.__dataclass_fields__
-    for name in changed:
-        if name not in known:
-            hint = did_you_mean(name, (*known, "options", "seed", "engine", "learned"))
-            raise CallError(f"publish takes no {name!r}{hint}{ADVICE}")
     if method is None or isinstance(method, str):
         changed["method"] = key_of(method or options.method)
     options = replace(options, **changed)

@@ -16,8 +16,8 @@ from foreknow.report.page import Page
 from foreknow.text import visible
 
 
-def document(page: Page[Any]) -> str:
-    """Write one HTML page.
+def document(page: Page[Any], only: type[Block] = Block) -> str:
+    """Write one HTML page, or what is of one kind on it.
 
     No script is admitted: nothing in a label could run even if it got past the escaping.
     """
@@ -32,7 +32,7 @@ def document(page: Page[Any]) -> str:
         name=name,
         scope=page.said(page.scope),
         notes=page.said(list(page.notes)),
-        sections=_sections(page.shown()),
+        sections=_sections(each for each in page.shown() if isinstance(each, only)),
     )
 
 

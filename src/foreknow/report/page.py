@@ -9,7 +9,17 @@ from typing import Any, ClassVar, Generic, TypeVar
 from rich.console import Console, ConsoleOptions, RenderResult
 
 from foreknow.data.counts import GroupCounts
-from foreknow.report.blocks import Block, Items, Mood, Sentence, all_made, at_a_glance, reworded
+from foreknow.errors import InputError
+from foreknow.report.blocks import (
+    Block,
+    Figure,
+    Items,
+    Mood,
+    Sentence,
+    all_made,
+    at_a_glance,
+    reworded,
+)
 from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE
 from foreknow.report.terminal import Laid
 from foreknow.report.words import group_text
@@ -113,6 +123,14 @@ class Page(ABC, Generic[R]):
         from foreknow.report.html import fragment
 
         return fragment(self.said(self.headline), self.name, self.brief(), self.mood)
+
+    def drawn(self) -> str:
+        """Its figures as an HTML page."""
+        from foreknow.report.html import document
+
+        if not any(isinstance(block, Figure) for block in self.shown()):
+            raise InputError("nothing is drawn of it; .to_html(path) writes its page")
+        return document(self, Figure)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Laid(self.brief(), Sentence(self.said(self.headline), self.mood), self.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 _HERE = Path(__file__).resolve().parent
 
@@ -22,6 +23,19 @@ def table_path() -> Path:
     name,age,sex,zip,admitted,marital,diagnosis,ward,charges
     """
     return _HERE / "hospital.csv"
+
+
+def load(library: str = "pandas") -> Any:
+    """The bundled register as a frame of "pandas", "polars" or "arrow".
+
+    Examples
+    --------
+    >>> load("arrow").num_rows
+    4000
+    """
+    from foreknow.data.engines.frames import read_table
+
+    return read_table(table_path(), library)
 
 
 def policy_path() -> Path:

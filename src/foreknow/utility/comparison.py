@@ -7,17 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from itertools import product
+from math import floor, log, log10
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
+import numpy as np
+
+from foreknow.attacks.measured import learned_report
+from foreknow.attacks.trial import Trial
 from foreknow.auditing.audit import Audit, audit
 from foreknow.data.engines import frame_of
+from foreknow.data.engines.table import Selected
 from foreknow.data.microdata import Microdata
 from foreknow.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, hinted
 from foreknow.methods.registry import METHODS, OURS, key_of
 from foreknow.numbers import Number, as_fraction, as_threshold, shown, whole_number
 from foreknow.plain import Plain
+from foreknow.policy.arguments import Arguments, policy_of
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.publishing.priors import marked
@@ -39,6 +46,8 @@ _USUAL = tuple(key for key, _ in OURS if key not in ("jump", "safe", "naive"))
 # The policy's own limit, and these times it.
 _AROUND = tuple(Fraction(share, 4) for share in (2, 3, 4, 5, 6))
 SECONDS = 60.0
+# Every 16th and every 8th person, of so many at least: by these it is said how long all take.
+_PARTS, _FEWEST = (16, 8), 800
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,10 @@ class Candidate(Plain):
         Of cross tables of what models explain, the share of people in another cell, on average.
     fit : Fit or None
         The first regression; see `Models`.
+    needs : float or None
+        Of a run that was ended: how long it would take, about, by what it takes of fewer people.
+    trial : Trial or None
+        Of a release that shows exact columns of everybody: what can be learned from it.
     """
 
     _told = "* safe"
@@ -108,6 +121,8 @@ class Candidate(Plain):
     seconds: float | None = None
     misplaced: float | None = None
     fit: Fit | None = None
+    needs: float | None = None
+    trial: Trial | None = None
 
     @property
     def safe(self) -> bool:
@@ -137,6 +152,8 @@ class Comparison(Result):
         How many ran at once; 0: one after the other in the caller's.
     complete : bool
         Whether all runs came to their end; else it was stopped before.
+    asked : tuple of str
+        The methods that were asked for, or else that of the policy.
     """
 
     format = "foreknow comparison"
@@ -151,6 +168,7 @@ class Comparison(Result):
     seconds: float | None
     processes: int
     complete: bool = True
+    asked: tuple[str, ...] = ()
 
     @property
     def in_cases(self) -> bool:
@@ -195,6 +213,7 @@ class Comparison(Result):
             amounts = row.pop("amounts")
             row.pop("fit")
             row["score"] = None if each.fit is None else each.fit.score.usual
+            row.pop("trial")
             row["limit"] = None if each.limit is None else float(each.limit)
             rows.append({"method": row.pop("method"), "limit": row.pop("limit"), **amounts, **row})
         return frame_of(rows, library)
@@ -215,6 +234,7 @@ class _Job:
     policy: Policy | None  # None where it contradicts itself, which `why` says
     own: bool = False  # whether it is the policy as it was given
     why: str = ""
+    part: int = 1  # one in so many people, to see how long these take
 
     def candidate(self, **found: Any) -> Candidate:
         return Candidate(self.method, self.limit, self.amounts, **found)
@@ -234,7 +254,7 @@ class _Shared:
 @hinted
 def compare(
     table: Any,
-    policy: Policy | Mapping[str, Any] | str | Path,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
     *,
     methods: Sequence[str] | str | None = None,
     limits: Sequence[Number] | Number | None = None,
@@ -244,6 +264,7 @@ def compare(
     models: bool | Sequence[str] = False,
     seed: int = 0,
     processes: int | None = None,
+    **said: Unpack[Arguments],
 ) -> Comparison:
     """Publish a table by several methods at several limits, measure each release, keep none.
 
@@ -254,7 +275,7 @@ def compare(
     Parameters
     ----------
     table : Microdata, path or frame
-    policy : Policy, path or mapping
+    policy : Policy, path or mapping, optional
     methods : sequence of str, optional
         As policy files call them; default: all but jump, safe and naive, and the policy's own.
     limits : sequence of numbers, optional
@@ -274,6 +295,8 @@ def compare(
     processes : int, optional
         How many runs go on at once; default: as many as there are cores. 0: in this process, one
         after the other and without a time limit; for policies with classes of your own script.
+    **said
+        In place of a policy, or beside one, its keys, as of `audit`.
 
     Returns
     -------
@@ -300,7 +323,7 @@ def compare(
     many = cores() if processes is None else whole_number(processes, "processes", 0)
     if seconds is not None and not (_is_real(seconds) and seconds > 0):
         raise InputError(f"seconds must be above 0, or None, not {seconds!r}")
-    rules = Policy.of(policy)
+    rules = policy_of(policy, said, table, "compare")
     microdata = table if isinstance(table, Microdata) else rules.microdata(table)
     rules = marked(replace(rules, schema=microdata.schema), microdata)  # also reads the table
     microdata.n_people  # noqa: B018 - a table that cannot be read is refused here
@@ -319,13 +342,17 @@ def compare(
             own = jobs[order[place]]
             found[order[place]] = _settled(own, one, seconds)
             _log.info("%d of %d done, %s%s", len(found), len(jobs), own.method, _at(own.limit))
+        if many and seconds is not None:
+            found |= _timed(shared, jobs, found, many, seconds)
     except KeyboardInterrupt:
         complete = False
     stopped = "it was stopped before it was done"
     candidates = tuple(found.get(i) or job.candidate(why=stopped) for i, job in enumerate(jobs))
     limit = None if lead is None else lead.below
     span = None if many == 0 else seconds
-    return Comparison(microdata.name, rules, limit, candidates, queries, seed, span, many, complete)
+    asked = _methods(methods, rules) if methods is not None else [key_of(rules.options.method)]
+    how = queries, seed, span, many, complete, tuple(asked)
+    return Comparison(microdata.name, rules, limit, candidates, *how)
 
 
 def _run(
@@ -336,6 +363,58 @@ def _run(
     else:
         for place, job in enumerate(jobs):
             yield place, measured(shared, job)
+
+
+def _timed(
+    shared: _Shared, jobs: Sequence[_Job], found: Mapping[int, Candidate], many: int, seconds: float
+) -> dict[int, Candidate]:
+    """Those whose time was up with the time they need, by what an eighth of the people takes."""
+    late = [place for place, own in found.items() if own.status == "out of time"]
+    first = {jobs[place].method: jobs[place] for place in reversed(late)}
+    short = [replace(job, part=part) for job in first.values() for part in _PARTS]
+    took: dict[str, dict[int, float]] = {}
+    n = shared.microdata.n_people
+    for place, own in _run(shared, short, many, seconds) if n >= _FEWEST else ():
+        if isinstance(own, Candidate) and own.seconds is not None:
+            took.setdefault(short[place].method, {})[short[place].part] = own.seconds
+    known = {method: times for method, times in took.items() if len(times) == len(_PARTS)}
+    return {
+        place: _needing(found[place], known[jobs[place].method], n, seconds)
+        for place in late
+        if jobs[place].method in known
+    }
+
+
+def _needing(late: Candidate, took: Mapping[int, float], n: int, seconds: float) -> Candidate:
+    """One whose time was up, and how long it would take."""
+    needs = max(grown(took), seconds)
+    people = " and of ".join(f"{n // part:,}" for part in sorted(took, reverse=True))
+    why = (
+        f"{late.why}; it needs about {rounded(needs)} seconds by itself, by what it took of "
+        f"{people} people"
+    )
+    return replace(late, needs=needs, why=why)
+
+
+def grown(took: Mapping[int, float]) -> float:
+    """How long everybody takes, by what two parts of them took; between n and n to the fourth.
+
+    >>> grown({16: 1.0, 8: 2.0}), grown({16: 1.0, 8: 4.0})
+    (16.0, 256.0)
+    """
+    few, more = sorted(took, reverse=True)
+    power = log(max(took[more], 1e-6) / max(took[few], 1e-6)) / log(few / more)
+    return float(took[more] * more ** min(max(power, 1.0), 4.0))
+
+
+def rounded(seconds: float) -> str:
+    """A time with two digits.
+
+    >>> rounded(1234.0), rounded(7.31)
+    ('1,200', '7.3')
+    """
+    places = 1 - floor(log10(seconds))
+    return f"{round(seconds, places):,.{max(places, 0)}f}"
 
 
 def _settled(job: _Job, found: Any, seconds: float | None) -> Candidate:
@@ -352,11 +431,18 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
     microdata, seed = shared.microdata, shared.seed
     if job.policy is None:
         return job.candidate(status="refused", why=job.why)
+    if job.part > 1:
+        some = np.arange(microdata.n_rows) % job.part == 0
+        chosen, how = Selected(microdata.source, some), microdata.reading
+        microdata = Microdata(chosen, microdata.schema, how, beside=microdata.beside)
     microdata.attributes  # noqa: B018 - to read the table is no work of the method
     begun = perf_counter()
     try:
         made = publish(microdata, job.policy, method=job.method, seed=seed, learned=False)
         seconds = perf_counter() - begun
+        if job.part > 1:
+            return job.candidate(seconds=seconds)
+        trial = _trial(made, microdata)
         error = query_error(made, microdata, queries=shared.queries, seed=seed)
         found = None
         if shared.models is not False:
@@ -393,7 +479,18 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
         seconds=seconds,
         misplaced=None if found is None else found.misplaced,
         fit=None if found is None else next(iter(found.fits), None),
+        trial=trial,
     )
+
+
+def _trial(made: Publication, microdata: Microdata) -> Trial | None:
+    """What can be learned of a release with exact columns; None where nothing can be."""
+    if made.certificate.form != "bucketized":
+        return None
+    try:
+        return learned_report(made, people=microdata)
+    except InputError:
+        return None
 
 
 def _judged(made: Publication, shared: _Shared, job: _Job) -> Audit:

@@ -15,13 +15,15 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.write import disarm_name, rearmed
 from foreknow.data.generalization import KnownLabels, Wording, style_of
 from foreknow.data.labels import text_of
-from foreknow.data.microdata import Attribute, Microdata
+from foreknow.data.microdata import Attribute, Microdata, printed
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, did_you_mean
 from foreknow.grammar import Form
 from foreknow.numbers import is_real, whole_number
+from foreknow.policy.arguments import microdata_of
 from foreknow.policy.options import weights_of
+from foreknow.policy.policy import Policy
 from foreknow.publishing.opened import Published, open_published
 from foreknow.publishing.publish import Publication
 from foreknow.text import people_text
@@ -409,6 +411,22 @@ class Reading:
         return covers
 
 
+def opened(
+    release: Any,
+    table: Any,
+    policy: Policy | Mapping[str, Any] | str | Path | None,
+    said: Mapping[str, Any],
+) -> tuple[Any, Microdata]:
+    """A release and the table that it was made of, of which either may not be read yet."""
+    if policy is None and not any(said.values()) and isinstance(release, Publication):
+        policy = release.audit.policy
+    microdata = microdata_of(table, policy, said)
+    folder = isinstance(release, (str, Path)) and Path(release).is_dir()
+    if folder or isinstance(getattr(release, "release", release), Release):
+        return release, microdata
+    return Release.from_schema(release, microdata.schema), microdata
+
+
 def reading_of(release: Any, labels: Mapping[str, str] | None = None) -> Reading:
     """Take a publication, a written one or a release; its labels by `labels` or certificate."""
     if isinstance(release, (str, Path)):
@@ -435,14 +453,17 @@ def reading_of(release: Any, labels: Mapping[str, str] | None = None) -> Reading
 
 def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
     """The counts of a release by the sensitive codes of the table."""
-    place = {str(value): code for code, value in enumerate(microdata.values)}
-    odd = [value for value in counts.values if str(value) not in place]
+    known = [*enumerate(microdata.values)]
+    place = {printed(value): code for code, value in known}
+    place |= {str(value): code for code, value in known}
+    texts = [own if (own := str(value)) in place else printed(value) for value in counts.values]
+    odd = [value for value, own in zip(counts.values, texts, strict=True) if own not in place]
     if odd:
         raise DataError(
             f"{microdata.name} has nobody with the sensitive value {str(odd[0])!r}, which is in "
             "the release; give the table that the release was made from"
         )
-    codes = np.array([place[str(value)] for value in counts.values], dtype=np.int64)
+    codes = np.array([place[own] for own in texts], dtype=np.int64)
     return GroupCounts.from_pairs(
         counts.cell_groups,
         codes[counts.codes],

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, get_args
+from pathlib import Path
+from typing import Any, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,15 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean, hinted
 from foreknow.grammar import Form
 from foreknow.numbers import percentage
+from foreknow.policy.arguments import Arguments
+from foreknow.policy.policy import Policy
 from foreknow.utility.queries import (
     Boxes,
     Buckets,
     FloatArray,
     Queries,
     draw_queries,
+    opened,
     reading_of,
     shown_by_groups,
     true_answers,
@@ -140,8 +144,9 @@ def _worth(found: QueryError) -> dict[str, Any]:
 @hinted
 def query_error(
     release: Any,
-    microdata: Microdata,
+    microdata: Any,
     *,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
     queries: int = 1000,
     attributes: Sequence[str] | None = None,
     predicates: int | None = None,
@@ -151,6 +156,7 @@ def query_error(
     labels: Mapping[str, str] | None = None,
     seed: int | None = 0,
     like: Microdata | None = None,
+    **said: Unpack[Arguments],
 ) -> QueryError:
     """Ask a release random count queries, and compare its answers with those of the table.
 
@@ -172,8 +178,11 @@ def query_error(
         What `publish` returned; the folder that it was written to, or a file in it; or a table:
         with the quasi-identifiers as group columns it is generalized, with one column of group
         ids and exact quasi-identifiers beside it, bucketized.
-    microdata : Microdata
+    microdata : Microdata, path or frame
         The table it was made of.
+    policy : Policy, path or mapping, optional
+        Says what the columns of a table are that was not read yet; `quasi_identifiers` and
+        `sensitive` do in its place. What `publish` returned knows.
     queries : int
     attributes : sequence of str, optional
         The quasi-identifiers to ask about; default: all.
@@ -214,7 +223,7 @@ def query_error(
     >>> fk.query_error(made, microdata, attributes=["age", "sex"], queries=100)
     QueryError(100 queries, generalized: 3.96% on average, median 3.35%)
     """
-    require_microdata(microdata)
+    release, microdata = opened(release, microdata, policy, said)
     reading = reading_of(release, labels)
     asked = draw_queries(
         microdata,

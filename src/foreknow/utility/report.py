@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from foreknow.data.microdata import Microdata, grids_of
 from foreknow.errors import InputError, hinted
 from foreknow.grammar import Form
 from foreknow.numbers import percentage
+from foreknow.policy.arguments import Arguments
+from foreknow.policy.policy import Policy
 from foreknow.publishing.opened import open_published
 from foreknow.result import Result
 from foreknow.utility.models import Models, models_of
-from foreknow.utility.queries import Boxes, draw_queries, reading_of
+from foreknow.utility.queries import Boxes, draw_queries, opened, reading_of
 from foreknow.utility.query_error import QueryError, compared, one_group
-from foreknow.utility.utility import Utility, optimal_discernibility, require_microdata, utility_of
+from foreknow.utility.utility import Utility, optimal_discernibility, utility_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,8 +78,9 @@ class UtilityReport(Result):
 @hinted
 def utility_report(
     release: Any,
-    microdata: Microdata,
+    microdata: Any,
     *,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
     queries: int = 1000,
     attributes: Sequence[str] | None = None,
     predicates: int | Sequence[int] | None = None,
@@ -90,12 +93,13 @@ def utility_report(
     draws: int = 5,
     seed: int | None = 0,
     like: Microdata | None = None,
+    **said: Unpack[Arguments],
 ) -> UtilityReport:
     """Measure a release: its groups, how wide its labels are, how far queries and models are off.
 
     Parameters
     ----------
-    release, microdata, attributes, selectivity, ranges, labels, like
+    release, microdata, policy, attributes, selectivity, ranges, labels, like
         See `foreknow.query_error`. The NCP is of all quasi-identifiers.
     queries : int
         Random queries for each number of predicates.
@@ -123,11 +127,12 @@ def utility_report(
     >>> from foreknow import sample
     >>> policy = fk.Policy.load(sample.policy_path())
     >>> microdata = fk.Microdata(sample.table_path(), policy.schema)
-    >>> found = fk.utility_report(fk.publish(microdata, policy), microdata, predicates=[1, 3])
+    >>> made = fk.publish(microdata, policy)
+    >>> found = fk.utility_report(made, sample.table_path(), predicates=[1, 3])
     >>> [error.predicates for error in found.errors]
     [1, 3]
     """
-    require_microdata(microdata)
+    release, microdata = opened(release, microdata, policy, said)
     if isinstance(release, (str, Path)):
         release = open_published(release)
     reading = reading_of(release, labels)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from foreknow.errors import DataError, InputError, UnsupportedError, hinted
 from foreknow.methods.registry import kind_of, method_of
 from foreknow.needs import Need, Needs
 from foreknow.numbers import whole_number
+from foreknow.policy.arguments import Arguments, microdata_of, policy_of
 from foreknow.policy.policy import Policy
 
 _log = logging.getLogger(__name__)
@@ -48,9 +50,9 @@ _SWAPPED = 6
 
 @hinted
 def attack(
-    microdata: Microdata,
-    method: Any,
-    policy: Policy | None = None,
+    microdata: Any,
+    method: Any = None,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
     *,
     groups: Any = None,
     nothing: bool = False,
@@ -59,6 +61,7 @@ def attack(
     seed: int | None = None,
     seeds: Sequence[int] | None = None,
     symmetric: bool | None = None,
+    **said: Unpack[Arguments],
 ) -> Attack:
     """Find out what an adversary who knows the method learns from what it makes of a table.
 
@@ -69,12 +72,13 @@ def attack(
 
     Parameters
     ----------
-    microdata : Microdata
+    microdata : Microdata, path or frame
         With one sensitive value per person.
-    method : anonymizer, or callable
+    method : anonymizer, or callable, optional
         Anything with ``partition(microdata, policy, seed)``, or the name of it; or a function from
         a PyArrow table, with all columns of the source, to the group of each row. See the notes.
-    policy : Policy, optional
+        The policy's method when left out.
+    policy : Policy, path or mapping, optional
         What the method is given, and whose limits are compared with. Its `options` say in which
         form an anonymizer's groups are published; without a policy, only the groups are seen.
     groups : int array, optional
@@ -103,6 +107,8 @@ def attack(
         methods, and of those that declare ``traits = Traits(symmetric=True)``; of those that choose
         at random it is meant over all that they may draw, so it is not assumed where seeds are
         given.
+    **said
+        In place of a policy, or beside one, its keys, as of `audit`.
 
     Raises
     ------
@@ -150,6 +156,12 @@ def attack(
             raise InputError(f"{name} is True or False, not {given!r}")
     if nothing and groups is not None:
         raise InputError("groups are of a release; where nothing is published there is none")
+    if policy is not None or any(own is not None for own in said.values()):
+        policy = policy_of(policy, said, microdata, "attack")
+    if not isinstance(microdata, Microdata):
+        microdata = microdata_of(microdata, policy, said)
+    if method is None and policy is not None:
+        method = policy.options.method
     if isinstance(method, str):
         method = kind_of(method)() if policy is None else method_of(method, policy)
     runs = Runs(microdata, method, policy, seeds, symmetric)

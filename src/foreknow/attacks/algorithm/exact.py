@@ -51,6 +51,7 @@ class Posteriors:
     fractions: Mapping[int, Sequence[Fraction]] = field(default_factory=dict)  # by cell
     settled: NDArray[np.bool_] | None = None  # cells whose posteriors are exact; None: all or none
     parts: int = 1
+    beyond: int = 0  # people of parts that have more assignments than may be looked at
     kept: bool = False  # of a bound: no posterior reaches a limit of the policy
     proof: str = ""  # of a proof or bound: why
     sets: Sequence[Sequence[int]] = ()  # values whose posteriors are a further column, added up

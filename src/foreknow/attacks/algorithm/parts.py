@@ -47,6 +47,7 @@ _FIRST, _DRAWN, _NUMBERS = 100, 500, 1 << 22
 _IDLE, _ENUMERATED = 0.3, 0.6
 # Ways to fill a part of a group that are looked at; floats are rounded up by so much.
 _TAKEN, _UP = 5_000, 1e-12
+_PROVED = 'In a release by decoy the limits hold by a proof: publish with method = "decoy".'
 # Decisions about more parts than this are first asked part by part.
 _HALVES = 2
 
@@ -77,6 +78,7 @@ def by_parts(
     idle = [group for part in parts if not part.asked for group in part.groups]
     consistent = math.prod(map(assignments, worlds.bags[idle].tolist()))
     left: list[_Part] = []
+    beyond = 0
     for part in parts:
         part.exchange(clock)
     early = clock.part(_ENUMERATED)
@@ -84,12 +86,20 @@ def by_parts(
         possible = None if early.over else part.enumerated(most, early)
         if possible is None:
             left.append(part)
+            beyond += 0 if early.over else part.n_people
             exact[part.cells] = False
             continue
         consistent *= possible[0]
         for cell, row in zip(part.cells.tolist(), possible[1], strict=True):
             fractions[cell] = row
             mean[cell] = low[cell] = high[cell] = [float(chance) for chance in row]
+    if beyond:
+        _log.warning(
+            "Of %s people %s are in parts with more than %s assignments: however long it takes, "
+            "of these there are estimates only. %s",
+            *(f"{many:,}" for many in (worlds.n_people, beyond, most)),
+            _PROVED,
+        )
     early = clock.part(_IDLE)
     for part in left:
         part.bound(low, high, early)
@@ -119,6 +129,7 @@ def by_parts(
         fractions=fractions,
         settled=exact,
         parts=len(parts),
+        beyond=beyond,
     )
 
 

@@ -163,6 +163,11 @@ class Attack(Result):
         """Of how many parts it is known that they do not bear on one another."""
         return self._posteriors.parts
 
+    @property
+    def beyond(self) -> int:
+        """How many people no time settles: their parts have more assignments than `worlds`."""
+        return self._posteriors.beyond
+
     @cached_property
     def n_settled(self) -> int:
         """How many people's posteriors are exact."""
@@ -375,6 +380,7 @@ class Attack(Result):
             "parts": self.parts,
             "runs": self.runs,
             "settled": self.n_settled,
+            **({"beyond": self.beyond} if self.beyond else {}),
             "proved_not_certain": self.n_not_certain,
             "undecided": self.undecided,
             **{name: list(getattr(self, name)) for name in _PEOPLE},

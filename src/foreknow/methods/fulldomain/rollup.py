@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,11 @@ from foreknow.data.engines.columns import narrowest
 from foreknow.data.labels import GroupLabels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, Keys, combine, count_pairs
-from foreknow.errors import InputError, did_you_mean
+from foreknow.errors import InputError, did_you_mean, hinted
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, label_of_level, levels_of
 from foreknow.methods.points import Points
+from foreknow.policy.arguments import Arguments, microdata_of
+from foreknow.policy.policy import Policy
 
 Codes: TypeAlias = NDArray[Any]
 
@@ -205,17 +208,27 @@ class Rollup:
         return self._points.spread(of_group[of_point])
 
 
-def counts_at(microdata: Microdata, levels: Mapping[str, int | str]) -> GroupCounts:
+@hinted
+def counts_at(
+    microdata: Any,
+    levels: Mapping[str, int | str],
+    *,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
+    **said: Unpack[Arguments],
+) -> GroupCounts:
     """Count the groups of a full-domain generalization.
 
     The same levels as `FullDomain` chooses, here by hand.
 
     Parameters
     ----------
-    microdata : Microdata
+    microdata : Microdata, path or frame
     levels : mapping of column to int or "*"
         0 is exact, 1 the first level of the column's hierarchy; ``"*"`` is the last, where
         everybody has the same. A quasi-identifier that is left out is suppressed.
+    policy : Policy, path or mapping, optional
+        Says what the columns of a table are that was not read yet; `quasi_identifiers` and
+        `sensitive` do in its place.
 
     Returns
     -------
@@ -242,6 +255,7 @@ def counts_at(microdata: Microdata, levels: Mapping[str, int | str]) -> GroupCou
     """
     if not isinstance(levels, Mapping):
         raise InputError(f'levels are a mapping such as {{"age": 1}}, not {levels!r}')
+    microdata = microdata_of(microdata, policy, said)
     names = list(microdata.schema.quasi_identifiers)
     for column in levels:
         if column not in names:

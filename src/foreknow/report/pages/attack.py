@@ -199,6 +199,12 @@ def _sentences(attack: Attack) -> list[str]:
             "which they have another value."
         )
     said += _unsettled_sentences(attack)
+    if attack.how != "bound" and (attack.unsettled or attack.found):
+        said.append(
+            "In a release by decoy the limits hold against such an adversary, too, by a proof: "
+            "foreknow publish --method decoy, where it serves the policy; foreknow compare says "
+            "what that costs."
+        )
     if attack.worst is not None:
         worst = attack.worst
         said.append(
@@ -226,6 +232,11 @@ def _unsettled_sentences(attack: Attack) -> list[str]:
         found.append(
             f"{_are(many - open_)} unsettled: not certain, but too few possible worlds were met to "
             "say how sure the adversary is of them."
+        )
+    if attack.beyond:
+        found.append(
+            f"More time settles none of {some(attack.beyond, 'person', 'people')}: the parts that "
+            "they are in have more assignments than may be looked at (worlds)."
         )
     if open_:
         found.append(

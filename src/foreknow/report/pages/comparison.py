@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, NOT_JUDGED
+from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
 from foreknow.report.blocks import Block, Cell, Figure, Heading, Mood, Row, Sentence, Table
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
@@ -60,7 +61,7 @@ class ComparisonPage(Page[Comparison]):
         best = found.frontier
         modelled = any(each.misplaced is not None for each in found.candidates)
         rows: list[Row] = []
-        for each in found.candidates:
+        for each in self._rows():
             star = " *" if any(each is own for own in best) else ""
             rows.append(
                 (
@@ -68,8 +69,8 @@ class ComparisonPage(Page[Comparison]):
                     _NOTHING if each.limit is None else limit_text(each.limit),
                     *(number(each.amounts[name]) for name in varied),
                     Cell(f"{_WORDS.get(each.status, each.status)}{star}", _mood(each)),
-                    _loss_text(each),
-                    _share_text(each.query_error),
+                    loss_text(each),
+                    share_text(each.query_error),
                     *(_models_text(each) if modelled else ()),
                     risk_text(each),
                     _NOTHING if each.groups is None else number(each.groups),
@@ -85,6 +86,12 @@ class ComparisonPage(Page[Comparison]):
         roomy = [head.index(name) for name in ("sec", *(("known", "groups") if modelled else ()))]
         note = _STARRED if best else ""
         return Table(head, rows, (0, 2 + len(varied)), note, style="runs", roomy=roomy)
+
+    def _rows(self) -> Iterator[Candidate]:
+        """Runs with a release, and those of methods that were asked for; the rest have a reason."""
+        for each in self.result.candidates:
+            if each.groups is not None or each.method in self.result.asked or not each.why:
+                yield each
 
     def reasons(self) -> Table | None:
         """Each sentence why there is no release, with the runs that it is about."""
@@ -117,22 +124,52 @@ class ComparisonPage(Page[Comparison]):
         done = sum(each.status != "stopped" for each in found.candidates)
         if not found.complete:
             yield f"It was stopped after {done} of {some(len(found.candidates), 'run', 'runs')}."
-        best = min(
+        ranked = sorted(
             (each for each in found.safe if each.holds_as_given and each.query_error is not None),
             key=lambda each: (each.query_error, each.risk or 0),
-            default=None,
         )
-        if best is None:
+        if not ranked:
             yield "No release of these holds the policy as it is."
+            yield from self._slow()
             return
-        yield (
-            f"Of those that hold the policy as it is, {_run(best)} answers queries best: typically "
-            f"off by {_share_text(best.query_error)}. Where exact quasi-identifiers are "
-            "published, as in the bucketized form, whoever knows them finds everybody in it."
-        )
+        hidden = [each for each in ranked if each.form != "bucketized"]
+        exact = [each for each in ranked if each.form == "bucketized"]
+        if hidden:
+            also = ", and show no exact columns" if exact else ""
+            yield (
+                f"Of those that hold the policy as it is{also}, {_run(hidden[0])} answers queries "
+                f"best: typically off by {share_text(hidden[0].query_error)}."
+            )
+        if exact and ranked[0] is exact[0]:
+            yield (
+                f"{_run(exact[0])} answers them {'better' if hidden else 'best'} (off by "
+                f"{share_text(exact[0].query_error)}), but everybody is recognizable in it: it "
+                f"publishes exact quasi-identifiers{_learned(exact[0])}."
+            )
+        yield from self._slow()
+
+    def _slow(self) -> Iterator[str]:
+        found = self.result
+        for each in found.candidates:
+            if each.needs is not None and each.limit == found.limit and not each.amounts:
+                yield (
+                    f"{_run(each)} is not among these: {each.why}. It may keep more: foreknow "
+                    f"publish --method {each.method} makes it, or give more --seconds."
+                )
 
 
 PAGE = ComparisonPage
+
+
+def _learned(each: Candidate) -> str:
+    """What an attacker found out who learned from it."""
+    if each.trial is None:
+        return ""
+    return (
+        f", and an attacker who learns from it guesses {percentage(each.trial.right)} of people's "
+        f"values right, by the groups alone {percentage(each.trial.baseline)}"
+    )
+
 
 _CAPTION = (
     "Each mark is a release that is safe at its limit; the lower and the further to the left, the "
@@ -165,7 +202,7 @@ def _explanation(found: Comparison) -> str:
 def _models_text(each: Candidate) -> tuple[str, str]:
     """People in another cell, and how well the first regression predicts the raw people."""
     score = None if each.fit is None else each.fit.score.usual
-    return _share_text(each.misplaced), figure_text(score)
+    return share_text(each.misplaced), figure_text(score)
 
 
 def _models_explained(found: Comparison) -> Iterator[str]:
@@ -202,13 +239,15 @@ def _setting(each: Candidate) -> str:
     return " with ".join(part for part in (limit, amounts) if part) or "the policy"
 
 
-def _loss_text(each: Candidate) -> str:
+def loss_text(each: Candidate) -> str:
+    """The NCP of a release, if there is one."""
     if each.groups is None:
         return _NOTHING
-    return "exact" if each.loss is None else _share_text(each.loss)
+    return "exact" if each.loss is None else share_text(each.loss)
 
 
-def _share_text(share: float | None) -> str:
+def share_text(share: float | None) -> str:
+    """A share, if there is one."""
     return _NOTHING if share is None else measure_text(share)
 
 
@@ -276,8 +315,8 @@ def frontier_figure(found: Comparison) -> Chart:
 def _hover(each: Candidate, policy: Policy) -> str:
     lines = [
         _run(each),
-        f"how sure: {risk_text(each)}; query error: {_share_text(each.query_error)}",
-        f"{some(each.groups or 0, 'group', 'groups')}, NCP {_loss_text(each)}",
+        f"how sure: {risk_text(each)}; query error: {share_text(each.query_error)}",
+        f"{some(each.groups or 0, 'group', 'groups')}, NCP {loss_text(each)}",
         f"over the policy's limits: {_over_text(each)}",
         f"against an adversary who knows the method: {method_text(each, policy)}",
     ]

@@ -1,0 +1,204 @@
+"""Measures: which k, l and t a table has as it is, of a release or of the columns of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import log
+from typing import Any
+
+from foreknow.adversaries.protocol import counts_of
+from foreknow.criteria.diversity import DiversityKind, LDiversity
+from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, Distance, TCloseness
+from foreknow.criteria.protocol import classes_of
+from foreknow.data.engines import open_table
+from foreknow.data.engines.group_counts import combinations_of
+from foreknow.data.labels import Label
+from foreknow.data.microdata import Microdata
+from foreknow.data.release import Release
+from foreknow.errors import InputError, hinted
+from foreknow.numbers import Number
+
+
+def _released(name: str, table: Any, columns: Any, sensitive: str | None) -> Any:
+    """A release as it is; a table by these columns, with the values that stand in it."""
+    if isinstance(table, Microdata):
+        columns, sensitive = (
+            columns or table.schema.quasi_identifiers,
+            sensitive or (table.schema.sensitive),
+        )
+        table = table.source
+    if columns is None and sensitive is None:
+        if hasattr(table, "counts") or hasattr(table, "sizes"):
+            return table
+        raise InputError(
+            f"{name}: of a table, name its columns: {name}(table, "
+            'quasi_identifiers=["age", "zip"], sensitive="diagnosis")'
+        )
+    if columns is None or sensitive is None:
+        lacking = "quasi_identifiers" if columns is None else "sensitive"
+        raise InputError(f"{name} of a table needs {lacking}, too")
+    columns = [columns] if isinstance(columns, str) else list(columns)
+    if not isinstance(sensitive, str):
+        (sensitive,) = sensitive if len(sensitive) == 1 else (None,)
+    if sensitive is None:
+        raise InputError(f"{name} is of one sensitive column; ask for each by itself")
+    return Release.from_generalized(table, quasi_identifiers=columns, sensitive=sensitive)
+
+
+@hinted
+def k_anonymity(release: Any, quasi_identifiers: Sequence[str] | str | None = None) -> int:
+    """Return the largest k for which everybody looks like at least k people; 0 without groups.
+
+    Parameters
+    ----------
+    release : Release, Publication or GroupCounts; or a path or frame
+    quasi_identifiers : sequence of str, optional
+        Of a path or frame, which is taken as it is, with the values that stand in it: the columns
+        that others may know.
+
+    Notes
+    -----
+    Where everybody's sensitive value is their identity, it is at least k exactly where
+    ``Facts(k=k - 2)`` stays below 1 (Proposition 3 of "Privacy Skyline"), for k of 2 or more.
+
+    Examples
+    --------
+    >>> from foreknow.data.counts import GroupCounts
+    >>> k_anonymity(GroupCounts.from_bags([["Flu", "Cold"], ["Flu", "Flu", "AIDS"]]))
+    2
+    >>> import pyarrow as pa
+    >>> k_anonymity(pa.table({"age": [30, 30, 41], "sex": ["f", "f", "m"]}), ["age", "sex"])
+    1
+    """
+    if isinstance(release, int):
+        raise InputError(
+            f"k_anonymity(release) says which k a release has; Requirement(KAnonymity({release})) "
+            "requires it"
+        )
+    if isinstance(release, Microdata):
+        quasi_identifiers = quasi_identifiers or release.schema.quasi_identifiers
+        release = release.source
+    if quasi_identifiers is not None:
+        named = quasi_identifiers
+        columns = [named] if isinstance(named, str) else list(named)
+        people = combinations_of(open_table(release), columns).people
+        return int(people.min(initial=len(people) and people[0]))
+    counts = counts_of(_released("k_anonymity", release, None, None))
+    return int(classes_of(release).sizes.min()) if counts.n_groups else 0
+
+
+@hinted
+def l_diversity(
+    release: Any,
+    quasi_identifiers: Sequence[str] | str | None = None,
+    sensitive: str | None = None,
+    *,
+    kind: DiversityKind = "distinct",
+    l: int = 2,
+) -> int | Fraction | float:
+    """Return the largest l for which a release, or a table as it is, is l-diverse.
+
+    Parameters
+    ----------
+    release : Release, Publication or GroupCounts; or a path or frame
+    quasi_identifiers, sensitive
+        Of a path or frame: the columns that others may know, and the one that must stay hidden.
+    kind : {"distinct", "entropy", "recursive"}
+        See `LDiversity`; of recursive (c, l)-diversity, which c it takes for an `l`.
+    l : int
+        For recursive.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"age": [30, 30, 41, 41], "illness": ["Flu", "Cold", "Flu", "Flu"]})
+    >>> l_diversity(rows, ["age"], "illness")
+    1
+    """
+    found = _released("l_diversity", release, quasi_identifiers, sensitive)
+    c = 1 if kind == "recursive" else None
+    return LDiversity(l, kind, c).measure(found)
+
+
+@hinted
+def t_closeness(
+    release: Any,
+    quasi_identifiers: Sequence[str] | str | None = None,
+    sensitive: str | None = None,
+    *,
+    distance: Distance = "equal",
+    order: Sequence[Label] | None = None,
+    tree: Any = None,
+) -> int | Fraction | float:
+    """Return how far the values of a group are from those of the whole table, at most.
+
+    Parameters
+    ----------
+    release, quasi_identifiers, sensitive
+        As for `l_diversity`.
+    distance, order, tree
+        See `TCloseness`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"age": [30, 30, 41, 41], "illness": ["Flu", "Cold", "Flu", "Flu"]})
+    >>> t_closeness(rows, ["age"], "illness")
+    Fraction(1, 4)
+    """
+    found = _released("t_closeness", release, quasi_identifiers, sensitive)
+    return TCloseness(1, distance, order, tree=tree).measure(found)
+
+
+@hinted
+def beta_likeness(
+    release: Any,
+    quasi_identifiers: Sequence[str] | str | None = None,
+    sensitive: str | None = None,
+    *,
+    beta: Number = 1,
+    enhanced: bool = True,
+) -> int | Fraction | float:
+    """Return which beta a release, or a table as it is, has; see `BetaLikeness`.
+
+    Parameters
+    ----------
+    release, quasi_identifiers, sensitive
+        As for `l_diversity`.
+    beta, enhanced
+        See `BetaLikeness`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"age": [30, 30, 41, 41], "illness": ["Flu", "Cold", "Flu", "Flu"]})
+    >>> beta_likeness(rows, ["age"], "illness", enhanced=False)
+    Fraction(1, 1)
+    """
+    found = _released("beta_likeness", release, quasi_identifiers, sensitive)
+    return BetaLikeness(beta, enhanced).measure(found)
+
+
+@hinted
+def delta_disclosure(
+    release: Any,
+    quasi_identifiers: Sequence[str] | str | None = None,
+    sensitive: str | None = None,
+) -> float:
+    """Return which delta a release, or a table as it is, has; see `DeltaDisclosure`.
+
+    Parameters
+    ----------
+    release, quasi_identifiers, sensitive
+        As for `l_diversity`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"age": [30, 30, 41, 41], "illness": ["Flu", "Cold", "Flu", "Cold"]})
+    >>> delta_disclosure(rows, ["age"], "illness")
+    0.0
+    """
+    found = _released("delta_disclosure", release, quasi_identifiers, sensitive)
+    return log(DeltaDisclosure(1).measure(found))

@@ -1,0 +1,63 @@
+"""A table of a file as a frame, in which codes keep the zeros that they begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from foreknow.data.engines.sources import open_table
+from foreknow.data.engines.write import bare, frame_of
+from foreknow.data.reading import Reading
+from foreknow.errors import hinted
+
+
+@hinted
+def read_table(
+    path: str | Path,
+    library: str = "pandas",
+    *,
+    reading: Reading | Mapping[str, str] | None = None,
+) -> Any:
+    """Read a file as a frame in which codes keep the zeros that they begin with.
+
+    There is no need to: wherever a table is taken, its path is, too.
+
+    Parameters
+    ----------
+    path : path
+        CSV, Parquet, a workbook, SQLite, DuckDB, SPSS, ... as `audit` takes it.
+    library : {"pandas", "polars", "arrow"}
+    reading : Reading or mapping of its parts, optional
+        How a CSV file is written.
+
+    Examples
+    --------
+    >>> from foreknow import sample
+    >>> found = read_table(sample.table_path(), "arrow").select(["age", "zip"])
+    >>> [str(kind) for kind in found.schema.types], found["zip"][1].as_py()
+    (['int64', 'string'], '02149')
+    """
+    opened = open_table(path, None if reading is None else Reading.of(reading))
+    table = bare(opened.arrow(list(opened.columns)))
+    columns = [_numbers(table.column(name)) for name in table.column_names]
+    return frame_of(pa.table(dict(zip(table.column_names, columns, strict=True))), library)
+
+
+def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts as whole numbers, if each is written as its number is; or as numbers with a point."""
+    if not pa.types.is_string(column.type):
+        return column
+    try:
+        whole = column.cast(pa.int64())
+        return whole if whole.cast(pa.string()).equals(column) else column
+    except pa.ArrowInvalid:
+        pass
+    if any(text[:1] == "0" and text[1:2].isdigit() for text in column.unique().to_pylist() if text):
+        return column
+    try:
+        return column.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return column

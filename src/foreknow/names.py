@@ -1,0 +1,169 @@
+"""Names: what people type who come from elsewhere, and what it is called here; one table of each.
+
+A name that has one meaning here is taken for it. Where it has none, `ADVICE` says what to type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+# What parameters of functions, and options of commands, are called elsewhere.
+_PARAMETERS = {
+    "quasi_identifiers": "qi qis qid qids quasi quasi_ids quasi_identifier quasi_identifying "
+    "quasi_ident quasi_cols quasi_columns columns cols qi_cols qi_columns quasi_id key_vars "
+    "quasi_identifier_columns keyVars keyvars",
+    "sensitive": "sa sas sens sens_att sens_atts sensitive_att sensitive_attr sensitive_attrs "
+    "sensitive_attribute sensitive_attributes sensitive_col sensitive_cols sensitive_column "
+    "sensitive_columns sensitive_var sensibleVar sensitives target secret",
+    "identifiers": "ident idents identifier identifying ids id_columns direct_identifiers",
+    "k_anonymity": "k min_k kanonymity k_anon",
+    "l_diversity": "l l_div ldiversity",
+    "t_closeness": "t t_close tcloseness",
+    "out": "output folder path out_dir output_dir outdir dest",
+    "policy": "rules config requirements require policy_file",
+    "method": "algorithm algo anonymizer",
+    "methods": "method",
+    "seed": "random_state random_seed rng",
+    "sampling_fraction": "sample_fraction fraction",
+}
+PARAMETERS = {other: own for own, others in _PARAMETERS.items() for other in others.split()}
+# What the table that comes first is called, in one function or another.
+TABLES = {
+    *("release", "microdata", "table", "data", "df", "frame", "data_frame", "dataset", "X"),
+    *("folder", "source"),
+}
+
+# What commands are called elsewhere, or in Python.
+_COMMANDS = {
+    "audit": "check judge evaluate assess test score analyze analyse",
+    "publish": "anonymize anonymise deidentify de-identify protect release transform make run",
+    "evidence": "report evidence-report document",
+    "init": "suggest suggest-policy first-policy profile infer new start",
+    "risk": "risk-report risks reidentification k-anonymity kanonymity uniques",
+    "learned": "learned-report learn",
+    "curves": "disclosure-curves curve",
+    "skyline": "skyline-report knowledge-skyline",
+    "utility": "utility-report loss quality",
+    "compare": "comparison benchmark",
+    "explore": "gui ui app web serve",
+    "read": "read-release open",
+    "draw": "sample synthesize",
+    "verify": "validate",
+    "schema": "json-schema policy-schema",
+    "ask": "query",
+}
+COMMANDS = {other: own for own, others in _COMMANDS.items() for other in others.split()}
+
+# What is looked for, and what to type; in Python.
+_ADVICE = {
+    "Table DataFrame from_pandas load open": "a table is given as "
+    'it is, a path or a frame: fk.audit("table.csv", "policy.toml")',
+    "make release transform fit fit_transform": "fk.publish(table, policy)",
+    "judge evaluate assess test": "fk.audit(release, policy)",
+    "load_policy read_policy": 'fk.Policy("policy.toml")',
+    "profile suggest infer_schema first_policy": "fk.suggest_policy(table)",
+    "ask query": 'fk.Statements("Ann != flu").posterior(release, "Tom", "flu")',
+    "priors": 'fk.Priors.learn(table, ["sex"], "diagnosis")',
+    "schema": "fk.Schema(quasi_identifiers=[...], sensitive=...)",
+    "sql": "`foreknow sql --policy policy.toml` prints the query; "
+    "fk.Release.from_tally takes what it counts",
+    "explore demo gui": "it is a command: foreknow explore, foreknow demo",
+    "Anonymizer AnonymityModel createSdcObj sdcMicroObj ARXAnonymizer Data": "fk.publish(table, "
+    'quasi_identifiers=["age"], sensitive="diagnosis", k_anonymity=5)',
+    "PrivacyModel privacy_model Criterion": "fk.Requirement(k_anonymity=5)",
+    "Hierarchy create_hierarchy hierarchy": "fk.Intervals, fk.Mask, fk.DateLevels, fk.Ordered or "
+    "fk.Tree, in fk.Schema(hierarchies={...})",
+    "entropy_l_diversity": 'fk.l_diversity(table, [...], "diagnosis", kind="entropy")',
+    "recursive_c_l_diversity": 'fk.l_diversity(table, [...], "diagnosis", kind="recursive")',
+    "alpha_k_anonymity": "fk.AlphaK(0.5, 5).holds(release)",
+    "basic_beta_likeness enhanced_beta_likeness": "fk.beta_likeness(table, [...], "
+    '"diagnosis", enhanced=False)',
+    "anonymity": 'fk.k_anonymity(table, ["age", "zip"]), fk.l_diversity, fk.t_closeness',
+    "report print_report": "fk.audit(...).summary() and .to_html(path); of a folder, fk.evidence",
+    "freqCalc freq_calc RiskModel indivRisk measure_risk measurement": "fk.risk(table, "
+    'quasi_identifiers=["age", "zip"])',
+    "suda suda2 dis": "fk.risk(table, quasi_identifiers=[...]).suda",
+    "localSuppression local_suppression globalRecode microaggregation pram addNoise": "Foreknow "
+    "generalizes and suppresses by groups: fk.publish(table, policy)",
+    "information_loss loss": "fk.utility(release, table, policy=policy)",
+    "m_invariance": "fk.publish(table, policy, after=[...])",
+}
+# Options that a command has not, and what to type.
+OPTIONS = {
+    "-q": "-q is --quiet; columns are named by --quasi-identifiers age,sex (or --qi)",
+    "-k": "k-anonymity is --k-anonymity 5 (or --k 5)",
+    "-f": "nothing is written over: name a new folder, or remove it first",
+    "--force": "nothing is written over: name a new folder, or remove it first",
+    "--overwrite": "nothing is written over: name a new folder, or remove it first",
+    "--format": "findings as JSON are --json FILE, and --json - to a pipe",
+    "--output": "--html FILE writes a page, --json FILE plain values",
+    "--out": "--html FILE writes a page, --json FILE plain values",
+    "-o": "--html FILE writes a page, --json FILE plain values",
+    "-v": "--verbose says what columns were taken for; foreknow --version prints the version",
+    "-i": "the table is named without an option: foreknow COMMAND TABLE",
+    "--input": "the table is named without an option: foreknow COMMAND TABLE",
+    "--sep": "--delimiter",
+}
+
+# Parameters that belong elsewhere, and where.
+ELSEWHERE = {
+    "suppression": "; it is for a method: method=fk.FullDomain(suppression=0.05)",
+    "suppression_limit": "; it is for a method: method=fk.FullDomain(suppression=0.05)",
+    "max_suppression": "; it is for a method: method=fk.FullDomain(suppression=0.05)",
+    "r": "; it is for a method: method=fk.ART(r=4)",
+}
+
+# What objects are asked for that they do not have.
+_OF_OBJECTS = {
+    "to_pandas to_polars to_arrow to_frame df frame data table to_csv to_parquet to_excel head": (
+        "the table is .to_pandas() of what fk.publish returned; of a folder, fk.read_release"
+    ),
+    "to_json json dict asdict as_dict": "see .to_dict()",
+    "plot show draw figure": "see .summary() and .to_html(path)",
+    "fit fit_transform transform anonymize get_params": "it is given to fk.publish(table, policy, "
+    "method=...)",
+    "is_safe passed ok result": "see .safe",
+    "k": "see fk.k_anonymity(release)",
+    "score risk value values": "see .to_dict()",
+}
+_OF_NAME = {name: said for names, said in _ADVICE.items() for name in names.split()}
+
+
+def advice(name: str) -> str | None:
+    """What to type in place of a name that is not in `foreknow`.
+
+    >>> advice("read_policy")
+    'fk.Policy("policy.toml")'
+    """
+    return _OF_NAME.get(name)
+
+
+def of_object(name: str) -> str | None:
+    """What to ask of an object in place of what it does not have.
+
+    >>> of_object("is_safe")
+    'see .safe'
+    """
+    return next((does for names, does in _OF_OBJECTS.items() if name in names.split()), None)
+
+
+def own_name(name: str, known: Iterable[str]) -> str | None:
+    """The parameter that another name stands for, if a function has it.
+
+    >>> own_name("qi", ["table", "quasi_identifiers"]), own_name("k", ["k", "k_anonymity"])
+    ('quasi_identifiers', None)
+    """
+    own = PARAMETERS.get(name)
+    return own if own in (known := set(known)) and name not in known else None
+
+
+def renamed(given: Mapping[str, Any], known: list[str], filled: int) -> dict[str, Any]:
+    """Arguments by name, under the names that a function has for them; it has `filled` others."""
+    found: dict[str, Any] = {}
+    for name, said in given.items():
+        own = own_name(name, known)
+        if name in TABLES and name not in known and known[0] in TABLES and not filled:
+            own = known[0]
+        found[name if own is None or own in given or own in found else own] = said
+    return found

@@ -1,0 +1,144 @@
+"""Arguments: a policy in the words of a call, and a table where one that was read is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+from foreknow.data.microdata import Microdata
+from foreknow.data.schema import Schema
+from foreknow.errors import CallError, SchemaError
+from foreknow.numbers import Number
+from foreknow.policy.policy import Policy
+from foreknow.policy.suggestion import suggest_policy
+
+
+class Arguments(TypedDict, total=False):
+    """What stands in place of a policy, or beside one: the keys of its file.
+
+    Criteria that are named are required besides what a policy requires.
+    """
+
+    quasi_identifiers: Sequence[str] | str | None
+    sensitive: Sequence[str] | str | None
+    identifiers: Sequence[str] | str | None
+    hierarchies: Mapping[str, Any] | None
+    k_anonymity: int | None
+    l_diversity: Any
+    t_closeness: Any
+    facts: Mapping[str, int] | None
+    below: Number | None
+
+
+_COLUMNS = ("quasi_identifiers", "sensitive", "identifiers", "hierarchies")
+# What a criterion is given by, where it is one number.
+_FIRST = {"l_diversity": "l", "t_closeness": "t"}
+_LISTS = ("quasi_identifiers", "identifiers")
+_WANTED = 'fk.audit(table, quasi_identifiers=["age", "zip"], sensitive="diagnosis", k_anonymity=5)'
+
+
+def policy_of(
+    policy: Policy | Mapping[str, Any] | str | Path | None,
+    said: Mapping[str, Any],
+    table: Any = None,
+    name: str = "audit",
+) -> Policy:
+    """A policy as it is given, with what is said besides; or made of that.
+
+    Where nothing says what must hold, it is what a first policy for the table requires. Of a path
+    without a word on columns, a policy.toml beside it is taken.
+    """
+    given = {key: own for key, own in said.items() if own is not None}
+    limit = given.pop("below", None)
+    if limit is not None and policy is not None and not isinstance(policy, (Policy, str, Path)):
+        policy, limit = Policy(policy, below=limit), None
+    wanted: list[Any] = [{key: own} for key, own in given.items() if key not in _COLUMNS]
+    for own in wanted:
+        own |= {key: {first: own[key]} for key, first in _FIRST.items() if _is_plain(own.get(key))}
+    if limit is not None:
+        alone = [own for own in wanted if "facts" in own] or [{"facts": {"l": 0}}]
+        wanted = [own for own in wanted if "facts" not in own]
+        wanted += [{**own, "below": limit} for own in alone]
+    schema = _schema(given)
+    if policy is None:
+        if schema is None and isinstance(table, (str, Path)):
+            beside = Path(table).with_name("policy.toml")
+            if beside.is_file():  # of the table, as for the command line
+                return policy_of(beside, said, table, name)
+        if schema is None:
+            example = _WANTED.replace("audit", name)
+            raise CallError(
+                f"{name}() is missing the policy: the path of a policy.toml, or what it would say, "
+                f"as {example}"
+            )
+        if not wanted:
+            return Policy(_first(table, given), schema)
+        return Policy(Policy.from_dict({"require": wanted}, name="the policy").requirements, schema)
+    rules = Policy.of(policy)
+    if schema is None and not wanted:
+        return rules
+    if schema is not None and rules.schema is not None and rules.schema != schema:
+        key = next(key for key in _COLUMNS if key in given)
+        raise SchemaError(f"the policy says what the columns are; leave out {key}, or change it")
+    more = Policy.from_dict({"require": wanted}, name="the policy").requirements if wanted else ()
+    more = [each for each in more if each not in rules.requirements]
+    return Policy(
+        [*rules.requirements, *more], schema or rules.schema, rules.options, tries=rules.tries
+    )
+
+
+def schema_of(
+    policy: Policy | Mapping[str, Any] | str | Path | None, said: Mapping[str, Any]
+) -> Schema:
+    """The schema of a policy, or of what is said in its place."""
+    own = _schema({key: own for key, own in said.items() if own is not None})
+    if policy is not None:
+        return Policy.of(policy).needed_schema
+    if own is None:
+        raise SchemaError(
+            "say what the columns of the table are: policy=, or quasi_identifiers=[...] and "
+            "sensitive=; or give Microdata(table, schema)"
+        )
+    return own
+
+
+def microdata_of(
+    table: Any, policy: Policy | Mapping[str, Any] | str | Path | None, said: Mapping[str, Any]
+) -> Microdata:
+    """A raw table that was read, or is read by a policy or by what is said in its place."""
+    return table if isinstance(table, Microdata) else Microdata(table, schema_of(policy, said))
+
+
+def _schema(given: Mapping[str, Any]) -> Schema | None:
+    """What the columns are, if that is said."""
+    own = {key: given[key] for key in _COLUMNS if key in given}
+    if not own:
+        return None
+    for key, lacking in (("quasi_identifiers", "[...]"), ("sensitive", '"..."')):
+        if key not in own:
+            only = " (how many look alike needs none: see fk.k_anonymity and fk.risk)"
+            raise CallError(
+                f"say which columns others may know, and which one must stay hidden: add {key}="
+                f"{lacking}{only if key == 'sensitive' else ''}"
+            )
+    for key in _LISTS:
+        if isinstance(own.get(key), str):
+            own[key] = [own[key]]
+    return Schema(**own)
+
+
+def _is_plain(given: Any) -> bool:
+    return given is not None and not isinstance(given, Mapping)
+
+
+def _first(table: Any, given: Mapping[str, Any]) -> Any:
+    """What a first policy requires of a table that is raw or published."""
+    if isinstance(table, Microdata):
+        table = table.source
+    hidden, known = given["sensitive"], given["quasi_identifiers"]
+    if not isinstance(hidden, str) or hasattr(table, "counts"):
+        raise CallError(
+            "say what must hold: a policy, or such as k_anonymity=5, l_diversity=3 or below=0.5"
+        )
+    return suggest_policy(table, sensitive=hidden, quasi_identifiers=known).policy.requirements
