@@ -85,6 +85,10 @@ class Mixer:
         """By profile."""
         return self.excess(self.table, np.arange(len(self.table)))
 
+    def n_in_the_way(self) -> float:
+        """About how many people keep profiles from being grouped by themselves."""
+        return float(np.minimum(self.all_excess(), self.table.sum(axis=1)).sum())
+
     # ---- small groups, by recipes
 
     def small_groups(self, way: Way) -> list[IntArray]:
@@ -251,12 +255,13 @@ class _Growth:
         self._mixer, self._targets, self._way = mixer, targets, way
         most = np.argsort(-mixer.table, axis=1, kind="stable")[:, :_VALUES]  # (profiles, values)
         changes = mixer.changes(mixer.table, np.arange(len(most)), most)
-        able = (changes <= 0) & (np.take_along_axis(mixer.table, most, axis=1) > 0)
+        held = np.take_along_axis(mixer.table, most, axis=1)
+        able = np.where(held > 0, changes, np.inf).min(axis=1) <= 0  # to spare somebody
         self._profiles = np.full((len(targets), min(problem.n_profiles, _LOOKED)), -1)
         self._cost = np.zeros(self._profiles.shape)
         for at, (home, _) in enumerate(targets):
             order, distance = mixer.neighbours(home)
-            others = order[1:][able.any(axis=1)[order[1:]]]
+            others = order[1:][able[order[1:]]]
             near = np.append(home, others)[: self._profiles.shape[1]]
             self._profiles[at, : len(near)] = near
             place = problem.place_distances(home)[near]
@@ -287,14 +292,14 @@ class _Growth:
         found: list[Recipe | None] = [None] * n
         growing = np.ones(n, dtype=bool)
         while growing.any():
-            worst, cost = self._options(growing)
+            options, cost = self._options(growing)
             best = cost.argmin(axis=1)
-            worst = worst[np.arange(n), best]
+            worst = options[np.arange(n), best]
             able = np.isfinite(cost[np.arange(n), best])
             some = np.flatnonzero(growing & able)
             self._add(some, *np.divmod(best[some], self._values.shape[2]))
             sizes = np.array([len(bag) for bag in self._bags])
-            full = sizes >= largest
+            full = sizes >= np.array(largest)
             likely = np.flatnonzero(growing & able & (worst < hopeful) & (sizes >= problem.least))
             keys = [sorted(s * problem.n_values + x for s, x in self._bags[at]) for at in likely]
             safe = safe_bags(problem, list(map(tuple, keys)))

@@ -154,7 +154,7 @@ def _first_groups(
     groups, mixer = large.copy(), mixer.again()
     if not problem.apart:
         groups += mixer.small_groups(Way(wanted, thrift))
-        if not problem.unique:
+        if not problem.unique and mixer.n_in_the_way() <= max(_FEW, problem.n_people // 20):
             # The rest in larger ones, of people from farther away, with repeated values.
             groups += mixer.small_groups(Way(problem, 1.0, *_FAR_WAY))
         mixer.wanted = wanted
