@@ -6,8 +6,9 @@ Here every signature and value may have a limit of its own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,22 +190,44 @@ def _tabled(group: IntArray, codes: IntArray, n_groups: int) -> tuple[IntArray, 
     return found, many.reshape(n_groups, len(found)).astype(np.float64)
 
 
-def guess_of_each(
-    problem: ArtProblem, pairs: Sequence[tuple[int, int]], more: IntArray
+class Bag(NamedTuple):
+    """The profiles and values of some people."""
+
+    profiles: tuple[int, ...]
+    values: tuple[int, ...]
+
+
+def guess_of_more(
+    problem: ArtProblem, bags: Sequence[Bag], bag: IntArray, profiles: IntArray, values: IntArray
 ) -> FloatArray:
-    """Guess the same for a group of pairs (profile, value) with each of `more` pairs added."""
-    base = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    worst = np.zeros(len(more))
-    values, counts = _amounts(base[:, 1], more[:, 1])
+    """Guess the same for bags with one person more: by option, whose bag, profile and value."""
+    worst = np.zeros(len(bag))
+    some, bag = np.unique(bag, return_inverse=True)  # bags that have grown far are not padded for
+    bags = [bags[at] for at in some.tolist()]
+    columns, counts = _with_one([own.values for own in bags], bag, values)
     for known in problem.known:
-        # Profiles of one signature are alike to this adversary.
-        owners = known.signature_of
-        codes = owners[more[:, 0]] * problem.n_values + more[:, 1]
-        _, first, which = np.unique(codes, return_index=True, return_inverse=True)
-        signatures, people = _amounts(owners[base[:, 0]], owners[more[first, 0]])
-        cells = np.ix_(signatures, values)
-        np.maximum(worst, _nearness(known, cells, people, counts[first])[which], out=worst)
+        owners = [known.signature_of[list(own.profiles)].tolist() for own in bags]
+        rows, people = _with_one(owners, bag, known.signature_of[profiles])
+        cells = rows[:, :, None], columns[:, None, :]
+        np.maximum(worst, _nearness(known, cells, people, counts), out=worst)
     return worst
+
+
+def _with_one(
+    held: Sequence[Sequence[int]], which: IntArray, more: IntArray
+) -> tuple[IntArray, FloatArray]:
+    """Codes, and how often each occurs, with one more; the last is its own, where it is new."""
+    counted = [Counter(codes) for codes in held]
+    width = max(map(len, counted)) + 1
+    codes = np.full((len(held), width), -1)
+    counts = np.zeros((len(held), width))
+    for at, own in enumerate(counted):
+        codes[at, : len(own)], counts[at, : len(own)] = list(own), list(own.values())
+    codes, counts = codes[which], counts[which]
+    same = codes == more[:, None]
+    counts += same
+    codes[:, -1], counts[:, -1] = more, ~same.any(axis=1)
+    return np.maximum(codes, 0), counts
 
 
 def _nearness(
@@ -226,19 +249,10 @@ def _nearness(
         if thorough:
             found = _tilted(odds, people, counts)
         else:
-            total = np.maximum(people @ odds, 1e-300)
+            total = np.maximum((people[:, None, :] @ odds)[:, 0], 1e-300)
             found = counts[:, None, :] * odds / total[:, None, :]
     worst: FloatArray = (np.where(there, found, 0.0) / limits).max(axis=(1, 2))
     return worst
-
-
-def _amounts(base: IntArray, more: IntArray) -> tuple[IntArray, FloatArray]:
-    """Codes that occur, and how often each does with one more, shape (options, codes)."""
-    codes = np.unique(np.concatenate([base, more]))
-    held = np.bincount(np.searchsorted(codes, base), minlength=len(codes)).astype(np.float64)
-    found = np.tile(held, (len(more), 1))
-    found[np.arange(len(more)), np.searchsorted(codes, more)] += 1
-    return codes, found
 
 
 def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray) -> FloatArray:

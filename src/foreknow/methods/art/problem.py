@@ -252,8 +252,13 @@ class ArtProblem:
     def distances(self, profile: int) -> FloatArray:
         """How unlike each profile is to one: in priors, and a little in place."""
         found: FloatArray = np.abs(self._scores - self._scores[profile]).mean(axis=1)
-        if self.places.shape[1]:
-            found = found + 0.5 * np.abs(self._centres - self._centres[profile]).mean(axis=1)
+        return found + 0.5 * self.place_distances(profile)
+
+    def place_distances(self, profile: int) -> FloatArray:
+        """How far away the people of each profile are from those of one."""
+        if not self.places.shape[1]:
+            return np.zeros(self.n_profiles)
+        found: FloatArray = np.abs(self._centres - self._centres[profile]).mean(axis=1)
         return found
 
     @cached_property

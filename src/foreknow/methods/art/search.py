@@ -10,7 +10,7 @@ import numpy as np
 
 from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import InternalError, NoSafeRelease
-from foreknow.methods.art.groups import LARGEST, Mixer, like_parts, uniform_groups
+from foreknow.methods.art.groups import LARGEST, like_parts, uniform_groups
 from foreknow.methods.art.infeasibility import (
     WHAT_TO_DO,
     ArtNames,
@@ -20,6 +20,7 @@ from foreknow.methods.art.infeasibility import (
     in_the_way,
 )
 from foreknow.methods.art.judge import safe_bags, safe_groups, safe_lists
+from foreknow.methods.art.mixer import Mixer, Way
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.randomness import generator
 
@@ -34,6 +35,8 @@ _SCARCE = 0.0005
 _FEW, _LOOKED, _NEAREST = 100, 400, 32
 # What mixed groups spare of their own profile in each further attempt.
 _THRIFT = 0.0, 0.4, 0.8
+# Profiles that are asked, and multiples of people, in larger mixed groups.
+_FAR_WAY = 64, 9
 
 
 def robust_groups(
@@ -144,13 +147,17 @@ def _first_groups(
     different = problem.share is not None and (hard is None or whole)
     wanted = replace(problem, unique=True) if different else problem
     if hard not in begun:
-        mixer = Mixer(problem, wanted, thrift)
+        mixer = Mixer(problem, wanted)
         large = [] if hard is None or problem.apart else mixer.large_groups(hard)
         begun[hard] = large, mixer
     large, mixer = begun[hard]
-    groups, mixer = large.copy(), mixer.again(thrift)
+    groups, mixer = large.copy(), mixer.again()
     if not problem.apart:
-        groups += mixer.small_groups()
+        groups += mixer.small_groups(Way(wanted, thrift))
+        if not problem.unique and mixer.n_in_the_way() <= max(_FEW, problem.n_people // 20):
+            # The rest in larger ones, of people from farther away, with repeated values.
+            groups += mixer.small_groups(Way(problem, 1.0, *_FAR_WAY))
+        mixer.wanted = wanted
         groups += [] if hard is None else mixer.large_groups()
     bad = mixer.all_excess() > 0
     kept = mixer.free & ~bad[problem.profiles]

@@ -1,0 +1,405 @@
+"""Mixed groups, for people of whom their own profiles have too many.
+
+A profile can be grouped by itself if none of its values is more frequent than its limit. Where one
+is, some of those who have it join people of other, similar profiles: in small groups by a *recipe*,
+so many of each profile and value, that is found once and carried out as often as it helps; or,
+where that fails, in large ones.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.adversaries.priors.signature_groups import FloatArray
+from foreknow.data.sparse import IntArray
+from foreknow.methods.art.groups import FAR, like_parts
+from foreknow.methods.art.judge import Bag, guess_of_more, guess_of_one, safe_bags
+from foreknow.methods.art.problem import ArtProblem
+
+_log = logging.getLogger(__name__)
+
+Pair = tuple[int, int]  # a profile and a value
+Recipe = Counter[Pair]
+
+# Targets that are worked on at once; the nearest profiles and the most frequent values of each that
+# are looked at.
+_TARGETS, _LOOKED, _VALUES = 64, 128, 16
+# What distances of profiles, in priors and in place, and an excess weigh against a posterior that
+# reaches its limit.
+_DISTANCE, _PLACE, _PRESSURE = 0.03, 0.3, 0.02
+# So many times as bad as an excess that goes is one that comes instead.
+_WORSE = 3
+# People of a target's own that a recipe is thought to need at most.
+_LARGEST = 30
+
+
+@dataclass(frozen=True)
+class Way:
+    """How recipes are looked for."""
+
+    wanted: ArtProblem  # what recipes follow, such as different values in each group
+    thrift: float = 0.0  # from 0, as many of the target's profile as can be, to 1, no other
+    neighbours: int = 16  # so many similar profiles may be asked at each step
+    times: int = 3  # people at most, as multiples of what one profile needs; and four besides
+
+
+class Mixer:
+    """Finds mixed groups until every profile can be grouped by itself, or none is found any more.
+
+    One rule: the profiles that are farthest from that, each with its most frequent value that is in
+    the way, are the targets; to one such person are added, one after another, those near people
+    whom their own profiles can spare and who make the highest posterior least, until it keeps its
+    limit. This recipe is carried out as often as it helps; if there is none, one with fewer people
+    of the target's profile is looked for.
+    """
+
+    def __init__(self, problem: ArtProblem, wanted: ArtProblem) -> None:
+        self.problem, self.wanted = problem, wanted
+        self.table = problem.table.copy()  # who is without a group
+        self.free = np.ones(problem.n_people, dtype=bool)
+        self._odd = ~problem.allowed | (problem.sizes == 0)
+        largest = int(problem.sizes[problem.table > 0].max(initial=1))
+        self._weight = float(largest * problem.n_people + 1)
+        self._near: dict[int, tuple[IntArray, FloatArray]] = {}
+
+    def again(self) -> Mixer:
+        """The same, to go on from here in another way."""
+        other = copy(self)
+        other.table, other.free = self.table.copy(), self.free.copy()
+        return other
+
+    def excess(self, rows: IntArray, profiles: IntArray) -> FloatArray:
+        """What stands in the way, by row: 0 if and only if a profile can be grouped by itself."""
+        over = self.wanted.deficit(rows, profiles).sum(axis=-1)
+        found: FloatArray = over + self._weight * (rows * self._odd[profiles]).sum(axis=-1)
+        return found
+
+    def all_excess(self) -> FloatArray:
+        """By profile."""
+        return self.excess(self.table, np.arange(len(self.table)))
+
+    def n_in_the_way(self) -> float:
+        """About how many people keep profiles from being grouped by themselves."""
+        return float(np.minimum(self.all_excess(), self.table.sum(axis=1)).sum())
+
+    # ---- small groups, by recipes
+
+    def small_groups(self, way: Way) -> list[IntArray]:
+        """Carry out recipes while they help, until none is found for any target."""
+        self.wanted = way.wanted
+        recipes: list[tuple[Recipe, int]] = []
+        failed: set[Pair] = set()
+        while targets := self._targets(failed):
+            found = _Growth(self, targets, way).recipes()
+            failed.update(
+                target for target, recipe in zip(targets, found, strict=True) if not recipe
+            )
+            for recipe in filter(None, found):
+                # Others of this round may have taken whom it needs; the first one always helps.
+                times = self.times(recipe)
+                if times:
+                    recipes.append((recipe, times))
+                    for pair, count in recipe.items():
+                        self.table[pair] -= times * count
+        _log.info("%d recipes, excess left %g", len(recipes), self.all_excess().sum())
+        # People of each profile and value are chosen evenly along the curve: so the groups of a
+        # recipe lie one after another along it, and hold people who are near.
+        cells = _Cells(self.problem, np.flatnonzero(self.free))
+        groups: list[IntArray] = []
+        for recipe, n in recipes:
+            columns = [cells.take(pair, m * n).reshape(n, m) for pair, m in recipe.items()]
+            groups += list(np.concatenate(columns, axis=1))
+        if groups:
+            self.free[np.concatenate(groups)] = False
+        return groups
+
+    def _targets(self, failed: set[Pair]) -> list[Pair]:
+        """Profiles in whose way most stands for their size, and the value that does, of each."""
+        excess = self.all_excess()
+        order = np.argsort(-excess / np.maximum(self.table.sum(axis=1), 1), kind="stable")
+        bad = order[excess[order] > 0]
+        rows = self.table[bad]
+        odd = self._odd[bad] & (rows > 0)
+        hot = odd | (self.wanted.deficit(rows, bad) > 0)
+        targets: list[Pair] = []
+        for at, profile in enumerate(bad.tolist()):
+            values = [x for x in np.lexsort((-rows[at], ~odd[at])).tolist() if hot[at, x]]
+            own = [(profile, x) for x in values if (profile, x) not in failed]
+            targets += own[:1]
+        return targets[:_TARGETS]
+
+    def times(self, recipe: Recipe) -> int:
+        """How often a recipe is best carried out: what comes of it is convex in that."""
+        profiles = np.unique([profile for profile, _ in recipe])
+        taken = np.zeros_like(self.table)
+        for pair, count in recipe.items():
+            taken[pair] = count
+        before = self.excess(self.table[profiles], profiles)
+
+        def worse(times: int) -> float:
+            rows = self.table[profiles] - times * taken[profiles]
+            more = self.excess(rows, profiles) - before
+            return float(np.maximum(more, _WORSE * more).sum())
+
+        low, high = 0, min(int(self.table[pair]) // count for pair, count in recipe.items())
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if worse(middle + 1) < worse(middle) else (low, middle)
+        return low
+
+    def changes(self, rows: IntArray, profiles: IntArray, values: IntArray) -> FloatArray:
+        """By row, and each of its values: how the excess changes if one who has it leaves."""
+        one = np.zeros((*values.shape, rows.shape[-1]), dtype=np.int64)
+        np.put_along_axis(one, values[..., None], 1, axis=-1)
+        after = self.excess(rows[:, None] - one, profiles[:, None])
+        found: FloatArray = after - self.excess(rows, profiles)[:, None]
+        return found
+
+    def neighbours(self, profile: int) -> tuple[IntArray, FloatArray]:
+        """All profiles, itself first and then the nearest; and how far each is."""
+        if profile not in self._near:
+            distance = self.problem.distances(profile)
+            distance[profile] = 0.0
+            order = np.lexsort((np.arange(len(distance)) != profile, distance))
+            if len(self._near) > 2000:
+                self._near.clear()
+            self._near[profile] = (order, distance)
+        return self._near[profile]
+
+    # ---- large groups
+
+    def large_groups(self, hard: Iterable[int] | None = None) -> list[IntArray]:
+        """Group profiles that cannot be grouped by themselves with many people of other ones."""
+        groups: list[IntArray] = []
+        excess = self.all_excess()
+        wanted = range(self.problem.n_profiles) if hard is None else hard
+        for profile in sorted(wanted, key=lambda profile: -excess[profile]):
+            for close in _CLOSE:
+                if self.all_excess()[profile] <= 0:
+                    break
+                made = self._diluted(profile, close)
+                if made:
+                    people = np.concatenate(made)
+                    self.free[people] = False
+                    self.table -= self.problem.counted(people)
+                    groups += made
+                    _log.info("profile %d: %d large groups", profile, len(made))
+                    break
+        return groups
+
+    def _diluted(self, profile: int, close: float) -> list[IntArray]:
+        """Everybody of a profile and those who join, in as many like parts as are all safe."""
+        own = self.table[profile]
+        over = self.wanted.deficit(own[None], np.array([profile]))[0] > 0
+        joining = self._joining(profile, over | (self._odd[profile] & (own > 0)), close)
+        if joining is None:
+            return []
+        joining[profile] = own
+        cells = _Cells(self.problem, np.flatnonzero(self.free))
+        chosen = [cells.take((s, x), int(joining[s, x])) for s, x in np.argwhere(joining).tolist()]
+        return like_parts(self.problem, np.concatenate(chosen)) or []
+
+    def _joining(self, profile: int, hot: NDArray[np.bool_], close: float) -> IntArray | None:
+        """How many of others keep posteriors of all together within `close` of their limits."""
+        excess = self.all_excess()
+        near = self.neighbours(profile)[0].tolist()
+        spare = {j: self._slack(j, hot) for j in near if excess[j] <= 0 and j != profile}
+        donors = [j for j, slack in spare.items() if slack.any()]
+        for chosen in [[j] for j in donors[:_SINGLE]] + [donors[:n] for n in _TOGETHER]:
+
+            def blend(share: float, chosen: list[int] = chosen) -> IntArray:
+                found = np.zeros_like(self.table)
+                for j in chosen:
+                    found[j] = np.floor(share * spare[j])
+                return found
+
+            def highest(table: IntArray) -> float:
+                table[profile] = self.table[profile]
+                return guess_of_one(self.problem, table)
+
+            if not chosen or highest(blend(1.0)) > (close or 1.0):
+                continue
+            low, high = 0.0, 1.0
+            for _ in range(_HALVINGS if close else 0):
+                middle = (low + high) / 2
+                low, high = (low, middle) if highest(blend(middle)) <= close else (middle, high)
+            return blend(high)
+        return None
+
+    def _slack(self, profile: int, hot: NDArray[np.bool_]) -> IntArray:
+        """As many of a profile without some values as may leave, so that it can be grouped."""
+        rows = self.table[profile]
+        kept = np.where(hot, 0, rows)
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            after = rows - np.floor(middle * kept).astype(np.int64)
+            fine = not self.wanted.deficit(after[None], np.array([profile])).any()
+            low, high = (middle, high) if fine else (low, middle)
+        found: IntArray = np.floor(low * kept).astype(np.int64)
+        return found
+
+
+class _Growth:
+    """Recipes of several targets, which grow side by side: arrays are by target first."""
+
+    def __init__(self, mixer: Mixer, targets: Sequence[Pair], way: Way) -> None:
+        problem = mixer.problem
+        self._mixer, self._targets, self._way = mixer, targets, way
+        most = np.argsort(-mixer.table, axis=1, kind="stable")[:, :_VALUES]  # (profiles, values)
+        changes = mixer.changes(mixer.table, np.arange(len(most)), most)
+        held = np.take_along_axis(mixer.table, most, axis=1)
+        able = np.where(held > 0, changes, np.inf).min(axis=1) <= 0  # to spare somebody
+        self._profiles = np.full((len(targets), min(problem.n_profiles, _LOOKED)), -1)
+        self._cost = np.zeros(self._profiles.shape)
+        for at, (home, _) in enumerate(targets):
+            order, distance = mixer.neighbours(home)
+            others = order[1:][able[order[1:]]]
+            near = np.append(home, others)[: self._profiles.shape[1]]
+            self._profiles[at, : len(near)] = near
+            place = problem.place_distances(home)[near]
+            self._cost[at, : len(near)] = _DISTANCE * distance[near] + _PLACE * place
+        self._there = self._profiles >= 0
+        self._values = most[self._profiles]  # (targets, profiles, values)
+        self._begun = mixer.table[self._profiles], changes[self._profiles]
+        self._rows, self._changes = (part.copy() for part in self._begun)
+        self._needed = [
+            min(int(problem.sizes[target]) or problem.least, _LARGEST) for target in targets
+        ]
+        # How many of the target's profile there may be, in turn.
+        self._shares = [_shares(needed, way.thrift) for needed in self._needed]
+        self._own = np.array([shares.pop() for shares in self._shares])
+        self._bags: list[list[Pair]] = [[] for _ in targets]
+        self._held = np.zeros((len(targets), problem.n_values), dtype=bool)
+        self._restart(np.arange(len(targets)))
+
+    def recipes(self) -> list[Recipe | None]:
+        """For each target a safe group that holds it and helps, if one is found."""
+        problem, n = self._mixer.problem, len(self._targets)
+        # Posteriors are guessed too low under `joint`; of values that are repeated, too high under
+        # `binary`.
+        hopeful = 1.0 if all(own.reading == "joint" for own in problem.known) else FAR
+        largest = [self._way.times * needed + 4 for needed in self._needed]
+        if self._way.wanted.unique:
+            largest = [min(most, problem.n_values) for most in largest]
+        found: list[Recipe | None] = [None] * n
+        growing = np.ones(n, dtype=bool)
+        while growing.any():
+            options, cost = self._options(growing)
+            best = cost.argmin(axis=1)
+            worst = options[np.arange(n), best]
+            able = np.isfinite(cost[np.arange(n), best])
+            some = np.flatnonzero(growing & able)
+            self._add(some, *np.divmod(best[some], self._values.shape[2]))
+            sizes = np.array([len(bag) for bag in self._bags])
+            full = sizes >= np.array(largest)
+            likely = np.flatnonzero(growing & able & (worst < hopeful) & (sizes >= problem.least))
+            keys = [sorted(s * problem.n_values + x for s, x in self._bags[at]) for at in likely]
+            safe = safe_bags(problem, list(map(tuple, keys)))
+            for at, fine in zip(likely.tolist(), safe, strict=True):
+                recipe = Counter(sorted(self._bags[at]))
+                if fine and self._mixer.times(recipe):
+                    found[at], growing[at] = recipe, False
+                elif fine:
+                    able[at] = False
+            stuck = np.flatnonzero(growing & (~able | full))
+            for at in stuck.tolist():
+                if self._shares[at]:
+                    self._own[at] = self._shares[at].pop()
+                else:
+                    growing[at] = False
+            self._restart(stuck[growing[stuck]])
+        return found
+
+    def _restart(self, some: IntArray) -> None:
+        """Begin anew, with the target alone."""
+        for at in some.tolist():
+            self._bags[at] = [self._targets[at]]
+        wanted = np.array([value for _, value in self._targets])[some]
+        self._held[some] = False
+        self._held[some, wanted] = True
+        self._rows[some], self._changes[some] = (part[some] for part in self._begun)
+        self._leave(some, np.zeros(len(some), dtype=np.int64), wanted)
+
+    def _add(self, some: IntArray, slots: IntArray, places: IntArray) -> None:
+        """One more person for each of some targets."""
+        values = self._values[some, slots, places]
+        pairs = zip(self._profiles[some, slots].tolist(), values.tolist(), strict=True)
+        for at, pair in zip(some.tolist(), pairs, strict=True):
+            self._bags[at].append(pair)
+        self._held[some, values] = True
+        self._leave(some, slots, values)
+
+    def _leave(self, some: IntArray, slots: IntArray, values: IntArray) -> None:
+        """People who were added are no longer among those who may be."""
+        self._rows[some, slots, values] -= 1
+        self._changes[some, slots] = self._mixer.changes(
+            self._rows[some, slots], self._profiles[some, slots], self._values[some, slots]
+        )
+
+    def _options(self, growing: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+        """By target and person who may be added: the worst posterior then, and what they cost."""
+        n, problem = len(growing), self._mixer.problem
+        able = growing[:, None] & self._there
+        at_home = [sum(s == bag[0][0] for s, _ in bag) for bag in self._bags]
+        able[:, 0] &= np.array(at_home) < self._own
+        options = able[:, :, None] & (np.take_along_axis(self._rows, self._values, axis=2) > 0)
+        options[:, 1:] &= self._changes[:, 1:] <= 0  # others whom their profiles can spare
+        if self._way.wanted.unique:
+            options &= ~self._held[np.arange(n)[:, None, None], self._values]
+        # Of those who can spare somebody, the nearest.
+        some = options.any(axis=2)
+        options &= (np.cumsum(some, axis=1) <= self._way.neighbours)[:, :, None]
+        at, slot, _ = np.nonzero(options)
+        worst = np.full(options.shape, np.inf)
+        if len(at):
+            bags = [Bag(*zip(*bag, strict=True)) for bag in self._bags]
+            worst[options] = guess_of_more(
+                problem, bags, at, self._profiles[at, slot], self._values[options]
+            )
+        least = problem.least
+        pressure = _PRESSURE * np.array(self._needed)[:, None, None] / least
+        cost = worst + self._cost[:, :, None] + pressure * np.clip(self._changes, -least, least)
+        return worst.reshape(n, -1), cost.reshape(n, -1)
+
+
+def _shares(needed: int, thrift: float) -> list[int]:
+    """How many people of its own profile a target may be with; what is tried first comes last."""
+    most = max(needed - 1, 1)
+    first = most - thrift * (most - 1)
+    return sorted(range(1, most + 1), key=lambda own: (-abs(own - first), own))
+
+
+# How many of the nearest profiles are asked to join, each by itself; and then how many together.
+_SINGLE, _TOGETHER = 24, (2, 4, 8)
+# Halvings of the share of the donors that join.
+_HALVINGS = 12
+# How near to its limit a posterior may come, of all together; parts differ a little. Last, all who
+# can join do.
+_CLOSE = (0.93, 0.97, 0.0)
+
+
+class _Cells:
+    """People by profile and value, along the curve, of whom some are taken evenly."""
+
+    def __init__(self, problem: ArtProblem, people: IntArray) -> None:
+        keys = problem.keys[people]
+        order = np.lexsort((problem.curve[people], keys))
+        self._people, keys = people[order], keys[order]
+        self._n_values = problem.n_values
+        self._starts = np.searchsorted(keys, np.arange(problem.table.size + 1))
+        self._left: dict[int, IntArray] = {}
+
+    def take(self, pair: Pair, wanted: int) -> IntArray:
+        key = pair[0] * self._n_values + pair[1]
+        own = self._left.get(key, self._people[self._starts[key] : self._starts[key + 1]])
+        at = (np.arange(wanted) * len(own)) // wanted
+        self._left[key] = np.delete(own, at)
+        return own[at]
