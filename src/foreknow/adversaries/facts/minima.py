@@ -173,8 +173,7 @@ def attaining(found: Profiles, k: int, m: int) -> Profiles:
 def _near(ratios: FloatArray, least: FloatArray, m: int) -> Mask:
     """Which profiles are within 1e-9 of one of five minima."""
     some = slice(None) if m else slice(3)  # without a family, V is 1 everywhere
-    near: Mask = (ratios[some] <= least[some] * (1 + CLOSE)).any(axis=0)
-    return near
+    return np.asarray((ratios[some] <= least[some] * (1 + CLOSE)).any(axis=0))
 
 
 @dataclass(frozen=True)

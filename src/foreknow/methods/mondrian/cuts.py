@@ -47,7 +47,7 @@ def sides(attribute: Attribute, codes: NDArray[Any], at: IntArray) -> NDArray[An
         )
     table = np.stack(_levels(attribute))
     apart, level = np.divmod(at, len(table))
-    child = table[level, codes]
+    child: IntArray = table[level, codes]
     return np.where(apart > 0, child != apart - 1, child)
 
 
@@ -332,9 +332,9 @@ class PartedCounts:
         else:
             table = self.table[start:stop]
             there = table > 0
-            cells, many = np.flatnonzero(there), np.count_nonzero(there, axis=1)
-            codes = cells - np.repeat(np.arange(len(table)) * table.shape[1], many)
-            counts = table.reshape(-1)[cells]
+            places, many = np.flatnonzero(there), np.count_nonzero(there, axis=1)
+            codes = places - np.repeat(np.arange(len(table)) * table.shape[1], many)
+            counts = table.reshape(-1)[places]
             offsets = np.concatenate(([0], np.cumsum(many)))
         sizes = row_sums(counts, offsets) if self.people is None else self.people[start:stop]
         return GroupCounts(sizes, offsets, codes, counts, self.labels, None, self.semantics)

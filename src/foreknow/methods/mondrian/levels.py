@@ -38,7 +38,7 @@ class Choice(NamedTuple):
 class Rows(NamedTuple):
     """Some points, and the sensitive values at them, one point after another."""
 
-    index: NDArray[Any]  # the number that each point had at first
+    number: NDArray[Any]  # of each point, as it was at first
     codes: Sequence[NDArray[Any]]
     weights: NDArray[Any]
     cells: NDArray[Any]  # how many different values each has
@@ -53,7 +53,7 @@ class Rows(NamedTuple):
     def part(self, points: IntArray | slice, held: IntArray | slice) -> Rows:
         """Only some points, and what is held there."""
         return Rows(
-            self.index[points],
+            self.number[points],
             [codes[points] for codes in self.codes],
             self.weights[points],
             self.cells[points],
@@ -70,9 +70,9 @@ class Rows(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[Rows]) -> Rows:
         """Some after others."""
-        index, codes, *known = zip(*parts, strict=True)
+        number, codes, *known = zip(*parts, strict=True)
         every = [np.concatenate(own) for own in zip(*codes, strict=True)]
-        return cls(np.concatenate(index), every, *map(np.concatenate, known))
+        return cls(np.concatenate(number), every, *map(np.concatenate, known))
 
 
 class Children(NamedTuple):
@@ -103,12 +103,12 @@ class Level:
         self.choice = choice
         self.final = np.empty(len(points), dtype=np.int64)
         self.n_final = 0
-        index = np.arange(len(points), dtype=np.uint32 if len(points) < 2**32 else np.int64)
+        number = np.arange(len(points), dtype=np.uint32 if len(points) < 2**32 else np.int64)
         weights, cells, times = (
             own.astype(narrowest(int(own.max(initial=0)) + 1))
             for own in (points.weights, points.cells, points.times)
         )
-        rows = Rows(index, points.codes, weights, cells, points.values, times)
+        rows = Rows(number, points.codes, weights, cells, points.values, times)
         if groups is None:
             self._arrange(rows, np.array([len(points)]))
         else:
@@ -136,7 +136,7 @@ class Level:
     def node(self) -> IntArray:
         """The same of all points there were, in their first order; -1 where a group is final."""
         found = np.full(len(self.final), -1)
-        found[self.rows.index] = self.group
+        found[self.rows.number] = self.group
         return found
 
     def everyone(self) -> GroupCounts:
@@ -180,7 +180,7 @@ class Level:
             waiting = waiting[~divided[waiting]]
         for left in self._runs(np.flatnonzero(~divided)):
             rows, group = self._rows_of(left)
-            self.final[rows.index] = group + self.n_final
+            self.final[rows.number] = group + self.n_final
             self.n_final += len(left)
         self._arrange(Rows.joined(next_rows), np.concatenate(sizes))
         _log.info("level done: %d groups final, %d divided further", self.n_final, self.n_groups)
@@ -289,7 +289,7 @@ class Level:
 
     def only(self, some: NDArray[np.bool_]) -> Level:
         """Leave out all groups but those of some points, and number these from 0."""
-        kept = np.flatnonzero(some[self.rows.index])
+        kept = np.flatnonzero(some[self.rows.number])
         sizes = np.unique(self.group[kept], return_counts=True)[1]
         self._arrange(self.rows.take(kept), sizes)
         return self
@@ -356,7 +356,8 @@ class Ranking(NamedTuple):
     @property
     def turns(self) -> int:
         """How many candidates a group has at most."""
-        return self.gain.shape[1]
+        turns: int = self.gain.shape[1]
+        return turns
 
     def has(self, turn: int) -> NDArray[np.bool_]:
         """Which groups have a candidate of this rank."""

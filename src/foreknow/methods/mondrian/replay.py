@@ -161,7 +161,7 @@ class _Refusals(Level):
             taken = accepted[owner]
             every = self.tally(children).part(0, len(owner))
             turn = Turn(before, ledger.copy(), every.take(taken), owner[taken])
-            refused = rows.index[asked].astype(np.int64)
+            refused = rows.number[asked].astype(np.int64)
             self._refused.append((refused, child[asked], owner, turn))
             self.kept += len(refused)
         return accepted

@@ -127,7 +127,7 @@ class Suppression:
         level = self._level(~self.out)
         found = self._widths(level.rows.codes, level.group, level.n_groups)[1]
         whole = np.zeros(len(self.out), dtype=bool)
-        whole[level.rows.index] = found[level.group]
+        whole[level.rows.number] = found[level.group]
         return whole
 
     def _plan(self, fresh: NDArray[np.bool_], ledger: PolicyLedger) -> None:
@@ -136,7 +136,7 @@ class Suppression:
         people = _sums(level.group, level.rows.people, level.n_groups)
         width = self._widths(level.rows.codes, level.group, level.n_groups)[0]
         name = np.zeros(level.n_groups, dtype=np.int64)
-        name[level.group] = self._groups[level.rows.index]
+        name[level.group] = self._groups[level.rows.number]
         columns = zip(level.attributes, level.rows.codes, self._weights, strict=True)
         loss, most = self._columns - width, self._choice.cuts
         self._loss[name] = loss
@@ -168,7 +168,7 @@ class Suppression:
             inside = better[owner[child]]
             at = child[inside]
             place = at - np.searchsorted(owner, owner[at])
-            self._side[rows.index[inside]] = np.where(own[at] > 0, place, -1)
+            self._side[rows.number[inside]] = np.where(own[at] > 0, place, -1)
 
     def _chosen(self) -> IntArray:
         """The groups with the best plans; after the first, for half of who may still leave."""
