@@ -266,8 +266,8 @@ def audit(
     **said
         In place of a policy, or beside one: its keys, as `quasi_identifiers`, `sensitive`,
         `identifiers`, `hierarchies`; `k_anonymity`, `l_diversity`, `t_closeness`, `facts` with
-        `below`. Where nothing says what must hold, it is what
-        `suggest_policy` would require.
+        `below`. Where nothing says what must hold, it is 5-anonymity,
+        and that nobody who knows one fact is as sure as 1/2.
 
     Raises
     ------

@@ -292,7 +292,6 @@ class Judging(Columns):
 
     def rules(self, table: Path) -> Policy:
         """The policy for a table."""
-        from foreknow.data.engines import open_table
         from foreknow.policy.arguments import policy_of
 
         said: dict[str, Any] = {name: getattr(self, name) for name in CRITERIA}
@@ -309,8 +308,7 @@ class Judging(Columns):
                 f"say what must hold: --policy FILE (foreknow init {called} writes one); or "
                 "--quasi-identifiers COLUMN,COLUMN, --sensitive COLUMN and such as --k-anonymity 5"
             )
-        asked = any(said[name] is not None for name in CRITERIA) or is_published(table)
-        made = policy_of(None, said, None if asked else open_table(table, self.reading))
+        made = policy_of(None, said)
         return replace(made, schema=replace(made.needed_schema, reading=self.reading))
 
 

@@ -95,8 +95,8 @@ class Command(click.Command):
             odd = odd or next((word for word in ("-q", "-k") if word in args), None)
             if odd not in OPTIONS:
                 raise
-            said = f"{error.format_message().rstrip('.')}; {OPTIONS[odd]}"
-            raise click.UsageError(said, error.ctx) from None
+            told = f"{error.format_message().rstrip('.')}; {OPTIONS[odd]}"
+            raise click.UsageError(told, error.ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what it takes."""

@@ -11,7 +11,6 @@ from foreknow.data.schema import Schema
 from foreknow.errors import CallError, SchemaError
 from foreknow.numbers import Number
 from foreknow.policy.policy import Policy
-from foreknow.policy.suggestion import suggest_policy
 
 
 class Arguments(TypedDict, total=False):
@@ -32,6 +31,8 @@ class Arguments(TypedDict, total=False):
 
 
 _COLUMNS = ("quasi_identifiers", "sensitive", "identifiers", "hierarchies")
+# What must hold where nothing says it.
+_USUAL = [{"k_anonymity": 5}, {"facts": {"l": 1}, "below": 0.5}]
 # What a criterion is given by, where it is one number.
 _FIRST = {"l_diversity": "l", "t_closeness": "t"}
 _LISTS = ("quasi_identifiers", "identifiers")
@@ -46,8 +47,8 @@ def policy_of(
 ) -> Policy:
     """A policy as it is given, with what is said besides; or made of that.
 
-    Where nothing says what must hold, it is what a first policy for the table requires. Of a path
-    without a word on columns, a policy.toml beside it is taken.
+    Where nothing says what must hold, that is what is usual. Of a path without a word on columns, a
+    policy.toml beside it is taken.
     """
     given = {key: own for key, own in said.items() if own is not None}
     limit = given.pop("below", None)
@@ -72,9 +73,9 @@ def policy_of(
                 f"{name}() is missing the policy: the path of a policy.toml, or what it would say, "
                 f"as {example}"
             )
-        if not wanted:
-            return Policy(_first(table, given), schema)
-        return Policy(Policy.from_dict({"require": wanted}, name="the policy").requirements, schema)
+        return Policy(
+            Policy.from_dict({"require": wanted or _USUAL}, name="the policy").requirements, schema
+        )
     rules = Policy.of(policy)
     if schema is None and not wanted:
         return rules
@@ -130,15 +131,3 @@ def _schema(given: Mapping[str, Any]) -> Schema | None:
 
 def _is_plain(given: Any) -> bool:
     return given is not None and not isinstance(given, Mapping)
-
-
-def _first(table: Any, given: Mapping[str, Any]) -> Any:
-    """What a first policy requires of a table that is raw or published."""
-    if isinstance(table, Microdata):
-        table = table.source
-    hidden, known = given["sensitive"], given["quasi_identifiers"]
-    if not isinstance(hidden, str) or hasattr(table, "counts"):
-        raise CallError(
-            "say what must hold: a policy, or such as k_anonymity=5, l_diversity=3 or below=0.5"
-        )
-    return suggest_policy(table, sensitive=hidden, quasi_identifiers=known).policy.requirements
