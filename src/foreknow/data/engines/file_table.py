@@ -21,9 +21,10 @@ import pyarrow.compute as pc
 
 from foreknow.bounds import check_workbook
 from foreknow.data.engines.table import check_columns, choose, sql_name, sql_text, unreadable
-from foreknow.data.reading import UTF8, Reading, to_add
+from foreknow.data.reading import UTF8, Dialect, Reading, to_add
 from foreknow.engine import Stamp, memory_there_is
 from foreknow.errors import DataError
+from foreknow.grammar import FileFormat
 from foreknow.workers import Failure, side_by_side
 
 # Fetches some columns, in the order given: arrays, or values that are to become one.
@@ -39,6 +40,7 @@ class FileTable:
     """A table of which some columns are fetched at once."""
 
     untyped = False
+    dialect = Dialect()  # how its file is written
 
     def __init__(
         self,
@@ -205,7 +207,9 @@ def of_workbook(path: Path, name: str, part: str | None) -> FileTable:
     def fetch(wanted: Sequence[str]) -> list[Any]:
         return [columns.get(each, []) for each in wanted]
 
-    return FileTable(where, names, fetch, first_row=top + 1, whole=True)
+    table = FileTable(where, names, fetch, first_row=top + 1, whole=True)
+    table.dialect = Dialect("xlsx")
+    return table
 
 
 def _problem(rows: list[Any], top: int, merged: list[Any]) -> str | None:
@@ -321,6 +325,8 @@ STATISTICS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
+# What a release of such a file is written as.
+_WRITTEN: dict[str, FileFormat] = {".sav": "sav", ".zsav": "sav", ".dta": "dta"}
 
 
 def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
@@ -354,6 +360,7 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
         return [_labelled(table, about, *pair) for pair in zip(wanted, arrays, strict=True)]
 
     table = FileTable(name, about.column_names, fetch)
+    table.dialect = Dialect(_WRITTEN.get(path.suffix.lower(), "csv"))
     titles = about.column_names_to_labels
     table.titles = {column: title for column, title in titles.items() if title}
     return table
