@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import wraps
 from html import escape
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 import pyarrow as pa
@@ -979,7 +979,7 @@ def _certify(
         semantics=semantics,
         minimal=policy.monotone() and not loosely and minimal is not None and bool(minimal(policy)),
         grids=dict(verdicts.utility.grids),
-        delimiter=options.delimiter or ",",
+        delimiter=cast("Any", options.delimiter or ","),
         commas=entries.microdata.numeric if options.decimal == "," else (),
         notes=(
             *([learned_note(learned)] if learned else []),

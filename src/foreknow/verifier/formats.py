@@ -111,7 +111,7 @@ def _rows(sheet: Any, file: str) -> Iterator[dict[int, Any]]:
         number += 1
         if element.attrib != {"r": str(number)}:
             raise DataError(f"{file}: row {number} is hidden, out of order or has a form")
-        row = {}
+        row: dict[int, Any] = {}
         for cell in element:
             place, value = _cell(cell, number, file)
             if place in row or (row and place < max(row)):
@@ -158,8 +158,8 @@ def _asked(path: Path, **how: Any) -> tuple[Mapping[str, list[Any]], Any]:
 
 
 # What such a file may hold beside its columns; their titles are compared with the code book.
-_BESIDE = "notes", "file_label", "variable_value_labels", "value_labels", "missing_ranges"
-_BESIDE += "missing_user_values", "mr_sets", "table_name"
+_BESIDE = ("notes", "file_label", "variable_value_labels", "value_labels", "missing_ranges",
+           "missing_user_values", "mr_sets", "table_name")  # fmt: skip
 
 
 def _statistics(path: Path) -> pa.Table:

@@ -51,6 +51,17 @@ class OutOfOrder(DataError):
     """Rows that were looked up do not come in the order of the table."""
 
 
+def tables_of(path: Path) -> list[str]:
+    """The tables and views of a DuckDB file; those of its usual schema without its name."""
+    with clear_errors(path.name):
+        connection, database = connect_to(path)
+        try:
+            known = connection.execute(_TABLES, [database, database]).fetchall()
+        finally:
+            connection.close()
+    return [name if schema == "main" else f"{schema}.{name}" for schema, name in known]
+
+
 class DuckTable:
     """A relation of DuckDB.
 

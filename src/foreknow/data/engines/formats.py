@@ -212,7 +212,7 @@ def _write_statistics(table: pa.Table, path: Path, titles: Mapping[str, str]) ->
         raise OutputError(
             f'{path.name} takes pyreadstat: pip install ".[files]" in a clone{_OTHERWISE}'
         ) from None
-    write = {".sav": pyreadstat.write_sav, ".dta": pyreadstat.write_dta}[path.suffix]
+    write: Any = {".sav": pyreadstat.write_sav, ".dta": pyreadstat.write_dta}[path.suffix]
     labels = {name: titles[name] for name in table.column_names if name in titles}
     try:
         write(_frame(table, path), str(path), column_labels=labels or None)

@@ -183,6 +183,26 @@ def _open_database(path: Path, name: str, part: str | None, reading: Reading) ->
     raise DataError(f"{name} is a database neither of DuckDB nor of SQLite")
 
 
+def parts_of(path: Path) -> list[str]:
+    """The tables of a database, or the sheets of a workbook; none of another file."""
+    kind, reading = _kind(path.suffix.lower()), Reading()
+    if kind == _WORKBOOKS:
+        from foreknow.data.engines.file_table import sheets_of
+
+        return sheets_of(path)
+    if kind != _DATABASES:
+        return []
+    with path.open("rb") as file:
+        _, suffix = content_of(file.read(16)) or ("", "")
+    if suffix == ".duckdb":
+        from foreknow.data.engines.duckdb_table import tables_of
+
+        return tables_of(path)
+    from foreknow.data.engines.file_table import sqlite_tables
+
+    return sqlite_tables(path, path.name, reading)
+
+
 _BLOCK = 1 << 20
 _CONTROL = re.compile(r"[\x80-\x9f]")
 
