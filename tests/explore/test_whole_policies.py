@@ -187,6 +187,7 @@ def test_a_person_says_all_of_it_and_the_browser_complains_of_nothing(chromium, 
         page.click("#undo")
         page.wait_for_selector("#field-schema-impossible-0-values", state="detached")
         assert page.locator("#words td p").count() > 5  # a line for each
+        assert "below = 0.9\n" in page.input_value("#text")  # a number is one still
         for path in ("/release", "/publish", "/trials", "/columns", "/?all="):
             view.open(path)
             page.wait_for_load_state("networkidle")

@@ -50,9 +50,11 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
 
 
 def _draft(session: Session, name: str) -> Draft:
-    draft = session.draft(name) if session.kind_of(name) == "table" else None
+    kind = session.kind_of(name)
+    draft = session.draft(name) if kind == "table" else None
     if draft is None:
-        raise InputError(f"{name!r} is published already: open the table to say what columns are")
+        said = "is a policy" if kind == "policy" else "is published already"
+        raise InputError(f"{name!r} {said}: open the table to say what columns are")
     return draft
 
 

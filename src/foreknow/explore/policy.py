@@ -305,7 +305,8 @@ def _put(table: Any, path: Sequence[Any], value: Any, made: Callable[[Any, Any],
         own = table[last]
         for key in [key for key in own if key not in value]:
             del own[key]
-        own.update({key: made(given, own) for key, given in value.items()})
+        new = {key: x for key, x in value.items() if key not in own or _plain(own[key]) != x}
+        own.update({key: made(given, own) for key, given in new.items()})
     else:
         table[last] = made(value, table)
 

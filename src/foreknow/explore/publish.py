@@ -283,8 +283,9 @@ class Press:
 
     def _table(self, asked: Any) -> str:
         name = self._session.name_of(asked)
-        if self._session.kind_of(name) != "table":
-            raise InputError(f"{visible(name)} is published already: open the table to publish it")
+        if (kind := self._session.kind_of(name)) != "table":
+            said = "is a policy" if kind == "policy" else "is published already"
+            raise InputError(f"{visible(name)} {said}: open the table to publish it")
         return name
 
     def start(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -395,7 +396,8 @@ class Press:
     def compared(self, given: Mapping[str, str]) -> dict[str, Any]:
         """Two releases of a table side by side; or one, and the table as it is."""
         name = self._table(given.get("of"))
-        titles, columns, figures, people = [], [], [], []
+        titles, columns, figures = [], [], []
+        people: list[dict[str, Any] | None] = []
         for key in ("a", "b"):
             if given.get(key) in (None, "", "0"):
                 audit = self._session.looked(name).audit
@@ -409,7 +411,8 @@ class Press:
             titles.append(_title(trial))
             columns.append(dict(trial.made.rows))
             figures.append(trial.made.sizes)
-            people.append(trial.made.people and table_values(trial.made.people))
+            shown_people = trial.made.people
+            people.append(None if shown_people is None else table_values(shown_people))
         first, second = columns
         labels = [*first, *(label for label in second if label not in first)]
         rows = [(label, first.get(label, "–"), second.get(label, "–")) for label in labels]

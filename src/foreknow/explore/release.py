@@ -16,6 +16,7 @@ from foreknow.adversaries.statements import Statements
 from foreknow.auditing.exposed import Exposed, exposed_by
 from foreknow.auditing.skyline import skyline_report
 from foreknow.data.engines import open_table
+from foreknow.data.reading import Reading
 from foreknow.data.release import Release
 from foreknow.errors import InputError
 from foreknow.explore.session import Dial, Looked
@@ -102,7 +103,7 @@ def rows(looked: Looked) -> list[dict[str, Any]]:
     if looked.published:
         tables = open_published(looked.path).rows()
     else:
-        opened = open_table(looked.path, looked.policy.needed_schema.reading)
+        opened = open_table(looked.path, Reading.of(looked.policy.needed_schema.reading))
         tables = {looked.name: opened.arrow(opened.columns)}
     found = []
     for name, table in tables.items():

@@ -208,6 +208,7 @@ class Session:
         self._looked: OrderedDict[tuple[str, str | None], Looked] = OrderedDict()
         self._drafts: dict[str, Draft] = {}
         self._shared: Draft | None = None
+        self._parts: dict[tuple[str, int, int], list[str]] = {}
         self._before: dict[str, list[Draft]] = {}
         self._suggested: dict[str, PolicySuggestion] = {}
         self._profiles: dict[str, list[Any]] = {}
@@ -282,7 +283,12 @@ class Session:
         path = self.path_of(name)
         if not name.lower().endswith(_WITH_PARTS):
             return []
-        return [str(with_part(Path(name), part)) for part in parts_of(path)]
+        found = path.stat()
+        key = name, found.st_mtime_ns, found.st_size
+        with self.lock:
+            if key not in self._parts:
+                self._parts[key] = [str(with_part(Path(name), part)) for part in parts_of(path)]
+            return self._parts[key]
 
     # ---- policies ---------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 import { ask, byId, el, fill, keep, latest, scrolling, send, state, table, trouble } from "./dom.js";
 
-const NAMES = { person: "person: whom rows are about", identifier: "identifier", "quasi-identifier": "quasi-identifier", sensitive: "sensitive", other: "other: as it is", "": "no role" };
+const NAMES = { person: "person", identifier: "identifier", "quasi-identifier": "quasi-identifier", sensitive: "sensitive", other: "other: as it is", "": "no role" };
 const HELP = {
   "": "Mondrian cuts numbers and dates into ranges and texts into sets; methods that search levels need one of the others.",
   intervals: "Widths from fine to coarse, such as 5, 10, 20; each a multiple of the one before.",

@@ -150,7 +150,7 @@ function sight(own, path) {
   const choices = [["", "every column published beside it"], ["none", "none of them"], ["some", "these columns"]];
   const [choice, now] = chooser(path, "known", "others know of everybody", has, choices, (chosen) => set([...path, "knowing"], chosen === "some" ? beside : chosen === "none" ? [] : null));
   if (now !== "some") return [choice];
-  return [choice, field([...path, "knowing"], `of ${beside.join(", ")}`, (own.knowing || []).join(", "), { list: true, long: true })];
+  return [choice, field([...path, "knowing"], "with commas between", (own.knowing || []).join(", "), { list: true, long: true })];
 }
 
 // ---- what cannot be -----------------------------------------------------------------------------
