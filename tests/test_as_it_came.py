@@ -190,14 +190,18 @@ def test_a_workbook_holds_nothing_but_its_cells(tmp_path):
         return str(refused.value)
 
     own = parts[sheet]
-    assert "element" in other({sheet: own.replace(b"</sheetData>", b"</sheetData><sheetPr/>")})
+    assert "something else" in other({sheet: own.replace(b"</sheetData>", b"</sheetData><c/>")})
     assert "hidden" in other({sheet: own.replace(b'<row r="2"', b'<row r="2" hidden="1"')})
-    assert "neither" in other({sheet: own.replace(b"<v>", b"<v/><v>", 1)})
+    assert "hidden" in other({sheet: own.replace(b"<row", b"<!--Anna--><row", 1)})
+    for odd in (b"<v/><v>", b"Anna<v>", b'<f>"Anna"</f><v>'):
+        assert "neither" in other({sheet: own.replace(b"<v>", odd, 1)})
+    assert "neither" in other({sheet: own.replace(b"<c ", b'<c xmlns:anna="a" ', 1)})
+    for odd in (b"&#65;", b"_x0041_", b"\r"):
+        assert "something else" in other({sheet: own.replace(b"Grippe", odd, 1)})
     assert "more than one sheet" in other({"docProps/core.xml": b"<a/>"})
-    assert "not called" in other({book: parts[book].replace(b'name="release"', b'name="Anna"')})
-    assert "more than it must" in other(
-        {book: parts[book].replace(b"<sheets>", b"<!--A--><sheets>")}
-    )
+    assert "something else" in other({book: parts[book].replace(b'"release"', b'"Anna"')})
+    noted = parts[book].replace(b"<sheets>", b"<!--A--><sheets>")
+    assert "something else" in other({book: noted})
     assert "when it was written" in other({}, (2024, 5, 1, 9, 0, 0))
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pyarrow as pa
 
@@ -19,17 +18,36 @@ from foreknow.engine import Stamp, refuse_huge
 from foreknow.errors import DataError
 
 _EXACT = 1 << 53  # floats hold whole numbers up to here
-_MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _SHEET = "xl/worksheets/sheet1.xml"
-# The members of an archive, with the elements that they may have, as many times at most.
+_NS = "http://schemas.openxmlformats.org/"
+_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+_KIND = 'ContentType="application/vnd.openxmlformats-'
+_LINK = (
+    f'<Relationships xmlns="{_NS}package/2006/relationships"><Relationship Id="rId1" '
+    f'Type="{_NS}officeDocument/2006/relationships/'
+)
+# The other members of an archive, to the letter; NAME is that of the sheet.
 _MEMBERS = {
-    "[Content_Types].xml": {"Types": 1, "Default": 1, "Override": 2},
-    "_rels/.rels": {"Relationships": 1, "Relationship": 1},
-    "xl/workbook.xml": {"workbook": 1, "sheets": 1, "sheet": 1},
-    "xl/_rels/workbook.xml.rels": {"Relationships": 1, "Relationship": 1},
+    "[Content_Types].xml": f'<Types xmlns="{_NS}package/2006/content-types"><Default '
+    f'Extension="rels" {_KIND}package.relationships+xml"/><Override PartName="/xl/workbook.xml" '
+    f'{_KIND}officedocument.spreadsheetml.sheet.main+xml"/><Override PartName="/{_SHEET}" '
+    f'{_KIND}officedocument.spreadsheetml.worksheet+xml"/></Types>',
+    "_rels/.rels": f'{_LINK}officeDocument" Target="xl/workbook.xml"/></Relationships>',
+    "xl/workbook.xml": f'<workbook xmlns="{_NS}spreadsheetml/2006/main" '
+    f'xmlns:r="{_NS}officeDocument/2006/relationships"><sheets>'
+    '<sheet name="NAME" sheetId="1" r:id="rId1"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": f'{_LINK}worksheet" Target="worksheets/sheet1.xml"/>'
+    "</Relationships>",
 }
-_MOST_BYTES = 2000  # of each of them
-_PLACE = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
+_BEGINS = f'{_HEAD}<worksheet xmlns="{_NS}spreadsheetml/2006/main"><sheetData>'
+_ENDS = "</sheetData></worksheet>"
+_ROW = re.compile(r'<row r="([1-9][0-9]*)">')
+_CELL = re.compile(
+    r'<c r="([A-Z]{1,3})([1-9][0-9]*)"(?:><v>(-?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)</v>'
+    r'| t="inlineStr"><is><t xml:space="preserve">([^<>]*)</t></is>)</c>'
+)
+# What a reader of XML, or Excel, takes for something else than it is.
+_OTHERWISE = re.compile(r"[\x00-\x08\x0b-\x1f\ufffe\uffff]|&(?!(?:amp|lt|gt);)|_x[0-9A-Fa-f]{4}_")
 
 
 def _columns(names: list[str], columns: list[list[Any]], file: str) -> pa.Table:
@@ -55,15 +73,15 @@ def _as_texts(numbers: list[float | None]) -> list[str | None]:
 
 
 def _sheet(path: Path) -> pa.Table:
-    """The only sheet of a workbook that has nothing but texts and numbers."""
+    """The only sheet of a workbook that has nothing but texts and numbers, as they are written."""
     refuse_huge([path])
     try:
         with zipfile.ZipFile(path) as archive:
             _refuse_others(archive, path)
-            with archive.open(_SHEET) as sheet:
-                rows = list(_rows(sheet, path.name))
-    except (zipfile.BadZipFile, ElementTree.ParseError, UnicodeError, EOFError) as error:
+            text = archive.read(_SHEET).decode("utf-8")
+    except (zipfile.BadZipFile, UnicodeError, EOFError, OSError) as error:
         raise DataError(f"{path.name} is no workbook: {error}") from None
+    rows = list(_rows(text, path.name))
     if not rows or not all(isinstance(name, str) for name in rows[0].values()):
         raise DataError(f"{path.name} does not name its columns in its first row")
     header = rows[0]
@@ -76,65 +94,53 @@ def _sheet(path: Path) -> pa.Table:
 def _refuse_others(archive: zipfile.ZipFile, path: Path) -> None:
     """Refuse what else may lie in a workbook: other sheets, properties, comments, times."""
     members = archive.infolist()
-    strange = [own.filename for own in members if own.filename not in (*_MEMBERS, _SHEET)]
-    if strange or archive.comment or len(members) != len(_MEMBERS) + 1:
-        raise DataError(f"{path.name} holds more than one sheet: {(strange or ['a comment'])[0]!r}")
+    names = [own.filename for own in members]
+    if archive.comment or sorted(names) != sorted((*_MEMBERS, _SHEET)):
+        strange = next((name for name in names if name not in (*_MEMBERS, _SHEET)), "a comment")
+        raise DataError(f"{path.name} holds more than one sheet: {strange!r}")
     for own in members:
         if own.date_time != (1980, 1, 1, 0, 0, 0) or own.comment or own.extra:
             raise DataError(f"{path.name} says of {own.filename!r} when it was written, or more")
         if own.filename == _SHEET:
             continue
-        content = archive.read(own) if own.file_size <= _MOST_BYTES else b"<!"
-        if b"<!" in content:
-            raise DataError(f"{path.name}: {own.filename!r} holds more than it must")
-        found: dict[str, int] = {}
-        for element in ElementTree.fromstring(content).iter():
-            tag = element.tag.rpartition("}")[2]
-            found[tag] = found.get(tag, 0) + 1
-            if element.text or element.tail:
-                raise DataError(f"{path.name}: {own.filename!r} holds a text")
-            if tag == "sheet" and (element.get("name"), len(element.attrib)) != (path.stem, 3):
-                raise DataError(f"{path.name}: its sheet is not called {path.stem!r}")
-        if found != _MEMBERS[own.filename]:
-            raise DataError(f"{path.name}: {own.filename!r} holds more than it must")
+        wanted = (_HEAD + _MEMBERS[own.filename].replace("NAME", path.stem)).encode()
+        if own.file_size != len(wanted) or archive.read(own) != wanted:
+            raise DataError(f"{path.name}: {own.filename!r} holds something else than it must")
 
 
-def _rows(sheet: Any, file: str) -> Iterator[dict[int, Any]]:
+def _rows(text: str, file: str) -> Iterator[dict[int, Any]]:
     """The cells of each row, by their places; anything but a text or a number is refused."""
-    known = {f"{_MAIN}{tag}" for tag in ("worksheet", "sheetData", "row", "c", "is", "t", "v")}
-    number = 0
-    for event, element in ElementTree.iterparse(sheet, ("start", "end")):
-        if element.tag not in known:
-            raise DataError(f"{file} has an element {element.tag!r}, which no release has")
-        if event == "start" or element.tag != f"{_MAIN}row":
-            continue
+    if not (text.startswith(_BEGINS) and text.endswith(_ENDS)) or _OTHERWISE.search(text):
+        raise DataError(f"{file} holds something else than the cells of a sheet")
+    at, end, number = len(_BEGINS), len(text) - len(_ENDS), 0
+    while at < end:
         number += 1
-        if element.attrib != {"r": str(number)}:
+        begun = _ROW.match(text, at)
+        if begun is None or begun[1] != str(number):
             raise DataError(f"{file}: row {number} is hidden, out of order or has a form")
+        at, last = begun.end(), -1
         row: dict[int, Any] = {}
-        for cell in element:
-            place, value = _cell(cell, number, file)
-            if place in row or (row and place < max(row)):
+        while (cell := _CELL.match(text, at)) is not None:
+            place = _place(cell[1])
+            if cell[2] != str(number) or place <= last:
                 raise DataError(f"{file}: row {number} has cells out of order")
-            row[place] = value
+            row[place] = _plain(cell[4]) if cell[3] is None else float(cell[3])
+            at, last = cell.end(), place
+        if not text.startswith("</row>", at):
+            raise DataError(f"{file}: a cell of row {number} is neither a text nor a number")
+        at += len("</row>")
         yield row
-        element.clear()
 
 
-def _cell(cell: Any, row: int, file: str) -> tuple[int, Any]:
-    """The place of a cell, and the text or number that it is."""
-    place = _PLACE.fullmatch(cell.get("r", ""))
-    tags = [own.tag.removeprefix(_MAIN) for own in cell.iter()]
-    attributes = {key: value for key, value in cell.attrib.items() if key != "r"}
-    if place and place[2] == str(row):
-        column = 0
-        for letter in place[1]:
-            column = column * 26 + ord(letter) - 64
-        if tags == ["c", "v"] and not attributes:
-            return column - 1, float(cell[0].text)
-        if tags == ["c", "is", "t"] and attributes == {"t": "inlineStr"}:
-            return column - 1, cell[0][0].text or ""
-    raise DataError(f"{file}: a cell of row {row} is neither a text nor a number")
+def _place(letters: str) -> int:
+    column = 0
+    for letter in letters:
+        column = column * 26 + ord(letter) - 64
+    return column - 1
+
+
+def _plain(text: str) -> str:
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 # ---- SPSS, Stata -------------------------------------------------------------------------------

@@ -182,7 +182,7 @@ def _cell(place: str, value: Any) -> str:
     if isinstance(value, float):
         number = str(int(value)) if value.is_integer() and abs(value) < _EXACT else repr(value)
         return f'<c r="{place}"><v>{number}</v></c>'
-    text = escape(value, {"\r": "&#13;"})
+    text = escape(value)
     return f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
 
 
