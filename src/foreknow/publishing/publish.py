@@ -392,13 +392,16 @@ class Changes(Arguments, total=False):
     """What `publish` takes besides: options, and what stands in place of a policy."""
 
     form: Form | None
-    format: str
+    format: str | None
     labels: Mapping[str, str]
     escape_formulas: bool
     settings: Mapping[str, Mapping[str, Any]]
     unlinked: Sequence[str]
     weights: Mapping[str, Any]
     rows_per_part: int | None
+    delimiter: str | None
+    decimal: str | None
+    bom: bool | None
 
 
 @memory_for("the release")
