@@ -56,9 +56,20 @@ def rows_of(folder, resource):
         table = pq.read_table(path)
         columns = [[None if v is None else str(v) for v in c.to_pylist()] for c in table.columns]
         return table.column_names, list(zip(*columns, strict=True))
+    if resource["format"] in ("sav", "dta"):
+        return statistics_of(path)
     with path.open(newline="", encoding=resource["encoding"]) as file:
         header, *rows = csv.reader(file, delimiter=resource["dialect"]["delimiter"])
     return header, [[value or None for value in row] for row in rows]
+
+
+def statistics_of(path):
+    """The same of a file of SPSS or Stata."""
+    pyreadstat = pytest.importorskip("pyreadstat")
+    read = {".sav": pyreadstat.read_sav, ".dta": pyreadstat.read_dta}[path.suffix]
+    columns, _ = read(str(path), output_format="dict")
+    texts = [[f"{v:g}" if isinstance(v, float) else v or None for v in c] for c in columns.values()]
+    return list(columns), list(zip(*texts, strict=True))
 
 
 def checked(folder):

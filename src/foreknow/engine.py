@@ -32,6 +32,7 @@ from foreknow.bounds import (
     check_columns,
     check_parquet,
     check_unpacked,
+    check_workbook,
     checked,
     header_lines,
     short_lines,
@@ -281,9 +282,12 @@ def read_parquet(connection: Any, paths: Sequence[Path]) -> Any:
 
 
 def refuse_huge(paths: Sequence[Path]) -> None:
-    """Raise `DataError` for Parquet files beyond our bounds, before anybody reads them."""
+    """Raise `DataError` for what is beyond our bounds, before anybody reads it."""
     for path in paths:
-        check_parquet(path)
+        if path.suffix == ".xlsx":
+            check_workbook(path, path.name)
+        else:
+            check_parquet(path)
 
 
 def bounded(relation: Any) -> Any:

@@ -33,7 +33,7 @@ Semantics: TypeAlias = Literal["single", "set", "multiset"]
 Kind: TypeAlias = Literal["number", "date", "text"]
 Unit: TypeAlias = Literal["person", "row"]
 Form: TypeAlias = Literal["generalized", "bucketized"]
-FileFormat: TypeAlias = Literal["csv", "parquet"]
+FileFormat: TypeAlias = Literal["csv", "parquet", "xlsx", "sav", "dta"]
 Style: TypeAlias = Literal["range", "exact", "hierarchy", "set"]
 # A sequence that is a list in a file.
 LISTED = Strict(False)
@@ -440,7 +440,10 @@ class PublishTable(Settings):
 
     method: str = "mondrian"
     form: Form | None = None
-    format: FileFormat = "csv"
+    format: FileFormat | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    bom: bool | None = None
     labels: dict[str, Style] = Field(default={})
     escape_formulas: bool = False
     unlinked: list[str] = Field(default=[])

@@ -10,6 +10,7 @@ READY = {
     "policy": ("/policy?of=hospital.csv", "#field-require-0-below"),
     "publish": ("/publish?of=hospital.csv", "#about:not(:empty)"),
     "release": ("/release?of=out&value=HIV", "#points button"),
+    "trials": ("/trials?of=out", "#by input"),
 }
 
 

@@ -99,7 +99,8 @@ def test_hostile_names_and_values_do_nothing(chromium, hostile):
         view = View(chromium, base)
         asked = []
         view.page.on("request", lambda request: asked.append(request.url))
-        page = view.open(f"/?token={keys.token}")
+        view.open(f"/?token={keys.token}")
+        page = view.open("/release")
         page.wait_for_selector("#groups tbody tr")
         for value in HOSTILE[:3]:
             page.select_option("#value", value)

@@ -51,7 +51,8 @@ def test_incomes_with_a_decimal_comma_are_near_each_other(tmp_path, put):
     near = fk.Requirement(fk.Facts(), below="3/4", sensitive="income", within=5000)
     low = {"low": {"to": 15000}}
     poor = fk.Requirement(fk.Facts(), below="3/4", sensitive="income", any_of=low)
-    made = fk.publish(put(tmp_path, INCOMES), ways(near, poor), seed=1)
+    plainly = {"delimiter": ",", "decimal": "."}
+    made = fk.publish(put(tmp_path, INCOMES), ways(near, poor), seed=1, **plainly)
     made.write(tmp_path / "out")
     fk.verify(tmp_path / "out")
     texts = pv.ConvertOptions(column_types={"income": "string"})

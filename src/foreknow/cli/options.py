@@ -33,6 +33,7 @@ POLICY = "policy.toml"  # that lies in the folder is taken where none is named
 _STDOUT = Path("-")
 UNSAFE, BAD_INPUT, BUG, UNDECIDED = 1, 2, 3, 4
 
+_FILES = "csv", "parquet", "xlsx", "sav", "dta"
 _MOST_NUMBERS = 10_000  # that a range such as 0-19 may stand for
 # Options that have a letter, too: their first.
 _LETTERS = "about confidence group knowledge out policy quiet sensitive threshold value"
@@ -464,7 +465,14 @@ class Choice:
         generalized: coarser quasi-identifiers, one table; bucketized: exact ones, and a table of
         counts (default: the policy's).
     file_format
-        csv or parquet; the policy's when left out.
+        csv, parquet, xlsx (Excel), sav (SPSS) or dta (Stata); as the table came when left out,
+        here and in the policy.
+    out_delimiter
+        What stands between the fields of a CSV release; as in the table when left out.
+    out_decimal
+        What stands before decimals in a CSV release: . or a comma; as in the table when left out.
+    bom
+        Let a CSV release begin with the mark by which Excel knows UTF-8.
     rows_per_part
         Parquet in files of at most so many rows each.
     """
@@ -472,7 +480,10 @@ class Choice:
     method: MethodName = None
     settings: Annotated[list[str] | None, More(flags="--set", metavar="KEY=VALUE")] = None
     form: Annotated[str | None, among("generalized", "bucketized")] = None
-    file_format: Annotated[str | None, among("csv", "parquet"), More(flags="--format")] = None
+    file_format: Annotated[str | None, among(*_FILES), More(flags="--format")] = None
+    out_delimiter: str | None = None
+    out_decimal: str | None = None
+    bom: bool = False
     rows_per_part: int | None = None
 
     def over(self, rules: Policy) -> Policy:
@@ -480,6 +491,8 @@ class Choice:
         method = None if self.method is None else key_of(self.method)
         said: dict[str, Any] = {"method": method, "form": self.form, "format": self.file_format}
         said["rows_per_part"] = self.rows_per_part
+        said |= {"delimiter": self.out_delimiter, "decimal": self.out_decimal}
+        said["bom"] = self.bom or None
         options = replace(rules.options, **{key: x for key, x in said.items() if x is not None})
         own = dict(options.settings.get(options.method, {}))
         weights = dict(options.weights)

@@ -41,6 +41,7 @@ from foreknow.data.engines.group_counts import (
 from foreknow.data.engines.households import Shared, ShownOnce
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Snapshot, require, settled
+from foreknow.data.engines.typed import type_of
 from foreknow.data.engines.units import look_beside, refuse_repeated, shared
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
@@ -50,7 +51,7 @@ from foreknow.data.layout import Layout
 from foreknow.data.levels import Level, from_level, opened, topped, without_end
 from foreknow.data.meaning import OR_MORE
 from foreknow.data.people import CASES, numbered
-from foreknow.data.reading import Reading
+from foreknow.data.reading import Dialect, Reading
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, Keys, combine, starts_of
 from foreknow.errors import DataError, InternalError, SchemaError, UnsupportedError
@@ -490,6 +491,29 @@ class Microdata:
     def titles(self) -> dict[str, str]:
         """What a file of SPSS or Stata calls its columns, besides."""
         return dict(getattr(self._table, "titles", {}))
+
+    @property
+    def dialect(self) -> Dialect:
+        """How its file is written."""
+        return getattr(self._table, "dialect", Dialect())
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """Published columns that hold numbers, such as may have decimals."""
+        known, others = self._known, self.other()
+        found = [column.name for column in known.columns if column.kind == "number"]
+        for column in (known.sensitive, *known.more):
+            texts = pa.array(
+                [None if x is None else text_of(x) for x in column.domain], pa.string()
+            )
+            if (
+                type_of(texts) in ("integer", "number")
+                and self.schema.types.get(column.name) != "text"
+            ):
+                found.append(column.name)
+        typed = zip(others.column_names, others.schema.types, strict=True)
+        found += [n for n, of in typed if pa.types.is_floating(of) or pa.types.is_decimal(of)]
+        return tuple(found)
 
     def doubts(self) -> dict[str, str]:
         """Quasi-identifiers that look like something else than they were taken for; what to do."""

@@ -9,10 +9,13 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from foreknow.errors import SchemaError, did_you_mean
+
+if TYPE_CHECKING:
+    from foreknow.grammar import FileFormat
 
 UTF8 = "utf-8"
 STDIN = "-"
@@ -108,6 +111,16 @@ class Reading:
         if self.date_format is None:
             return None
         return date_reader(self.date_format)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How the file of a table is written, as far as a release of it can be written so, too."""
+
+    format: FileFormat = "csv"
+    delimiter: str = ","
+    decimal: str = "."
+    bom: bool = False  # by which Excel knows UTF-8
 
 
 def date_reader(given: str) -> Callable[[str], date]:

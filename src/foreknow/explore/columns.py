@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from foreknow.adversaries.registry import ADVERSARIES
+from foreknow.criteria.registry import CRITERIA
 from foreknow.data.engines import open_table
 from foreknow.data.engines.profile import Profile, profiles, reading_of
 from foreknow.data.hierarchy import hierarchy_from
@@ -21,7 +23,7 @@ from foreknow.report.pages.audit import coarsening
 from foreknow.report.values import table_values
 from foreknow.report.words import number, visible
 
-ROLES = ("identifier", "quasi-identifier", "sensitive", "other", "")
+ROLES = ("person", "identifier", "quasi-identifier", "sensitive", "other", "")
 _KEYS = {"identifier": "identifiers", "quasi-identifier": "quasi_identifiers", "other": "other"}
 _EXAMPLES, _ROWS, _MOST_VALUES, _MOST_NAMED = 3, 8, 5000, 5
 
@@ -42,13 +44,17 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
         "columns": [_column(each, schema, reasons.get(each.name, {})) for each in found],
         "mistake": mistake or draft.mistake,
         "roles": ROLES,
+        "rows_are": _rows_are(schema),
+        "undo": session.can_undo(name),
     }
 
 
 def _draft(session: Session, name: str) -> Draft:
-    draft = session.draft(name) if session.kind_of(name) == "table" else None
+    kind = session.kind_of(name)
+    draft = session.draft(name) if kind == "table" else None
     if draft is None:
-        raise InputError(f"{name!r} is published already: open the table to say what columns are")
+        said = "is a policy" if kind == "policy" else "is published already"
+        raise InputError(f"{name!r} {said}: open the table to say what columns are")
     return draft
 
 
@@ -118,7 +124,17 @@ def _column(found: Profile, schema: Mapping[str, Any], reason: Mapping[str, str]
     }
 
 
+def _rows_are(schema: Mapping[str, Any]) -> str | None:
+    """What the rows of a person are; None where nobody is named, or columns differ in it."""
+    if schema.get("person") is None:
+        return None
+    how = schema.get("semantics", "single")
+    return "row" if schema.get("unit") == "row" else how if isinstance(how, str) else None
+
+
 def _role(name: str, schema: Mapping[str, Any]) -> str:
+    if name == schema.get("person"):
+        return "person"
     for role, key in _KEYS.items():
         if name in schema.get(key, ()):
             return role
@@ -149,10 +165,14 @@ def settled(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     if draft.is_broken:
         raise InputError("mend the text first: it is no TOML")
     schema = from_toml(draft.text).get("schema", {})
-    roles = {own: _role(own, schema) for own in order} | {column: role}
+    roles = {own: _role(own, schema) for own in order}
+    if role == "person":  # there is one such column
+        roles |= {own: "identifier" for own in order if roles[own] == role}
+    roles[column] = role
     text = draft.text
     for path, value in _changes(schema, roles, column, given):
         text = changed(text, ["schema", *path], value)
+    text = _named(text, schema, from_toml(text).get("schema", {}))
     session.set_policy(name, draft.saying(text))
     return overview(session, name)
 
@@ -161,9 +181,14 @@ def _changes(
     schema: Mapping[str, Any], roles: Mapping[str, str], column: str, given: Mapping[str, Any]
 ) -> Iterator[tuple[list[Any], Any]]:
     """What is to be said otherwise, one key or member of a list after the other."""
+    person = next((own for own in roles if roles[own] == "person"), None)
+    if person != schema.get("person") and (person or schema.get("person") in roles):
+        yield ["person"], person
     for each, key in _KEYS.items():
         known = schema.get(key)
         now = [own for own in roles if roles[own] == each]
+        if each == "identifier" and person == schema.get("person") and person in (known or ()):
+            now = [own for own in roles if own in (person, *now)]  # the file says both
         if not isinstance(known, list) or not {*known} & {*now}:
             if now or known is not None:
                 yield [key], now or (None if key in ("identifiers", "other") else [])
@@ -185,6 +210,21 @@ def _changes(
     for key, of in allowed.items():
         odd = [own for own in schema.get(key, {}) if roles.get(own) not in of]
         yield from (([key, own], None) for own in odd)
+
+
+def _named(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """The same, where a requirement says which column it is about, once there are several."""
+    first, many = before.get("sensitive"), after.get("sensitive")
+    first = first[0] if isinstance(first, list) and len(first) == 1 else first
+    if not isinstance(first, str) or not isinstance(many, list) or first not in many:
+        return text
+    about = {kind.key for kind in ADVERSARIES}
+    about |= {kind.key for kind in CRITERIA if not kind.of_people}
+    required = from_toml(text).get("require", ())
+    for place, own in enumerate(required if isinstance(required, list) else ()):
+        if isinstance(own, Mapping) and about & own.keys() and "sensitive" not in own:
+            text = changed(text, ["require", place, "sensitive"], first)
+    return text
 
 
 def preview(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:

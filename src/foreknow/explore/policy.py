@@ -22,9 +22,7 @@ from foreknow.explore.session import Draft, Session
 from foreknow.grammar import LIMITS, SECRET
 from foreknow.methods.registry import METHODS
 from foreknow.output import write_new, write_whole
-from foreknow.report.blocks import Table
 from foreknow.report.pages.audit import policy_rows
-from foreknow.report.values import table_values
 from foreknow.report.words import visible
 
 _MOST_TEXT = 1 << 20
@@ -50,7 +48,7 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
     words: list[Any] = []
     if not draft.mistake:
         rows = policy_rows(draft.policy, draft.policy.semantics_of())
-        words = [(title, " ".join(lines)) for title, lines in rows]
+        words = [{"title": title, "lines": list(lines)} for title, lines in rows]
     return {
         "name": visible(name),
         "file": draft.name,
@@ -58,7 +56,9 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
         "table": _plain(table),
         "broken": draft.is_broken,
         "mistake": None if not draft.mistake else _mistake(draft),
-        "words": table_values(Table(("", ""), words, left=(0, 1))),
+        "words": words,
+        "undo": session.can_undo(name),
+        "files": [each.name for each in session.choices() if each.kind == "policy"],
         "methods": [key for key, _ in METHODS],
         "kinds": [*_kinds(ADVERSARIES, True), *_kinds(CRITERIA, False)],
         "limits": LIMITS,
@@ -169,6 +169,22 @@ def settled(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("number") and isinstance(value, str):
         value = _read(value)
     session.set_policy(name, draft.saying(changed(draft.text, path, value)))
+    return overview(session, name)
+
+
+def undone(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the last change back."""
+    name, _ = _own(session, given)
+    session.undo(name)
+    return overview(session, name)
+
+
+def taken(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Judge a table by a policy file of the folder."""
+    name, file = session.name_of(given.get("of")), given.get("file")
+    if session.kind_of(name) != "table" or not isinstance(file, str):
+        raise InputError("open a table, and name a policy file")
+    session.set_policy(name, session.load_policy(file))
     return overview(session, name)
 
 
@@ -289,7 +305,8 @@ def _put(table: Any, path: Sequence[Any], value: Any, made: Callable[[Any, Any],
         own = table[last]
         for key in [key for key in own if key not in value]:
             del own[key]
-        own.update({key: made(given, own) for key, given in value.items()})
+        new = {key: x for key, x in value.items() if key not in own or _plain(own[key]) != x}
+        own.update({key: made(given, own) for key, given in new.items()})
     else:
         table[last] = made(value, table)
 

@@ -8,12 +8,16 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from foreknow.auditing.audit import Audit
+from foreknow.data.engines import open_table
+from foreknow.data.engines.write import read_noted
+from foreknow.data.microdata import Microdata
 from foreknow.documents import from_toml
 from foreknow.errors import InputError, NoSafeRelease, OutputError, did_you_mean
 from foreknow.explore.security import is_device
@@ -23,19 +27,22 @@ from foreknow.methods.registry import METHODS, key_of, kind_of
 from foreknow.numbers import percentage
 from foreknow.output import name_both, write_whole
 from foreknow.policy.policy import Policy
-from foreknow.publishing.files import owners_folder
+from foreknow.publishing.certificate import Certificate
+from foreknow.publishing.files import MEMBERS, owners_folder
 from foreknow.publishing.publish import publish
 from foreknow.report.blocks import Cell, Table, mood_of
 from foreknow.report.exposed import exposed_table
-from foreknow.report.pages.audit import sizes_block, titled_exposed
+from foreknow.report.pages.audit import criterion_text, sizes_block, titled_exposed
 from foreknow.report.values import block_values, table_values
 from foreknow.report.words import average_text, number, visible
 from foreknow.result import page_of
 from foreknow.scratch import CONTENT, make_private, scratch_folder
+from foreknow.text import some
 from foreknow.utility.query_error import query_error
 from foreknow.workers import Failure, side_by_side
 
-_QUERIES = 300
+_QUERIES, _PEOPLE = 300, 8
+_MOST_READ = 1_000_000  # rows that are read once more for some of them
 _MOST_TRIALS = 12
 _FOLDER = re.compile(r"\w[\w .-]{0,80}")
 _BEFORE = "the table as it is"
@@ -65,6 +72,15 @@ class Made:
     headline: str = ""
     safe: bool = False
     why: tuple[str, ...] = ()
+    ncp: Mapping[str, float] = field(default_factory=dict)
+    people: Table | None = None
+
+
+def _kept(ncp: Mapping[str, float], weights: Mapping[str, Any]) -> float | None:
+    """How much of the detail of quasi-identifiers is left, as somebody weighs these."""
+    counted = {name: float(weights.get(name, 1)) for name in ncp}
+    total = sum(counted.values())
+    return 1 - sum(counted[name] * ncp[name] for name in ncp) / total if total else None
 
 
 class _Notes(logging.Handler):
@@ -99,7 +115,50 @@ def _publish(order: _Order, job: str) -> Made:
     if error.median is not None:
         rows.append(("Count queries are off by, in the middle", percentage(error.median, 1)))
     page = page_of(made.audit)
-    return Made(tuple(rows), _sizes(made.audit), page.headline, made.audit.safe)
+    ncp, people = made.utility.ncp, _people(made.certificate, microdata, order)
+    sizes = _sizes(made.audit)
+    return Made(tuple(rows), sizes, page.headline, made.audit.safe, ncp=ncp, people=people)
+
+
+def _people(known: Certificate, microdata: Microdata, order: _Order) -> Table | None:
+    """Some people of the table, and below each of their values what is published of it."""
+    if microdata.n_rows > _MOST_READ:
+        return None
+    published, _ = read_noted(owners_folder(order.kept) / MEMBERS)
+    schema = microdata.schema
+    own = [*schema.quasi_identifiers, *schema.other, *schema.sensitives]
+    step = max(1, len(published) // _PEOPLE)
+    members = published.take([*range(0, len(published), step)][:_PEOPLE])
+    raw = open_table(order.table, microdata.reading).arrow(own)
+    raw = raw.take([row - 1 for row in members.column("row").to_pylist()])
+    groups = [name for name in known.groups if name in members.column_names]
+    sizes = Counter(map(tuple, _texts(published, groups)))
+    rows = []
+    for before, after in zip(_texts(raw, own), _texts(members, groups), strict=True):
+        labels = dict(zip(groups, after, strict=True))
+        left_out = None in after and known.form == "bucketized"
+        cells: list[Any] = []
+        for name, value in zip(own, before, strict=True):
+            said = labels.get(name, value)
+            if name in schema.sensitives or name in known.unlinked:
+                said = f"{_or_missing(said)}, mixed in the group"
+            cells.append(Cell(_or_missing(value), below=f"→ {_or_missing(said)}"))
+        many = "left out" if left_out else some(sizes[tuple(after)], "person", "people")
+        rows.append((*cells, many))
+    head = (*map(visible, own), "group of")
+    return Table(head, rows, left=range(len(head)))
+
+
+def _texts(table: Any, columns: Sequence[str]) -> list[list[str | None]]:
+    """Rows of some columns, as they print."""
+    return [
+        [None if row[name] is None else str(row[name]) for name in columns]
+        for row in table.select(list(columns)).to_pylist()
+    ]
+
+
+def _or_missing(value: str | None) -> str:
+    return "missing" if value is None else visible(value)
 
 
 def _sizes(audit: Audit) -> dict[str, Any]:
@@ -121,7 +180,7 @@ def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
     for _, about, knows, worst, limit, _ in () if table is None else table.rows:
         yield f"{about}, from who knows {knows}; limit {limit}", worst
     for each in audit.criteria:
-        yield str(each.judged), Cell(visible(each.found), mood_of(each.safe))
+        yield criterion_text(each.requirement), Cell(visible(each.found), mood_of(each.safe))
     for title, people, *_ in exposed_table(titled_exposed(audit)).rows:
         yield f"People over the limit of {title}", people
     known = audit.scope.method or "not judged"
@@ -192,6 +251,7 @@ class Press:
                 }
                 for key, kind in kinds.items()
             ],
+            "columns": table.get("schema", {}).get("quasi_identifiers", []),
             "method": own.get("method", "mondrian"),
             "form": own.get("form", ""),
             "mistake": "" if draft is None else draft.mistake,
@@ -204,16 +264,28 @@ class Press:
         name = self._table(asked)
         note = None if self._aside is None else self._aside[0] / CONTENT / _NOTE
         said = note.read_text("utf-8") if note is not None and note.is_file() else ""
+        weights = self._weights(name)
+        shown = [_shown(trial, weights) for trial in self._trials if trial.table == name]
+        shown.sort(key=lambda each: (each["state"] == "running", each["share"], each["place"]))
         return {
             "said": visible(said),
             "running": self._running is not None and self._running.is_alive(),
-            "trials": [_shown(trial) for trial in self._trials if trial.table == name],
+            "weights": weights,
+            "trials": shown[::-1],
         }
+
+    def _weights(self, name: str) -> dict[str, float]:
+        """What the policy says that columns count."""
+        draft = self._session.draft(name)
+        if draft is None or draft.mistake:
+            return {}
+        return {column: float(own) for column, own in draft.policy.options.weights.items()}
 
     def _table(self, asked: Any) -> str:
         name = self._session.name_of(asked)
-        if self._session.kind_of(name) != "table":
-            raise InputError(f"{visible(name)} is published already: open the table to publish it")
+        if (kind := self._session.kind_of(name)) != "table":
+            said = "is a policy" if kind == "policy" else "is published already"
+            raise InputError(f"{visible(name)} {said}: open the table to publish it")
         return name
 
     def start(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -325,23 +397,28 @@ class Press:
         """Two releases of a table side by side; or one, and the table as it is."""
         name = self._table(given.get("of"))
         titles, columns, figures = [], [], []
+        people: list[dict[str, Any] | None] = []
         for key in ("a", "b"):
             if given.get(key) in (None, "", "0"):
                 audit = self._session.looked(name).audit
                 titles.append(_BEFORE)
                 columns.append(dict(audit_rows(audit)))
                 figures.append(_sizes(audit))
+                people.append(None)
                 continue
             trial = self._trial(given[key])
             assert trial.made is not None
             titles.append(_title(trial))
             columns.append(dict(trial.made.rows))
             figures.append(trial.made.sizes)
+            shown_people = trial.made.people
+            people.append(None if shown_people is None else table_values(shown_people))
         first, second = columns
         labels = [*first, *(label for label in second if label not in first)]
         rows = [(label, first.get(label, "–"), second.get(label, "–")) for label in labels]
         table = Table(("", *titles), rows)
-        return {"table": table_values(table), "titles": titles, "sizes": figures}
+        shown = {"table": table_values(table), "titles": titles, "sizes": figures}
+        return {**shown, "people": people}
 
 
 def _settings(given: Any, method: str) -> dict[str, Any]:
@@ -363,9 +440,12 @@ def _title(trial: Trial) -> str:
     return f"release {trial.place}, by {trial.method}"
 
 
-def _shown(trial: Trial) -> dict[str, Any]:
+def _shown(trial: Trial, weights: Mapping[str, Any]) -> dict[str, Any]:
     made = trial.made
+    share = None if made is None else _kept(made.ncp, weights)
     return {
+        "share": -1.0 if share is None else share,
+        "kept": "" if share is None else f"keeps {percentage(share)} of the detail",
         "place": trial.place,
         "title": _title(trial),
         "state": trial.state,

@@ -15,12 +15,15 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.adversaries.statements import Statements
 from foreknow.auditing.exposed import Exposed, exposed_by
 from foreknow.auditing.skyline import skyline_report
+from foreknow.data.engines import open_table
+from foreknow.data.reading import Reading
 from foreknow.data.release import Release
 from foreknow.errors import InputError
 from foreknow.explore.session import Dial, Looked
 from foreknow.numbers import as_threshold, shown, whole_number
 from foreknow.policy.counted import Counted
 from foreknow.publishing.members import OwnRelease
+from foreknow.publishing.opened import open_published
 from foreknow.report.blocks import Cell, Table
 from foreknow.report.exposed import MEANING, exposed_sentence, exposed_table
 from foreknow.report.figures import worst_cell
@@ -50,6 +53,7 @@ from foreknow.result import page_of
 _MOST_VALUES, _MOST_GROUPS, _MOST_ANSWERS = 2000, 8, 200
 _MOST_AMOUNT = 10_000
 _MOST_STATEMENTS = 200
+_MOST_ROWS = 20
 
 
 def overview(looked: Looked) -> dict[str, Any]:
@@ -92,6 +96,25 @@ def _dial(looked: Looked, dial: Dial) -> dict[str, Any]:
         "axes": terms.axes,
         "legend": terms.explained,
     }
+
+
+def rows(looked: Looked) -> list[dict[str, Any]]:
+    """Some rows of each table, as they are in the files; for the owner's eyes."""
+    if looked.published:
+        tables = open_published(looked.path).rows()
+    else:
+        opened = open_table(looked.path, Reading.of(looked.policy.needed_schema.reading))
+        tables = {looked.name: opened.arrow(opened.columns)}
+    found = []
+    for name, table in tables.items():
+        shown = [
+            tuple("" if value is None else visible(value) for value in row.values())
+            for row in table.slice(0, _MOST_ROWS).to_pylist()
+        ]
+        head = [visible(column) for column in table.column_names]
+        made = Table(head, shown, title=visible(name), left=range(len(head)))
+        found.append({**table_values(made), "many": number(len(table))})
+    return found
 
 
 # ---- dials --------------------------------------------------------------------------------------

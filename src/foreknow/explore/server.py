@@ -16,6 +16,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -27,10 +28,10 @@ from foreknow._version import __version__
 from foreknow.documents import from_json
 from foreknow.engine import new_file
 from foreknow.errors import ForeknowError, InputError, OutputError
-from foreknow.explore import columns, policy, release
+from foreknow.explore import columns, policy, release, trials
 from foreknow.explore.publish import Press
 from foreknow.explore.security import HOST, MOST_BYTES, Guard, Keys
-from foreknow.explore.session import Session
+from foreknow.explore.session import Choice, Session
 from foreknow.report.html import templates
 from foreknow.text import one_line, visible
 
@@ -43,6 +44,7 @@ VIEWS = {
     "policy": "Policy",
     "release": "Release",
     "publish": "Publish",
+    "trials": "Trials",
 }
 _TYPES = {".css": "text/css", ".js": "text/javascript"}
 _STATIC = re.compile(r"[a-z]+\.(?:css|js)")
@@ -62,7 +64,7 @@ def application(session: Session, press: Press | None = None) -> Starlette:
         Route("/", _start(session)),
         Route("/static/{name}", _static),
         *(Route(f"/{key}", _view(key)) for key in VIEWS),
-        _answers("/api/choices", lambda given: _choices(session)),
+        _answers("/api/choices", lambda given: _choices(session, given.get("in"))),
         _answers("/api/columns", lambda given: columns.overview(session, given.get("of"))),
         _changes("/api/columns/settled", lambda given: columns.settled(session, given)),
         _changes("/api/columns/preview", lambda given: columns.preview(session, given)),
@@ -70,12 +72,18 @@ def application(session: Session, press: Press | None = None) -> Starlette:
         _changes("/api/policy/written", lambda given: policy.written(session, given)),
         _changes("/api/policy/settled", lambda given: policy.settled(session, given)),
         _changes("/api/policy/saved", lambda given: policy.saved(session, given)),
+        _changes("/api/policy/undone", lambda given: policy.undone(session, given)),
+        _changes("/api/policy/taken", lambda given: policy.taken(session, given)),
+        _answers("/api/trials", lambda given: trials.overview(session, given.get("of"))),
+        _changes("/api/trials/learned", lambda given: trials.learned(session, given)),
+        _changes("/api/trials/together", lambda given: trials.together(session, given)),
         _answers("/api/publish", lambda given: press.overview(given.get("of"))),
         _answers("/api/publish/state", lambda given: press.state(given.get("of"))),
         _answers("/api/publish/compared", press.compared),
         _changes("/api/publish/start", press.start),
         _changes("/api/publish/cancel", press.cancel),
         _changes("/api/publish/write", press.write),
+        _answers("/api/release/rows", lambda given: release.rows(_looked(session, given))),
         _answers("/api/release", lambda given: release.overview(_looked(session, given))),
         _answers(
             "/api/release/judged", lambda given: release.judged(_looked(session, given), given)
@@ -92,11 +100,15 @@ def _looked(session: Session, given: Mapping[str, Any]) -> Any:
     return session.looked(given.get("of"))
 
 
-def _choices(session: Session) -> dict[str, Any]:
+def _choices(session: Session, within: str | None) -> dict[str, Any]:
+    """What can be opened: in the folder, or of one database or workbook."""
+    if within:
+        found = [Choice(name, "table") for name in session.parts(within)]
+    else:
+        found = session.choices()
     return {
-        "folder": visible(session.folder.name),
-        "first": session.first,
-        "choices": [vars(each) for each in session.choices()],
+        "folder": visible(within or session.folder.name),
+        "choices": [vars(each) for each in found],
     }
 
 
@@ -141,9 +153,14 @@ async def _answered(answer: Callable[[Any], Any], given: Any) -> Response:
 
 def _start(session: Session) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:
-        if session.first is None or "all" in request.query_params:
+        asked, first = request.query_params, session.first
+        if first is None or "all" in asked or "in" in asked:
             return _page("start", "Open")
-        return RedirectResponse("/release", 303)
+        if session.kind_of(first) != "table":
+            return RedirectResponse("/release", 303)
+        if len(session.parts(first)) > 1:
+            return RedirectResponse(f"/?{urlencode({'in': first})}", 303)
+        return RedirectResponse("/columns", 303)
 
     return endpoint
 

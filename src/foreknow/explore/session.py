@@ -15,8 +15,9 @@ from typing import Any
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.opening import release_of
+from foreknow.data.engines.sources import parts_of
 from foreknow.data.labels import Label, is_pattern
-from foreknow.data.reading import named_part
+from foreknow.data.reading import named_part, with_part
 from foreknow.data.windows import Windows
 from foreknow.documents import from_toml, read_text
 from foreknow.errors import InputError, PolicyError
@@ -27,14 +28,15 @@ from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.policy.suggestion import PolicySuggestion, suggest_policy
 from foreknow.publishing.certificate import Certificate
-from foreknow.publishing.files import CERTIFICATE, owners_folder
+from foreknow.publishing.files import CERTIFICATE, OWNER, owners_folder
 from foreknow.report.evidence import certified_policy
 from foreknow.verdict import Limit
 
 _TABLES = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx", ".sqlite", ".duckdb", ".sav", ".dta")
 _MOST_FILES, _DEEP = 300, 2
 _MOST_BYTES = 1 << 20
-_KEPT = 4  # releases
+_KEPT, _UNDONE = 4, 100  # releases, and changes of a policy
+_WITH_PARTS = (".xlsx", ".sqlite", ".duckdb")
 # Keys of a policy below which a text is the path of a file.
 _PATHS = frozenset({"file", "population"})
 
@@ -44,7 +46,7 @@ class Choice:
     """Something in the folder that can be opened."""
 
     name: str
-    kind: str  # table, release or policy
+    kind: str  # table, tables, release or policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +208,8 @@ class Session:
         self._looked: OrderedDict[tuple[str, str | None], Looked] = OrderedDict()
         self._drafts: dict[str, Draft] = {}
         self._shared: Draft | None = None
+        self._parts: dict[tuple[str, int, int], list[str]] = {}
+        self._before: dict[str, list[Draft]] = {}
         self._suggested: dict[str, PolicySuggestion] = {}
         self._profiles: dict[str, list[Any]] = {}
         self.first = None if given is None else self._named(given)
@@ -271,8 +275,20 @@ class Session:
                 continue
             if (kind := _kind(path)) is not None:
                 yield Choice(name, kind)
-            elif path.is_dir() and deep and not entry.is_symlink():
+            elif path.is_dir() and deep and not entry.is_symlink() and not (path / OWNER).exists():
                 yield from self._found(path, deep - 1)
+
+    def parts(self, name: str) -> list[str]:
+        """The tables of a database or the sheets of a workbook, by the names that open them."""
+        path = self.path_of(name)
+        if not name.lower().endswith(_WITH_PARTS):
+            return []
+        found = path.stat()
+        key = name, found.st_mtime_ns, found.st_size
+        with self.lock:
+            if key not in self._parts:
+                self._parts[key] = [str(with_part(Path(name), part)) for part in parts_of(path)]
+            return self._parts[key]
 
     # ---- policies ---------------------------------------------------------------------------
 
@@ -285,6 +301,8 @@ class Session:
     def draft(self, name: str) -> Draft | None:
         """The policy that something is judged by; of a release None, if none was given."""
         with self.lock:
+            if name not in self._drafts and self.kind_of(name) == "policy":
+                self._drafts[name] = self.load_policy(name)
             if name not in self._drafts:
                 if self._shared is not None:
                     return self._shared
@@ -310,7 +328,21 @@ class Session:
     def set_policy(self, name: str, draft: Draft) -> None:
         """Judge something by another policy; a mistake in it is said when it is judged."""
         with self.lock:
+            before = self.draft(name)
+            if before is not None and before.text != draft.text:
+                self._before[name] = [*self._before.get(name, ()), before][-_UNDONE:]
             self._drafts[name] = draft
+
+    def undo(self, name: str) -> None:
+        """Judge something by the policy before the last change."""
+        with self.lock:
+            if not self.can_undo(name):
+                raise InputError("nothing was changed since")
+            self._drafts[name] = self._before[name].pop()
+
+    def can_undo(self, name: str) -> bool:
+        """Whether the policy of something was changed."""
+        return bool(self._before.get(name))
 
     # ---- what is looked at --------------------------------------------------------------------
 
@@ -319,6 +351,9 @@ class Session:
         name = asked if isinstance(asked, str) and asked else self.first
         if name is None:
             raise InputError("nothing is opened yet; choose a table or a release")
+        if len(parts := self.parts(name)) > 1:
+            listed = ", ".join(map(repr, parts[:8]))
+            raise InputError(f"{name!r} has several tables; open one of them: {listed}")
         return name
 
     def kind_of(self, name: str) -> str:
@@ -326,7 +361,7 @@ class Session:
         kind = _kind(self.path_of(name))
         if kind is None:
             raise InputError(f"{name!r} is no table, no release and no policy")
-        return kind
+        return "table" if kind == "tables" else kind
 
     def looked(self, asked: Any) -> Looked:
         """A release or table as its policy judges it; counted when it is asked for first."""
@@ -370,6 +405,8 @@ def _refuse_links(release: Path, folder: Path) -> None:
 def _kind(path: Path) -> str | None:
     if path.is_dir():
         return "release" if (path / CERTIFICATE).is_file() else None
+    if path.name.lower().endswith(_WITH_PARTS):
+        return "tables"
     if named_part(path)[0].name.lower().endswith(_TABLES):
         return "table"
     return "policy" if path.suffix.lower() == ".toml" else None

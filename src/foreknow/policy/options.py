@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.reading import Dialect
 from foreknow.data.release import SHUFFLED
 from foreknow.data.schema import Schema
+from foreknow.engine import DELIMITERS
 from foreknow.errors import InputError, PolicyError, did_you_mean, hints
 from foreknow.frozen import settle
 from foreknow.grammar import FileFormat, Form, PublishTable, Style
 from foreknow.numbers import as_fraction, whole_number
 from foreknow.plain import plain
+
+_OF_CSV = "delimiter", "decimal", "bom"
 
 
 @hints()
@@ -30,14 +34,17 @@ class PublishOptions:
     form : "generalized" or "bucketized", optional
         Coarsened quasi-identifiers in one table; or exact ones with a group id, and a table of
         (group, value, count). When left out, generalized, unless the method says otherwise.
-    format : "csv" or "parquet"
+    format : "csv", "parquet", "xlsx", "sav" or "dta", optional
+        When left out, as the table came: a workbook of Excel, a file of SPSS (sav) or Stata (dta),
+        and of all else CSV.
     labels : mapping of column to "range", "exact", "hierarchy" or "set"
         How a quasi-identifier is written in a generalized release; by its kind when left out.
         Ranges of numbers and dates go from a step of a grid to another; "exact" ones from a
         member's own value to another's. Sets list values that enough people of the table have,
         and the others as one, `other`; "exact" ones of texts list all.
     escape_formulas : bool
-        Whether texts that a spreadsheet would run are disarmed in CSV; it changes values.
+        Whether texts that a spreadsheet would run are disarmed, in CSV and in workbooks; it
+        changes values.
     settings : mapping of method to mapping
         Parameters of a method, such as ``{"fulldomain": {"suppression": 0.05}}``.
     unlinked : sequence of str
@@ -49,17 +56,27 @@ class PublishOptions:
         of cuts, in what FullDomain loses, and in the average NCP.
     rows_per_part : int, optional
         Write each table of Parquet as a folder of files, of at most so many rows each.
+    delimiter : "," or ";" or "tab" or "|", optional
+        Of CSV; when left out, that of the table.
+    decimal : "." or ",", optional
+        What CSV has before the decimals of numbers; when left out, what the table has.
+    bom : bool, optional
+        Whether CSV begins with the mark by which Excel knows UTF-8; when left out, if the table
+        does.
     """
 
     method: str = "mondrian"
     form: Form | None = None
-    format: FileFormat = "csv"
+    format: FileFormat | None = None
     labels: dict[str, str] = field(default_factory=dict)
     escape_formulas: bool = False
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     unlinked: Sequence[str] = ()
     weights: Mapping[str, Any] = field(default_factory=dict)
     rows_per_part: int | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    bom: bool | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.unlinked, str):
@@ -73,19 +90,49 @@ class PublishOptions:
                 for column, style in self.labels.items()
             ),
         ):
-            if given not in known and not (name == "form" and given is None):
+            if given not in known and not (name in ("form", "format") and given is None):
                 raise PolicyError(f"publish.{name} is {given!r}{did_you_mean(str(given), known)}")
         if self.rows_per_part is not None:
             whole_number(self.rows_per_part, "publish.rows_per_part", 1)
             if self.format != "parquet":
                 raise PolicyError(
-                    'publish.rows_per_part is for format = "parquet"; CSV is one file'
+                    'publish.rows_per_part is for format = "parquet"; others are one file'
                 )
+        self._check_dialect()
         for method, settings in self.settings.items():
             if method in PublishTable.model_fields or not isinstance(settings, Mapping):
                 raise PolicyError(
                     f"settings are a mapping for each method, not {method!r} with {settings!r}"
                 )
+
+    def _check_dialect(self) -> None:
+        if self.delimiter is not None:
+            found = "\t" if self.delimiter == "tab" else self.delimiter
+            if len(found) != 1 or found not in DELIMITERS:
+                raise PolicyError(
+                    f'publish.delimiter is {self.delimiter!r}; CSV is written with ",", ";", "tab" '
+                    'or "|"'
+                )
+            settle(self, delimiter=found)
+        if self.decimal not in (None, ".", ","):
+            raise PolicyError(f'publish.decimal is {self.decimal!r}; it is "." or ","')
+        if not isinstance(self.bom, bool | None):
+            raise PolicyError(f"publish.bom is {self.bom!r}; it is true or false")
+        if self.format not in (None, "csv"):
+            for name in _OF_CSV:
+                if getattr(self, name) is not None:
+                    raise PolicyError(f"publish.{name} is for CSV, and the format is {self.format}")
+
+    def as_came(self, dialect: Dialect) -> PublishOptions:
+        """The same for a table, written as it is where nothing else is said; no usual is said."""
+        asked = any(getattr(self, name) is not None for name in _OF_CSV)
+        written = self.format or ("csv" if asked else dialect.format)
+        how: dict[str, Any] = {name: getattr(self, name) for name in _OF_CSV}
+        if written == "csv":
+            how = {n: getattr(dialect, n) if own is None else own for n, own in how.items()}
+            usual = Dialect()
+            how = {n: None if own == getattr(usual, n) else own for n, own in how.items()}
+        return replace(self, format=written, **how)
 
     def check_columns(self, schema: Schema) -> None:
         """Refuse to publish apart what is not published, or has a table of its own anyway."""
@@ -128,6 +175,7 @@ class PublishOptions:
         """The ``[publish]`` table."""
         table = {key: plain(getattr(self, key)) for key in PublishTable.model_fields}
         said = {key: given for key, given in table.items() if given or key == "method"}
+        said |= {"bom": False} if self.bom is False else {}  # which is not as it came
         return {**said, **{name: dict(given) for name, given in self.settings.items()}}
 
     @classmethod

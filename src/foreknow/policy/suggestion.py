@@ -287,7 +287,7 @@ def suggest_policy(
             for c in columns
         ]
     empty = any("" in domain for domain in (*known_values, everyone.values))
-    options = PublishOptions(format="parquet" if empty else "csv")
+    options = PublishOptions(format="parquet" if empty else None)
     measured = _Measured(microdata, Policy(required, schema, options))
     columns = measured.by_ranges(columns)
     policy = measured.policy
@@ -937,7 +937,7 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
         yield from (f"{key} = {toml_value(x)}" for key, x in table.items())
     yield ""
     yield "[publish]"
-    if policy.options.format != "csv":
+    if policy.options.format is not None:
         yield "# An empty text is a value here, which CSV cannot tell from a missing one."
         yield f"format = {toml_value(policy.options.format)}"
     for key in _told_to_adversaries(policy):

@@ -215,7 +215,7 @@ _RELEASE = {
     for name in ("form", "format", "groups", "sensitive", "semantics", "people", "n_groups")
 } | {"escaped": "escape_formulas", "files": "files"}
 # Written only where there is something to say.
-_SELDOM = ("grids", "after", "cohort", "report", "code_book")
+_SELDOM = ("grids", "commas", "after", "cohort", "report", "code_book")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -256,6 +256,11 @@ class Certificate:
         What the findings do not look at, as `Scope.to_dict` gives it.
     grids : mapping of str to str
         Of columns whose ranges go from a step of a grid to another, such as "in steps of 5".
+    delimiter : str
+        Of CSV.
+    commas : tuple of str
+        Columns in which commas and points are exchanged in the files, for numbers with decimal
+        commas.
     after : tuple of mappings
         The releases that were published before, of other people of the same register: the digest
         of each certificate, and how many people it shows for the first time.
@@ -289,6 +294,8 @@ class Certificate:
     seeded: bool
     versions: dict[str, str] = field(default_factory=lambda: versions())
     grids: dict[str, str] = field(default_factory=dict)
+    delimiter: Literal[",", ";", "\t", "|"] = ","
+    commas: _Texts = ()
     after: _Earlier = ()
     cohort: str = ""
     report: Digest | None = None
@@ -374,7 +381,7 @@ class Certificate:
             given = plain(getattr(self, each.name))
             if each.name in _RELEASE:
                 table.setdefault("release", {})[_RELEASE[each.name]] = given
-            elif given or each.name not in _SELDOM:
+            elif (given or each.name not in _SELDOM) and (each.name, given) != ("delimiter", ","):
                 table[each.name] = given
         return table
 
@@ -453,7 +460,7 @@ class Certificate:
         return list(judge(self, Path(release), priors=priors)[1])
 
 
-_LISTS = ("notes", "groups", "findings", "after")
+_LISTS = ("notes", "groups", "findings", "commas", "after")
 
 
 def _model(name: str, of: Mapping[str, str], **more: Any) -> type[Settings]:
@@ -596,8 +603,12 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
         )
     if release.files and set(release.files) != files:
         return f"the files of such a release are {', '.join(sorted(files))}, and no others"
-    if release.escape_formulas and release.format != "csv":
-        return "formulas are escaped in CSV only"
+    if release.escape_formulas and release.format not in ("csv", "xlsx"):
+        return "formulas are escaped in CSV and workbooks only"
+    if (read.delimiter != "," or read.commas) and release.format != "csv":
+        return "delimiter and decimal commas are those of CSV"
+    if not {*read.commas} <= {*schema.quasi_identifiers, *schema.sensitives, *schema.other}:
+        return "commas are those of columns that are published"
     if read.safe != all(finding.safe for finding in read.findings):
         return "it is safe if and only if each of its findings is"
     known = {*schema.quasi_identifiers, *schema.other}

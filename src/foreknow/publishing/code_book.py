@@ -7,6 +7,7 @@ compares; but titles, which are the publisher's words.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from foreknow.errors import CertificateError, InputError
 from foreknow.publishing.certificate import Certificate
 from foreknow.publishing.files import CERTIFICATE, CODE_BOOK
 from foreknow.publishing.opened import hints_of, is_text
+from foreknow.verifier.formats import labels_of
 from foreknow.verifier.verify import Written
 
 _SCHEMA = "https://datapackage.org/profiles/2.0/datapackage.json"
@@ -73,13 +75,13 @@ def code_book(
             "type": "table",
             "profile": "tabular-data-resource",
             "path": paths[0] if len(paths) == 1 else paths,
-            **_FORMATS[known.format],
+            **_format(known),
             "schema": {
                 "fields": [
                     _field(known, part, name, texts, titles or {})
                     for name, texts in contents.texts[part].items()
                 ],
-                "missingValues": [""] if known.format == "csv" else [],
+                "missingValues": [] if known.format == "parquet" else [""],
             },
         })  # fmt: skip
     return {
@@ -99,14 +101,21 @@ def code_book(
 
 
 _FORMATS: dict[str, dict[str, Any]] = {
-    "csv": {
-        "format": "csv",
-        "mediatype": "text/csv",
-        "encoding": "utf-8",
-        "dialect": {"delimiter": ",", "quoteChar": '"', "doubleQuote": True},
-    },
+    "csv": {"format": "csv", "mediatype": "text/csv", "encoding": "utf-8"},
     "parquet": {"format": "parquet", "mediatype": "application/vnd.apache.parquet"},
+    "xlsx": {
+        "format": "xlsx",
+        "mediatype": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    },
+    "sav": {"format": "sav", "mediatype": "application/x-spss-sav"},
+    "dta": {"format": "dta", "mediatype": "application/x-stata-dta"},
 }
+
+
+def _format(known: Certificate) -> dict[str, Any]:
+    """What files are, and how CSV is written."""
+    dialect = {"delimiter": known.delimiter, "quoteChar": '"', "doubleQuote": True}
+    return _FORMATS[known.format] | ({"dialect": dialect} if known.format == "csv" else {})
 
 
 def _field(
@@ -124,6 +133,9 @@ def _field(
     field: dict[str, Any] = {"name": name, "type": _type_of(texts, known, bare)}
     if bare in titles:
         field["title"] = titles[bare][:_LONGEST_TITLE]
+    decimal = {"decimalChar": ","} if bare in known.commas else {}
+    if field["type"] == "number":
+        field |= decimal
     if part.startswith("sensitive") and bare == COUNT:
         return {**field, "description": _COUNTED, "foreknow": {"role": "count"}}
     if known.form == "bucketized" and bare in known.groups:
@@ -140,7 +152,8 @@ def _field(
         tree = "tree" if "tree" in hints else hints.get("above")
         about = "order" if "order" in hints else tree or Extents(texts.to_pylist(), **hints).about
         field |= {"type": "string", "description": _MEANS[about]}
-        own["labels"] = about
+        field.pop("decimalChar", None)
+        own |= {"labels": about, **decimal}
         own |= {"grid": known.grids[bare]} if bare in known.grids else {}
         own |= {"order": hints["order"]} if "order" in hints else {}
     return {**field, "foreknow": {"role": role, **own}}
@@ -162,7 +175,20 @@ def lies_of(path: Path, known: Certificate, written: Written) -> Iterator[str]:
     except ValueError as error:
         yield f"{CODE_BOOK} is not JSON: {error}"
         return
-    yield from _differences(_untitled(said), code_book(known, Contents.of(known, written)), "")
+    true = code_book(known, Contents.of(known, written))
+    yield from _differences(_untitled(said), true, "")
+    for at, part in enumerate(known.parts):
+        titles = {field["name"]: field["title"] for field in _fields(said, at) if "title" in field}
+        if labels_of(written.tables[part]) not in (None, titles):
+            yield f"{CODE_BOOK} has other titles of columns than the files of {part!r}"
+
+
+def _fields(said: Any, at: int) -> list[dict[str, Any]]:
+    """The columns of a table, of a code book whose form is right."""
+    with suppress(LookupError, TypeError):
+        fields: list[dict[str, Any]] = said["resources"][at]["schema"]["fields"]
+        return [field for field in fields if isinstance(field, dict)]
+    return []
 
 
 def _untitled(said: Any) -> Any:

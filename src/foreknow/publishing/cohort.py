@@ -203,7 +203,7 @@ class Earlier:
             _refuse_other_labels(own.published.certificate, known, name)
         each = [own.published.rows() for own in self.owned]
         each.append({part: bare(table) for part, table in tables.items()})
-        if known.format == "csv":
+        if known.format != "parquet":
             each = [
                 {part: as_texts(table, table.column_names) for part, table in rows.items()}
                 for rows in each

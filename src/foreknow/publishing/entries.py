@@ -103,18 +103,18 @@ class Entries:
     def rows_per_part(self, options: PublishOptions) -> int | None:
         """How many rows a file of the release has at most; None where it is one file."""
         source = self._source
-        own = None if source is None or options.format == "csv" else source.rows_per_part
+        own = None if source is None or options.format != "parquet" else source.rows_per_part
         return options.rows_per_part or own
 
     def kept(
         self, tables: Mapping[str, Drawing | pa.Table], policy: Policy
     ) -> Mapping[str, pa.Table]:
         """The tables of a release: in memory, or in files where they are large."""
-        # Files that were judged need not be read back, but CSV is written of them.
-        least = _BATCH if policy.options.format == "csv" else _FEW
+        # Files that were judged need not be read back, but others are written of them.
+        least = _FEW if policy.options.format == "parquet" else _BATCH
         large = self.microdata.schema.semantics == "single" and self.microdata.n_people > least
-        # What may be known is certified as the texts that CSV has.
-        large &= policy.options.format != "csv" or not policy.known_other
+        # What may be known is certified as the texts that files have.
+        large &= policy.options.format == "parquet" or not policy.known_other
         if large or self._source is not None:
             return Stored(tables, self.rows_per_part(policy.options), self._source)
         return {name: whole(table) for name, table in tables.items()}
@@ -344,10 +344,10 @@ def _source(microdata: Microdata, policy: Policy) -> Source | str:
     if microdata.was_read:
         return "it was read already"
     found = counted_where_it_lives(microdata.source, microdata.counted_by)
-    if not isinstance(found, str) and options.format == "csv":
+    if not isinstance(found, str) and options.format != "parquet":
         odd = [name for name in policy.known_other if not found.is_text(name)]
         if odd:
-            return f"column {odd[0]!r}, which may be known, is no text, and CSV has only texts"
+            return f"column {odd[0]!r}, which may be known, is no text, and is written as one"
     return found
 
 

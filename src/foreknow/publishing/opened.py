@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.data.engines import Table, bare, open_table
+from foreknow.data.engines.formats import filled
 from foreknow.data.engines.stacked import bare_rows, of_cohort
-from foreknow.data.engines.write import disarm_name, rearmed
+from foreknow.data.engines.write import disarm_name, rearmed, with_commas
 from foreknow.data.hierarchy import Ordered, Tree, hierarchy_from
 from foreknow.data.labels import text_of
 from foreknow.data.layout import several_of
-from foreknow.data.release import COUNT, Release
+from foreknow.data.reading import Reading
+from foreknow.data.release import COUNT, SHUFFLED, Release
 from foreknow.data.schema import Schema
 from foreknow.errors import CertificateError, InputError, SchemaError
 from foreknow.publishing.certificate import (
@@ -84,7 +86,7 @@ def open_published(
         place = folder / f"{part}.{known.format}"
         for strange in strange_parts(place, files_of(part, known.format, known.files)):
             raise CertificateError(strange)
-        opened = _opened(place, files)
+        opened = _opened(place, files, known)
         for file in files if opened is not None else [place]:
             name = file.relative_to(folder).as_posix()
             if opened is None or digest_of(file) != known.files[name]:
@@ -93,7 +95,7 @@ def open_published(
                     "itself to audit it as it is"
                 )
         assert opened is not None
-        tables[part] = opened
+        tables[part] = _as_certified(opened, known)
     if schema is not None:
         refuse_other_schema(known, schema)
 
@@ -126,11 +128,26 @@ def _schema_of(known: Certificate, written: Callable[[str], str]) -> Schema:
     )
 
 
-def _opened(path: Path, files: Sequence[Path]) -> Table | None:
+def _as_certified(opened: Table, known: Certificate) -> Table:
+    """A table as CSV would have it: of other programs' files, and with points in decimals."""
+    if known.format in ("csv", "parquet") and not known.commas:
+        return opened
+    rows = opened.arrow(opened.columns)
+    if known.commas:
+        written = disarm_name if known.escaped else str
+        rows = with_commas(rows, [written(n + end) for n in known.commas for end in ("", SHUFFLED)])
+    else:
+        rows = filled(rows)
+    made = open_table(rows)
+    made.name = opened.name
+    return made
+
+
+def _opened(path: Path, files: Sequence[Path], known: Certificate) -> Table | None:
     """A table, if its files are these and no others."""
     if not all(file.is_file() for file in files):
         return None
-    opened = open_table(path)
+    opened = open_table(path, Reading(delimiter=known.delimiter) if known.format == "csv" else None)
     return opened if getattr(opened, "files", files) == files else None
 
 

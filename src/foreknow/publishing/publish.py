@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import wraps
 from html import escape
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 import pyarrow as pa
@@ -25,11 +25,15 @@ from foreknow.data.engines import (
     Table,
     as_texts,
     bare,
+    disarmed,
     frame_of,
     open_table,
+    printed,
+    write_as,
     write_csv,
     write_in_parts,
 )
+from foreknow.data.engines.formats import LONGEST_TITLE, WITH_TITLES
 from foreknow.data.generalization import KnownLabels
 from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.microdata import Microdata
@@ -271,7 +275,7 @@ class Publication:
         kept_in = owners_folder(folder) if owner is None else owner
         signer = None if key is None else Signer(key)
         with whole_folders(folder, kept_in) as (aside, own):
-            names = {name: f"{name}.{self._options.format}" for name in self.tables}
+            names = {name: f"{name}.{self.certificate.format}" for name in self.tables}
             paths = {name: self._write_table(name, aside / file) for name, file in names.items()}
             said, kept = self.certificate, self._kept
             digests = {
@@ -287,7 +291,7 @@ class Publication:
                 self._read_back(written)
                 contents = None
             said = replace(said, files=digests)
-            book = code_book(said, contents or Contents.of(said, written), self.titles)
+            book = code_book(said, contents or Contents.of(said, written), self._titles)
             write_whole(aside / CODE_BOOK, as_json(book))
             _log.info("writing the report")
             self.audit.to_html(aside / REPORT, published=True)
@@ -310,20 +314,40 @@ class Publication:
 
     def _write_table(self, name: str, path: Path) -> list[Path]:
         """Write a table; one that an engine counted is in files already, which were judged."""
-        stored, escape = self.tables, self._options.escape_formulas
-        if self._options.format == "csv":
+        stored, said = self.tables, self.certificate
+        if said.format == "csv":
             table = stored.parts(name) if isinstance(stored, Stored) else stored[name]
-            write_csv(table, path, escape_formulas=escape)
+            write_csv(
+                table,
+                path,
+                escape_formulas=said.escaped,
+                delimiter=said.delimiter,
+                commas=[own + end for own in said.commas for end in ("", SHUFFLED)],
+                bom=bool(self._options.bom),
+            )
+            return [path]
+        if said.format != "parquet":
+            table = bare(stored[name])
+            write_as(disarmed(table) if said.escaped else table, path, self._titles)
             return [path]
         if isinstance(stored, Stored):
             return stored.copy(name, path)
         return write_in_parts([bare(stored[name])], path, self._options.rows_per_part)
 
+    @property
+    def _titles(self) -> dict[str, str]:
+        """What columns are called besides, as they are in the files and in the code book."""
+        kept = LONGEST_TITLE if self.certificate.format in WITH_TITLES else None
+        known = {name: title.strip()[:kept] for name, title in self.titles.items()}
+        return known | {
+            name + SHUFFLED: known[name] for name in self._options.unlinked if name in known
+        }
+
     def _read_back(self, written: Written) -> None:
         """Judge what was written; anything but what was certified is a bug."""
         said, kept, required = self.certificate, self._kept, self.certificate.policy["require"]
         tables = self.tables.paths if isinstance(self.tables, Stored) else self.tables
-        held = replace(written_of(said, tables, {}), escaped=False)
+        held = replace(written_of(said, tables, {}), escaped=False, commas=())
         found = findings_of(written, required if kept is None else kept.filled(required))
         if _certified(found, kept) != said.findings or written.held != held.held:
             raise InternalError("the release differs from what was written")
@@ -368,13 +392,16 @@ class Changes(Arguments, total=False):
     """What `publish` takes besides: options, and what stands in place of a policy."""
 
     form: Form | None
-    format: str
+    format: str | None
     labels: Mapping[str, str]
     escape_formulas: bool
     settings: Mapping[str, Mapping[str, Any]]
     unlinked: Sequence[str]
     weights: Mapping[str, Any]
     rows_per_part: int | None
+    delimiter: str | None
+    decimal: str | None
+    bom: bool | None
 
 
 @memory_for("the release")
@@ -499,7 +526,7 @@ def _made(
         raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
     if method is None or isinstance(method, str):
         changed["method"] = key_of(method or options.method)
-    options = replace(options, **changed)
+    options = replace(options, **changed).as_came(microdata.dialect)
     # What is certified and reported is what was done, not what a file said before.
     policy = replace(policy, schema=microdata.schema, options=options)
     chosen = method if method is not None else options.method
@@ -514,7 +541,7 @@ def _made(
         policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
     options = policy.options
     check_needs(anonymizer, policy)
-    if options.format == "csv":
+    if options.format != "parquet":
         _refuse_empty_texts(microdata, policy)
     _log.info("grouping %d people", microdata.n_people)
     written = as_written(anonymizer, microdata, policy)
@@ -542,7 +569,7 @@ def _made(
     if isinstance(tables, Stored):
         opened = {**tables.opened()}
     else:
-        if options.format == "csv":
+        if options.format in ("csv", "xlsx"):
             _refuse_empty_lines(tables)
         opened = {part: open_table(table) for part, table in tables.items()}
     for table in opened.values():
@@ -723,7 +750,7 @@ def _certified_by(made: Publication, values: Mapping[str, Labels]) -> Certificat
     """The certificate of a publication, judged afresh by the sets of some values."""
     said = made.certificate
     tables = made.tables.paths if isinstance(made.tables, Stored) else made.tables
-    written = replace(written_of(said, tables, {}), escaped=False)
+    written = replace(written_of(said, tables, {}), escaped=False, commas=())
     required, found = _verified(written, made.audit.policy, values, made.audit)
     scope = scope_as_written(said, written, required["require"]).to_dict()
     scope |= {key: said.scope[key] for key in CLAIMED if key in said.scope}
@@ -823,14 +850,14 @@ def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int
 
 
 def _refuse_empty_texts(microdata: Microdata, policy: Policy) -> None:
-    """CSV cannot tell an empty text from a missing value."""
+    """All formats but Parquet cannot tell an empty text from a missing value."""
     for name in policy.known_other:
         column = microdata.other().column(name)
         if column.null_count and "" in column.unique().to_pylist():
             raise OutputError(
                 f"the column {name!r}, which may be known, has both empty texts and missing "
-                "values, which CSV cannot tell apart; give one of them a label, or publish as "
-                'format = "parquet"'
+                f"values, which {_kind(policy)} cannot tell apart; give one of them a label, or "
+                'publish as format = "parquet"'
             )
     domains = {a.name: a.domain for a in microdata.attributes}
     sensitive = {column.name: column.domain for column in microdata.sensitives}
@@ -838,9 +865,16 @@ def _refuse_empty_texts(microdata: Microdata, policy: Policy) -> None:
         if "" in domain:
             what = f"value of {name!r}" if name in domains else "sensitive value"
             raise OutputError(
-                f"the empty text is a {what}, which CSV cannot tell from a missing one; "
+                f"the empty text is a {what}, which {_kind(policy)} cannot tell from a missing "
+                "one; "
                 'give it a label, or publish as format = "parquet"'
             )
+
+
+def _kind(policy: Policy) -> str:
+    """What the files of a release are called."""
+    known = {"csv": "CSV", "xlsx": "a workbook", "sav": "SPSS", "dta": "Stata"}
+    return known[policy.options.format or "csv"]
 
 
 def _refuse_empty_lines(tables: Mapping[str, pa.Table]) -> None:
@@ -849,7 +883,7 @@ def _refuse_empty_lines(tables: Mapping[str, pa.Table]) -> None:
         if table.num_columns == 1 and table.column(0).null_count:
             raise OutputError(
                 f"the only column {table.column_names[0]!r} of the people would have empty lines "
-                "where it is missing, which readers of CSV skip; publish as "
+                "where it is missing, which readers skip; publish as "
                 'format = "parquet"'
             )
 
@@ -901,9 +935,10 @@ def _certify(
     stored = tables if isinstance(tables, Stored) else None
     if stored is not None:
         tables = stored.paths
-    elif options.format == "csv":  # what is known is certified as a reader of the file has it
+    elif options.format != "parquet":  # what is known is certified as a reader of the file has it
         known = [own for name in policy.known_other for own in (name, name + SHUFFLED)]
-        tables = {part: as_texts(table, known) for part, table in tables.items()}
+        texts = as_texts if options.format == "csv" else printed
+        tables = {part: texts(table, known) for part, table in tables.items()}
     parts = parts_of_sensitive(schema.sensitives, (*options.unlinked, *schema.several))
     written = Written(
         options.written,
@@ -930,7 +965,7 @@ def _certify(
     certificate = Certificate(
         policy=said,
         form=options.written,
-        format=options.format,
+        format=options.format or "csv",
         groups=columns,
         sensitive=microdata.schema.sensitive,
         people=verdicts.counts.n_people,
@@ -943,10 +978,12 @@ def _certify(
             "digest_kind": KEYED if isinstance(entries.rows, Microdata) else OF_COUNTS,
         },
         seeded=seed is not None,
-        escaped=options.escape_formulas and options.format == "csv",
+        escaped=options.escape_formulas and options.format in ("csv", "xlsx"),
         semantics=semantics,
         minimal=policy.monotone() and not loosely and minimal is not None and bool(minimal(policy)),
         grids=dict(verdicts.utility.grids),
+        delimiter=cast("Any", options.delimiter or ","),
+        commas=entries.microdata.numeric if options.decimal == "," else (),
         notes=(
             *([learned_note(learned)] if learned else []),
             *([] if policy.monotone() or policy.attributes or of_lists else [NOT_MINIMAL]),

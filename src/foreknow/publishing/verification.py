@@ -63,6 +63,7 @@ from foreknow.result import Result
 from foreknow.scope import CLAIMED, Scope
 from foreknow.text import people_text, some
 from foreknow.verdict import Verdict
+from foreknow.verifier.formats import labels_of
 from foreknow.verifier.impossible import Rules
 from foreknow.verifier.several import Several
 from foreknow.verifier.verify import (
@@ -428,6 +429,8 @@ def _judged(
         raise CertificateError(
             "no requirement needs priors that are kept with the owner; leave --priors out"
         )
+    if known.code_book is None and any(map(labels_of, paths.values())):
+        problems.append(f"columns have titles, which only a {CODE_BOOK} may say")
     populations = {} if policy is None else policy.populations
     compared: set[int] = set()
     if policy is None:
@@ -569,6 +572,8 @@ def written_of(
         shuffled=known.unlinked if known.parts == ("release",) else (),
         beside=known.beside,
         rules=rules_of(known.policy.get("schema", {})),
+        delimiter=known.delimiter,
+        commas=known.commas,
     )
 
 

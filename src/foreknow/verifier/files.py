@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from foreknow.engine import CsvFile, Stamp, literal, read_parquet, refuse_huge
 from foreknow.errors import CertificateError, DataError
 from foreknow.verifier.counts import Column, Ints
+from foreknow.verifier.formats import READERS, OtherFile
 
 File: TypeAlias = CsvFile | Stamp
 
@@ -30,17 +31,20 @@ _AS_TEXT = re.compile(r"VARCHAR|U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|ENUM
 _WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)")
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
+_EXCHANGED = str.maketrans(".,", ",.")
 _ARMED = re.compile(r"[=+\-@\t\r]")
 
 
-def files_of(tables: Mapping[str, Any]) -> dict[str, File]:
+def files_of(tables: Mapping[str, Any], delimiter: str = ",") -> dict[str, File]:
     """The tables that are files, as they are now."""
     paths = {name: paths_of(table) for name, table in tables.items()}
-    return {
-        name: Stamp(own) if own[0].suffix == ".parquet" else CsvFile(own[0], ",")
-        for name, own in paths.items()
-        if own
-    }
+    found: dict[str, File] = {}
+    for name, own in paths.items():
+        if own and own[0].suffix == ".csv":
+            found[name] = CsvFile(own[0], delimiter)
+        elif own:
+            found[name] = OtherFile(own[0]) if own[0].suffix in READERS else Stamp(own)
+    return found
 
 
 def paths_of(table: Any) -> list[Path]:
@@ -52,7 +56,9 @@ def open_written(connection: Any, table: Any, file: File | None) -> tuple[list[s
     """Names of columns, and a relation of DuckDB in which they are called c0, c1, ..."""
     if isinstance(file, CsvFile):
         return file.header, file.relation(connection)
-    if paths := paths_of(table):
+    if isinstance(file, OtherFile):
+        table = file.rows
+    elif paths := paths_of(table):
         refuse_huge(paths)
         rows = _columns_of(connection, paths[0])
         header = [name for name, *_ in rows]
@@ -165,6 +171,12 @@ def merge_empties(column: Column) -> Column:
         return column
     texts = pa.array([None, *column.texts[1:].to_pylist()], pa.string())
     return Column(texts, column.codes)
+
+
+def exchanged(column: Column) -> Column:
+    """Texts with points for commas and commas for points."""
+    texts = [text and text.translate(_EXCHANGED) for text in column.texts.to_pylist()]
+    return Column.of(pa.array(texts, pa.string()), column.codes)
 
 
 def rearmed(column: Column, surely: bool) -> Column:

@@ -35,6 +35,7 @@ from foreknow.verifier.facts import worst_facts, worst_implications
 from foreknow.verifier.files import (
     File,
     count_rows,
+    exchanged,
     files_of,
     merge_empties,
     metadata_of,
@@ -99,6 +100,8 @@ class Written:
     rules: Rules = field(default_factory=Rules)  # what some people cannot have
     # columns of ``release`` that were shuffled within groups, and whose names must say so
     shuffled: Collection[str] = ()
+    delimiter: str = ","  # of CSV
+    commas: Collection[str] = ()  # columns in which commas and points are exchanged
     memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
     @property
@@ -110,7 +113,7 @@ class Written:
     def files(self) -> dict[str, File]:
         """The tables that are files, as they were when the first of them was opened."""
         if self.memory.files is None:
-            self.memory.files = files_of(self.tables)
+            self.memory.files = files_of(self.tables, self.delimiter)
         return self.memory.files
 
     @property
@@ -772,7 +775,7 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
                     own = merge_empties(own)  # of an attribute, an empty text is a value
                 if written.escaped:  # an attribute may be a number, which is not marked
                     own = rearmed(own, name in judged)
-                plain[name] = own
+                plain[name] = exchanged(own) if name in written.commas else own
             groups = {name: plain.pop(name) for name in written.groups}
             written.memory.counted[(table, *sight)] = Counted.of(groups, plain, times)
 

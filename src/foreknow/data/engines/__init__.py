@@ -1,10 +1,18 @@
 """Frames: the only room that knows dataframes and engines. Read, encode, count, write."""
 
 from foreknow.data.engines.columns import Column, encode
+from foreknow.data.engines.formats import printed, write_as
 from foreknow.data.engines.group_counts import Holdings
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import Table
-from foreknow.data.engines.write import as_texts, bare, frame_of, write_csv, write_in_parts
+from foreknow.data.engines.write import (
+    as_texts,
+    bare,
+    disarmed,
+    frame_of,
+    write_csv,
+    write_in_parts,
+)
 
 __all__ = [
     "Column",
@@ -12,9 +20,12 @@ __all__ = [
     "Table",
     "as_texts",
     "bare",
+    "disarmed",
     "encode",
     "frame_of",
     "open_table",
+    "printed",
+    "write_as",
     "write_csv",
     "write_in_parts",
 ]

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from foreknow.data.engines.spelled import is_spelled
 from foreknow.data.engines.table import check_columns, place_of, sql_name, with_signs
-from foreknow.data.reading import to_add
+from foreknow.data.reading import Dialect, to_add
 from foreknow.data.sparse import IntArray
 from foreknow.engine import DELIMITERS, CsvFile, bounded, connect, connect_to, read_parquet
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
@@ -51,12 +51,24 @@ class OutOfOrder(DataError):
     """Rows that were looked up do not come in the order of the table."""
 
 
+def tables_of(path: Path) -> list[str]:
+    """The tables and views of a DuckDB file; those of its usual schema without its name."""
+    with clear_errors(path.name):
+        connection, database = connect_to(path)
+        try:
+            known = connection.execute(_TABLES, [database, database]).fetchall()
+        finally:
+            connection.close()
+    return [name if schema == "main" else f"{schema}.{name}" for schema, name in known]
+
+
 class DuckTable:
     """A relation of DuckDB.
 
     Its `file`, a `CsvFile` or a `ParquetTable`, says whether what was read is all of it, unchanged.
     """
 
+    dialect = Dialect()  # how its file is written
     rows_numbered = True  # its rows may be read into memory, where each has a number
     rows_per_part: int | None = None  # a release of it is one file, where nothing is said
 

@@ -21,9 +21,10 @@ import pyarrow.compute as pc
 
 from foreknow.bounds import check_workbook
 from foreknow.data.engines.table import check_columns, choose, sql_name, sql_text, unreadable
-from foreknow.data.reading import UTF8, Reading, to_add
+from foreknow.data.reading import UTF8, Dialect, Reading, to_add
 from foreknow.engine import Stamp, memory_there_is
 from foreknow.errors import DataError
+from foreknow.grammar import FileFormat
 from foreknow.workers import Failure, side_by_side
 
 # Fetches some columns, in the order given: arrays, or values that are to become one.
@@ -39,6 +40,7 @@ class FileTable:
     """A table of which some columns are fetched at once."""
 
     untyped = False
+    dialect = Dialect()  # how its file is written
 
     def __init__(
         self,
@@ -124,34 +126,40 @@ WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*' ORDER BY name
 """
 
 
-def of_sqlite(path: Path, name: str, part: str | None, reading: Reading) -> FileTable:
-    """Open a table or view of a SQLite file; nothing is written to it."""
+def sqlite_tables(path: Path, name: str, reading: Reading) -> list[str]:
+    """The tables and views of a SQLite file."""
+    return _asked(path, name, reading, _TABLES)["name"]
+
+
+def _asked(path: Path, name: str, reading: Reading, query: str) -> dict[str, list[Any]]:
+    """The columns of an answer of SQLite."""
     import sqlite3
 
     encoding = reading.encoding or UTF8
+    place = f"file:{quote(str(path.resolve()))}?mode=ro"
+    try:
+        with (
+            closing(sqlite3.connect(place, uri=True)) as connection,
+            closing(connection.execute("PRAGMA trusted_schema = OFF")) as cursor,  # no program
+        ):
+            connection.text_factory = partial(str, encoding=encoding)
+            cursor.execute(query)
+            found: dict[str, list[Any]] = {about[0]: [] for about in cursor.description}
+            while rows := cursor.fetchmany(_ROWS):  # Python is slow with millions at once
+                for column, values in zip(found.values(), zip(*rows, strict=True), strict=True):
+                    column += values
+            return found
+    except UnicodeDecodeError:
+        said = f"a text is not {encoding.upper()}; {to_add('encoding', 'latin-1')}"
+        raise DataError(f"{name}: {said}") from None
+    except sqlite3.Error as error:
+        raise unreadable(name, error, kind=" as SQLite") from None
 
-    def ask(query: str) -> dict[str, list[Any]]:
-        """The columns of an answer."""
-        place = f"file:{quote(str(path.resolve()))}?mode=ro"
-        try:
-            with (
-                closing(sqlite3.connect(place, uri=True)) as connection,
-                closing(connection.execute("PRAGMA trusted_schema = OFF")) as cursor,  # no program
-            ):
-                connection.text_factory = partial(str, encoding=encoding)
-                cursor.execute(query)
-                found: dict[str, list[Any]] = {about[0]: [] for about in cursor.description}
-                while rows := cursor.fetchmany(_ROWS):  # Python is slow with millions at once
-                    for column, values in zip(found.values(), zip(*rows, strict=True), strict=True):
-                        column += values
-                return found
-        except UnicodeDecodeError:
-            said = f"a text is not {encoding.upper()}; {to_add('encoding', 'latin-1')}"
-            raise DataError(f"{name}: {said}") from None
-        except sqlite3.Error as error:
-            raise unreadable(name, error, kind=" as SQLite") from None
 
-    table = choose(name, "table", ask(_TABLES)["name"], part)
+def of_sqlite(path: Path, name: str, part: str | None, reading: Reading) -> FileTable:
+    """Open a table or view of a SQLite file; nothing is written to it."""
+    ask = partial(_asked, path, name, reading)
+    table = choose(name, "table", sqlite_tables(path, name, reading), part)
     about = ask(f"SELECT name, type FROM pragma_table_xinfo({sql_text(table)}) WHERE hidden <> 1")
     declared = dict(zip(about["name"], about["type"], strict=True))
 
@@ -205,7 +213,9 @@ def of_workbook(path: Path, name: str, part: str | None) -> FileTable:
     def fetch(wanted: Sequence[str]) -> list[Any]:
         return [columns.get(each, []) for each in wanted]
 
-    return FileTable(where, names, fetch, first_row=top + 1, whole=True)
+    table = FileTable(where, names, fetch, first_row=top + 1, whole=True)
+    table.dialect = Dialect("xlsx")
+    return table
 
 
 def _problem(rows: list[Any], top: int, merged: list[Any]) -> str | None:
@@ -230,17 +240,27 @@ def _problem(rows: list[Any], top: int, merged: list[Any]) -> str | None:
     return None
 
 
+def sheets_of(path: Path) -> list[str]:
+    """The sheets of a workbook that are not hidden."""
+    check_workbook(path, path.name)
+    found: list[str] = _in_worker(_shown, (str(path),), path.name)
+    return found
+
+
+def _shown(path: str) -> list[str]:
+    import python_calamine as calamine
+
+    book = calamine.CalamineWorkbook.from_path(path)
+    visible = calamine.SheetVisibleEnum.Visible
+    return [sheet.name for sheet in book.sheets_metadata if sheet.visible == visible]
+
+
 def _sheet(path: str, name: str, part: str | None) -> tuple[str, int, list[Any], list[Any]]:
     """A sheet of a workbook: its title, the number of its first row, its rows and merged cells."""
     import python_calamine as calamine
 
     book = calamine.CalamineWorkbook.from_path(path)
-    shown = [
-        sheet.name
-        for sheet in book.sheets_metadata
-        if sheet.visible == calamine.SheetVisibleEnum.Visible
-    ]
-    title = choose(name, "sheet", shown if part is None else book.sheet_names, part)
+    title = choose(name, "sheet", _shown(path) if part is None else book.sheet_names, part)
     sheet = book.get_sheet_by_name(title)
     rows = sheet.to_python()
     return title, (sheet.start or (0, 0))[0] + 1, rows, sheet.merged_cell_ranges or []
@@ -321,6 +341,8 @@ STATISTICS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
+# What a release of such a file is written as.
+_WRITTEN: dict[str, FileFormat] = {".sav": "sav", ".zsav": "sav", ".dta": "dta"}
 
 
 def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
@@ -354,6 +376,7 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
         return [_labelled(table, about, *pair) for pair in zip(wanted, arrays, strict=True)]
 
     table = FileTable(name, about.column_names, fetch)
+    table.dialect = Dialect(_WRITTEN.get(path.suffix.lower(), "csv"))
     titles = about.column_names_to_labels
     table.titles = {column: title for column, title in titles.items() if title}
     return table

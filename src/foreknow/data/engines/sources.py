@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from foreknow.data.address import spoken
 from foreknow.data.engines.spelled import Spelled
 from foreknow.data.engines.table import Snapshot, Table
-from foreknow.data.reading import STDIN, UTF8, Reading, is_address, named_part, to_add
-from foreknow.engine import CsvFile, Stamp, new_file
+from foreknow.data.reading import STDIN, UTF8, Dialect, Reading, is_address, named_part, to_add
+from foreknow.engine import DELIMITERS, CsvFile, Stamp, new_file
 from foreknow.errors import DataError
 
 if TYPE_CHECKING:
@@ -161,6 +161,11 @@ def _open_csv(path: Path, name: str, reading: Reading) -> Table:
         raise
     if readable != path:
         weakref.finalize(table, readable.unlink, missing_ok=True)
+    with readable.open("rb") as file:
+        marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    bom = marked or str(reading.encoding).startswith("utf-16")
+    known = table.file.delimiter if table.file.delimiter in DELIMITERS else ","
+    table.dialect = Dialect("csv", known, reading.decimal or ".", bom)
     return table
 
 
@@ -176,6 +181,26 @@ def _open_database(path: Path, name: str, part: str | None, reading: Reading) ->
 
         return of_sqlite(path, name, part, reading)
     raise DataError(f"{name} is a database neither of DuckDB nor of SQLite")
+
+
+def parts_of(path: Path) -> list[str]:
+    """The tables of a database, or the sheets of a workbook; none of another file."""
+    kind, reading = _kind(path.suffix.lower()), Reading()
+    if kind == _WORKBOOKS:
+        from foreknow.data.engines.file_table import sheets_of
+
+        return sheets_of(path)
+    if kind != _DATABASES:
+        return []
+    with path.open("rb") as file:
+        _, suffix = content_of(file.read(16)) or ("", "")
+    if suffix == ".duckdb":
+        from foreknow.data.engines.duckdb_table import tables_of
+
+        return tables_of(path)
+    from foreknow.data.engines.file_table import sqlite_tables
+
+    return sqlite_tables(path, path.name, reading)
 
 
 _BLOCK = 1 << 20

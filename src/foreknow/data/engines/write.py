@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from importlib import import_module
 from itertools import groupby
 from operator import itemgetter
@@ -26,27 +28,52 @@ _REARM = re.compile(r"'('*[=+\-@\t\r])")
 
 
 def write_csv(
-    table: pa.Table | Iterable[pa.Table], path: Path, *, escape_formulas: bool = False
+    table: pa.Table | Iterable[pa.Table],
+    path: Path,
+    *,
+    escape_formulas: bool = False,
+    delimiter: str = ",",
+    commas: Collection[str] = (),
+    bom: bool = False,
 ) -> None:
-    """Write a CSV file with a header, of a table or of its parts; nulls are empty."""
-    options, writer = pyarrow.csv.WriteOptions(quoting_style="needed"), None
-    for part in [table] if isinstance(table, pa.Table) else table:
-        columns, names = _simple(part), part.column_names
-        if escape_formulas:
-            columns = [_disarmed(c) if pa.types.is_string(c.type) else c for c in columns]
-            names = _disarmed(pa.array(names, pa.string())).to_pylist()
-        made = pa.table(columns, names=names)
-        writer = writer or pyarrow.csv.CSVWriter(path, made.schema, write_options=options)
-        writer.write_table(made)
-    if writer is not None:
-        writer.close()
+    """Write a CSV file with a header, of a table or of its parts; nulls are empty.
+
+    In some columns numbers may have decimal `commas`; and Excel knows UTF-8 by its `bom`.
+    """
+    options = pyarrow.csv.WriteOptions(quoting_style="needed", delimiter=delimiter)
+    with path.open("wb") as file, ExitStack() as opened:
+        file.write(BOM_UTF8 if bom else b"")
+        writer = None
+        for part in [table] if isinstance(table, pa.Table) else table:
+            part = with_commas(part, commas)
+            made = disarmed(part) if escape_formulas else pa.table(simple(part), part.column_names)
+            if writer is None:
+                writer = pyarrow.csv.CSVWriter(file, made.schema, write_options=options)
+                opened.enter_context(writer)
+            writer.write_table(made)
+
+
+def disarmed(table: pa.Table) -> pa.Table:
+    """A table in which an apostrophe marks texts, and names, that a spreadsheet would run."""
+    columns = [_disarmed(c) if pa.types.is_string(c.type) else c for c in simple(table)]
+    return pa.table(columns, _disarmed(pa.array(table.column_names, pa.string())).to_pylist())
+
+
+def with_commas(table: pa.Table, columns: Collection[str]) -> pa.Table:
+    """A table with commas and points exchanged in some columns, which undoes itself."""
+    for name in set(columns) & set(table.column_names):
+        (texts,) = as_texts(table.select([name]), [name]).columns
+        for old, new in ((".", "\0"), (",", "."), ("\0", ",")):
+            texts = pc.replace_substring(texts, old, new)
+        table = table.set_column(table.column_names.index(name), name, texts)
+    return table
 
 
 def as_texts(table: pa.Table, columns: Collection[str]) -> pa.Table:
     """A table with some columns as the texts that `write_csv` makes of them."""
     for name in columns:
         if name in table.column_names:
-            (column,) = _simple(table.select([name]))
+            (column,) = simple(table.select([name]))
             plain_text = column if pa.types.is_null(column.type) else column.cast(pa.string())
             table = table.set_column(table.column_names.index(name), name, plain_text)
     return table
@@ -132,7 +159,7 @@ def bare(table: pa.Table) -> pa.Table:
     Dictionaries are undone: they would tell of values that are not published, and of the order of
     rows before.
     """
-    return pa.table(_simple(table), names=table.column_names)
+    return pa.table(simple(table), names=table.column_names)
 
 
 def frame_of(table: pa.Table | list[dict[str, Any]], library: str) -> Any:
@@ -169,7 +196,8 @@ def read_noted(path: Path) -> tuple[pa.Table, str | None]:
     return table, None if note is None else note.decode("utf-8", "replace")
 
 
-def _simple(table: pa.Table) -> list[pa.ChunkedArray]:
+def simple(table: pa.Table) -> list[pa.ChunkedArray]:
+    """Columns of a table as they are written: plain, and without dictionaries."""
     simple = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         made = plain(name, column)

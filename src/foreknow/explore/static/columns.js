@@ -1,6 +1,6 @@
-import { ask, byId, el, fill, keep, latest, send, state, table, trouble } from "./dom.js";
+import { ask, byId, el, fill, keep, latest, scrolling, send, state, table, trouble } from "./dom.js";
 
-const NAMES = { identifier: "identifier", "quasi-identifier": "quasi-identifier", sensitive: "sensitive", other: "other: as it is", "": "no role" };
+const NAMES = { person: "person", identifier: "identifier", "quasi-identifier": "quasi-identifier", sensitive: "sensitive", other: "other: as it is", "": "no role" };
 const HELP = {
   "": "Mondrian cuts numbers and dates into ranges and texts into sets; methods that search levels need one of the others.",
   intervals: "Widths from fine to coarse, such as 5, 10, 20; each a multiple of the one before.",
@@ -37,9 +37,10 @@ function show() {
   });
   const heads = head.map((title) => el("th", { scope: "col", class: title === "Nulls" ? "num" : null }, title));
   const made = el("table", { class: "roles" }, el("caption", {}, "Columns and their roles"), el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows));
-  const place = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Columns and their roles" });
-  place.append(made);
-  fill(byId("columns"), place);
+  fill(byId("columns"), el("div", {}, scrolling(made, "Columns and their roles")));
+  byId("undo").disabled = !found.undo;
+  byId("unit").hidden = !found.rows_are;
+  if (found.rows_are) byId("rows-are").value = found.rows_are;
   const coarse = found.columns.filter((column) => ["quasi-identifier", "sensitive"].includes(column.role));
   byId("build").hidden = !coarse.length;
   const chosen = state().column;
@@ -63,6 +64,24 @@ async function settle(column, role, place) {
   } catch (error) {
     trouble(error);
   }
+}
+
+async function unit() {
+  const how = byId("rows-are").value;
+  const said = { unit: how === "row" ? how : null, semantics: ["set", "multiset"].includes(how) ? how : null };
+  try {
+    for (const [key, value] of Object.entries(said)) await send("/api/policy/settled", body({ path: ["schema", key], value }));
+    await again();
+  } catch (error) {
+    trouble(error);
+  }
+}
+
+async function again() {
+  found = await ask("/api/columns", body({}));
+  show();
+  built();
+  trouble(null);
 }
 
 function choose(name) {
@@ -132,6 +151,8 @@ async function start() {
     look();
   });
   byId("setting").addEventListener("input", look);
+  byId("rows-are").addEventListener("change", unit);
+  byId("undo").addEventListener("click", () => send("/api/policy/undone", body({})).then(again).catch(trouble));
   byId("builder").addEventListener("submit", async (event) => {
     event.preventDefault();
     const column = current();

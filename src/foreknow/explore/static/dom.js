@@ -16,6 +16,27 @@ export function fill(place, ...children) {
   return place;
 }
 
+// A table that is wider than its place says that it goes on.
+const measured = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const place = target.parentElement;
+    if (!place) continue;
+    const goes = place.scrollWidth > place.clientWidth + 1;
+    place.classList.toggle("goes", goes);
+    const next = place.nextElementSibling;
+    const said = next && next.classList.contains("scrolls") ? next : null;
+    if (goes && !said) place.after(el("p", { class: "scrolls", "aria-hidden": "true" }, "goes on to the side →"));
+    if (!goes && said) said.remove();
+  }
+});
+
+// A table in a place that scrolls.
+export function scrolling(made, caption) {
+  const place = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption || "Table" }, made);
+  measured.observe(made);
+  return place;
+}
+
 export function byId(id) {
   return document.getElementById(id);
 }
@@ -42,7 +63,8 @@ function content(cell) {
 // A table as the report has it; `kind` is its class.
 export function table(values, kind, caption) {
   const left = new Set(values.left);
-  const heads = values.head.map((title) => (/^\w[a-z]/.test(title) ? title.slice(0, 1).toUpperCase() + title.slice(1) : title));
+  const named = /\brows\b/.test(kind); // heads are names of columns
+  const heads = values.head.map((title) => (!named && /^\w[a-z]/.test(title) ? title.slice(0, 1).toUpperCase() + title.slice(1) : title));
   const head = heads.map((title, i) =>
     el("th", { scope: "col", class: left.has(i) ? null : "num" }, title)
   );
@@ -52,8 +74,8 @@ export function table(values, kind, caption) {
       {},
       ...row.map((cell, i) => {
         const over = cell.mood === "unsafe" ? " over" : "";
-        const named = (left.has(i) ? "label" : "num") + over;
-        const props = i === 0 ? { scope: "row", class: named } : { class: named };
+        const about = (left.has(i) ? "label" : "num") + over;
+        const props = i === 0 ? { scope: "row", class: about } : { class: about };
         if (heads[i]) props["data-head"] = heads[i];
         return el(i === 0 ? "th" : "td", props, ...content(cell));
       })
@@ -66,9 +88,8 @@ export function table(values, kind, caption) {
     el("thead", {}, el("tr", {}, ...head)),
     el("tbody", {}, ...rows)
   );
-  const place = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption || "Table" });
-  place.append(made);
-  return values.note ? el("div", {}, place, el("p", { class: "note" }, values.note)) : place;
+  const place = scrolling(made, caption);
+  return el("div", {}, place, values.note ? el("p", { class: "note" }, values.note) : null);
 }
 
 const CLASSES = { safe: "sentence safe", unsafe: "sentence unsafe", warning: "sentence unsafe", lead: "sentence plain" };

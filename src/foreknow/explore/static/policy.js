@@ -1,23 +1,33 @@
-import { ask, byId, el, fill, latest, send, state, table, trouble } from "./dom.js";
+import { ask, byId, el, fill, send, state, trouble } from "./dom.js";
 
 let found = null;
 let typing = 0;
+// What a requirement is to be about, by its place, until somebody says which values, or columns.
+const asked = {};
 
 function body(given) {
   const { of } = state();
   return of ? { ...given, of } : given;
 }
 
-const change = latest(async (path, given) => {
+// One change after the other, each of what the one before it left; `given` is asked then.
+let changes = Promise.resolve();
+
+function change(path, given) {
+  changes = changes.then(() => changed(path, given())).then(() => trouble(null), trouble);
+}
+
+async function changed(path, given) {
   const active = document.activeElement && document.activeElement.id;
   found = await send(path, body(given));
+  for (const key of Object.keys(asked)) if (path !== "/api/policy/settled") delete asked[key];
   show();
   const again = active && byId(active);
   if (again && again !== document.activeElement) again.focus();
-});
+}
 
 function set(path, value, number) {
-  change("/api/policy/settled", { path, value, number: Boolean(number) });
+  change("/api/policy/settled", () => ({ path, value: typeof value === "function" ? value() : value, number: Boolean(number) }));
 }
 
 // ---- the form ---------------------------------------------------------------------------------
@@ -55,7 +65,7 @@ function field(path, title, value, options) {
       set(path, text === "" ? null : text, options && options.number);
     }
   });
-  return el("p", { class: "field" }, el("label", { for: id }, title), input);
+  return el("p", { class: options && options.long ? "field long" : "field" }, el("label", { for: id }, title), input);
 }
 
 function requirement(own, place) {
@@ -67,7 +77,7 @@ function requirement(own, place) {
   fields.push(
     field([...path, "kind"], "Someone who knows, or a criterion", known ? known.key : "", {
       choices: known ? kinds : [["", "as the file says"], ...kinds],
-      turn: (key) => set(path, turned(own, known, key)),
+      turn: (key) => set(path, () => turned(found.table.require[place], known, key)),
     })
   );
   for (const { key, about, choices } of known ? known.fields : []) {
@@ -80,11 +90,7 @@ function requirement(own, place) {
     const key = found.limits.find((each) => each in own) || "below";
     const title = key === "below" ? "must stay below" : key.replaceAll("_", " ");
     fields.push(field([...path, key], title, plain(own[key]), { number: true }));
-    const texts = (list) => (list || []).join(", ");
-    const simple = !found.secret.some((each) => each in own && each !== "values" && each !== "except");
-    const safe = (list) => (list || []).every((each) => typeof each === "string" && !each.includes(","));
-    if (simple && !("except" in own) && safe(own.values)) fields.push(field([...path, "values"], "about these values (empty: all)", texts(own.values), { list: true }));
-    if (simple && !("values" in own) && safe(own.except)) fields.push(field([...path, "except"], "but not about", texts(own.except), { list: true }));
+    fields.push(...secret(own, path), ...sight(own, path));
   }
   const hidden = found.table.schema && found.table.schema.sensitive;
   if (Array.isArray(hidden) && hidden.length > 1) {
@@ -94,6 +100,107 @@ function requirement(own, place) {
   const said = bad ? el("p", { class: "why asks" }, found.mistake.said) : null;
   const remove = el("button", { type: "button", id: "remove-" + place, "aria-label": `Remove requirement ${place + 1}`, click: () => set(path, null) }, "Remove");
   return el("fieldset", { class: bad ? "bad" : null }, el("legend", {}, own.name || `Requirement ${place + 1}`), said, el("div", { class: "fields" }, ...fields), remove);
+}
+
+const SECRETS = [
+  ["", "each value by itself"],
+  ["values", "only these values"],
+  ["except", "all values but these"],
+  ["any_of", "any one of these, as one secret"],
+  ["at_level", "each set of a level of the hierarchy"],
+  ["within", "a number, to within so much"],
+];
+const STARTS = { at_level: 1, within: "10%" };
+const simple = (list) => Array.isArray(list) && list.every((each) => typeof each === "string" && !each.includes(","));
+
+// A choice of which the form asks more before it is in the policy.
+function chooser(path, key, title, value, choices, turn) {
+  const id = [...path, key].join(" ");
+  const options = {
+    choices,
+    long: true,
+    turn: (chosen) => {
+      asked[id] = chosen;
+      turn(chosen);
+      show();
+    },
+  };
+  return [field([...path, key], title, id in asked ? asked[id] : value, options), id in asked ? asked[id] : value];
+}
+
+// What must stay hidden: which values, and whether each by itself.
+function secret(own, path) {
+  const key = found.secret.find((each) => each in own) || "";
+  const without = (made) => Object.fromEntries(Object.entries(found.table.require[path[1]]).filter(([name]) => !found.secret.includes(name)).concat(made));
+  const [choice, now] = chooser(path, "secret", "what must stay hidden", key, SECRETS, (chosen) => set(path, () => without(chosen in STARTS ? [[chosen, STARTS[chosen]]] : [])));
+  if (!now) return [choice];
+  const title = { at_level: "level, from 1", within: "such as 5000 or 10%" }[now] || "with commas between";
+  if (now in STARTS) return [choice, field([...path, now], title, plain(own[now]), { number: true })];
+  if (now in own && !simple(own[now])) return [choice, el("p", { class: "note" }, `${now}: as the file has it`)];
+  return [choice, field([...path, now], title, (own[now] || []).join(", "), { list: true, long: true })];
+}
+
+// Which columns others know, where some stand beside the value.
+function sight(own, path) {
+  const { sensitive, other } = found.table.schema || {};
+  const all = [].concat(sensitive || [], other || []);
+  const beside = all.filter((name) => name !== (own.sensitive || all[0]));
+  if (!beside.length) return [];
+  const has = own.knowing === undefined ? "" : own.knowing.length ? "some" : "none";
+  const choices = [["", "every column published beside it"], ["none", "none of them"], ["some", "these columns"]];
+  const [choice, now] = chooser(path, "known", "others know of everybody", has, choices, (chosen) => set([...path, "knowing"], chosen === "some" ? beside : chosen === "none" ? [] : null));
+  if (now !== "some") return [choice];
+  return [choice, field([...path, "knowing"], "with commas between", (own.knowing || []).join(", "), { list: true, long: true })];
+}
+
+// ---- what cannot be -----------------------------------------------------------------------------
+
+const amount = (text) => (/^-?\d+$/.test(text) ? Number(text) : text);
+
+// Values with commas between, or a range: "from 12", "to 11", "from 12 to 50".
+function read(text) {
+  const range = /^(?:from (\S+))?\s*(?:to (\S+))?$/.exec(text);
+  if (!text || !range) return text.split(",").map((part) => part.trim()).filter(Boolean);
+  return Object.fromEntries([["from", range[1]], ["to", range[2]]].filter(([, end]) => end).map(([key, end]) => [key, amount(end)]));
+}
+
+function said(given) {
+  if (Array.isArray(given)) return given.join(", ");
+  return ["from", "to"].filter((key) => key in (given || {})).map((key) => `${key} ${given[key]}`).join(" ");
+}
+
+function rule(own, place) {
+  const path = ["schema", "impossible", place];
+  const where = Object.entries(own.where || {});
+  const fields = [field([...path, "values"], "these values", (own.values || []).join(", "), { list: true })];
+  for (const [column, given] of where) {
+    fields.push(field([...path, "where", column], `nobody has whose ${column} is`, said(given), { turn: (text) => set([...path, "where", column], text ? read(text) : null) }));
+  }
+  const remove = el("button", { type: "button", id: "possible-" + place, "aria-label": `Remove rule ${place + 1}`, click: () => set(path, null) }, "Remove");
+  return el("div", {}, el("div", { class: "fields" }, ...fields), remove);
+}
+
+function impossible(schema) {
+  const rules = Array.isArray(schema.impossible) ? schema.impossible : [];
+  const columns = [].concat(schema.quasi_identifiers || [], schema.other || []);
+  const values = el("input", { type: "text", id: "rule-values", autocomplete: "off", spellcheck: "false", placeholder: "O04, O80*" });
+  const column = el("select", { id: "rule-column" }, ...columns.map((name) => el("option", { value: name }, name)));
+  const where = el("input", { type: "text", id: "rule-where", autocomplete: "off", spellcheck: "false", placeholder: "m, or: to 11" });
+  const add = () => {
+    if (!values.value.trim() || !where.value.trim()) return;
+    const made = { values: values.value.split(",").map((part) => part.trim()).filter(Boolean), where: { [column.value]: read(where.value.trim()) } };
+    set(["schema", "impossible"], [...rules, made]);
+  };
+  const fresh = [["rule-values", "these values", values], ["rule-column", "nobody has whose", column], ["rule-where", "is one of, or in a range", where]];
+  return el(
+    "fieldset",
+    { class: wrong(["schema", "impossible"]) || (found.mistake && inside(["schema", "impossible"])) ? "bad" : null },
+    el("legend", {}, "What cannot be"),
+    el("p", { class: "note" }, "Who cannot have a value is not counted among those who might."),
+    ...rules.map(rule),
+    el("div", { class: "fields" }, ...fresh.map(([id, title, input]) => el("p", { class: "field" }, el("label", { for: id }, title), input))),
+    el("button", { type: "button", id: "rule-add", click: add }, "Add a rule")
+  );
 }
 
 function plain(value) {
@@ -126,7 +233,7 @@ function form() {
     el(
       "dl",
       {},
-      ...[["Sensitive", schema.sensitive], ["Known to others", schema.quasi_identifiers], ["Never published", schema.identifiers], ["As they are", schema.other]].map(
+      ...[["Person", schema.person], ["Sensitive", schema.sensitive], ["Known to others", schema.quasi_identifiers], ["Never published", schema.identifiers], ["As they are", schema.other]].map(
         ([title, given]) => el("div", {}, el("dt", {}, title), el("dd", {}, list(given)))
       )
     ),
@@ -137,7 +244,7 @@ function form() {
   const publish = found.table.publish || {};
   const method = field(["publish", "method"], "Method", publish.method || "mondrian", { choices: found.methods.map((key) => [key, key]) });
   const shape = field(["publish", "form"], "Form", publish.form || "", { choices: [["", "as suits the method"], ["generalized", "one table, coarser"], ["bucketized", "exact, and a table of counts"]] });
-  return [columns, ...required.map(requirement), add, el("fieldset", {}, el("legend", {}, "Publish"), el("div", { class: "fields" }, method, shape))];
+  return [columns, impossible(schema), ...required.map(requirement), add, el("fieldset", {}, el("legend", {}, "Publish"), el("div", { class: "fields" }, method, shape))];
 }
 
 // ---- both -------------------------------------------------------------------------------------
@@ -155,7 +262,16 @@ function show() {
   if (mistake) text.setAttribute("aria-invalid", "true");
   else text.removeAttribute("aria-invalid");
   fill(byId("form"), ...form());
-  fill(byId("words"), found.words.rows.length ? table(found.words, "policy", "The policy in words") : el("p", { class: "note" }, "Once it has no mistake."));
+  fill(byId("words"), found.words.length ? words() : el("p", { class: "note" }, "Once it has no mistake."));
+  byId("undo").disabled = !found.undo;
+  const others = found.files.filter((name) => name !== found.file);
+  byId("take").hidden = !others.length || (state().of || "").endsWith(".toml");
+  fill(byId("files"), ...["", ...others].map((name) => el("option", { value: name }, name || "–")));
+}
+
+function words() {
+  const rows = found.words.map(({ title, lines }) => el("tr", {}, el("th", { scope: "row" }, title), el("td", {}, ...lines.map((line) => el("p", {}, line)))));
+  return el("table", { class: "policy" }, el("caption", {}, "The policy in words"), el("tbody", {}, ...rows));
 }
 
 function goThere() {
@@ -175,10 +291,12 @@ async function start() {
     clearTimeout(typing);
     typing = setTimeout(() => {
       typing = 0;
-      change("/api/policy/written", { text: text.value });
+      change("/api/policy/written", () => ({ text: text.value }));
     }, 300);
   });
   byId("mistake-go").addEventListener("click", goThere);
+  byId("undo").addEventListener("click", () => change("/api/policy/undone", () => ({})));
+  byId("files").addEventListener("change", () => byId("files").value && change("/api/policy/taken", () => ({ file: byId("files").value })));
   byId("save").addEventListener("submit", async (event) => {
     event.preventDefault();
     try {

@@ -25,19 +25,20 @@ function trial(each) {
           el("input", { type: "text", id, value: "release", autocomplete: "off", spellcheck: "false" }),
           el("button", { type: "submit" }, "Write the folder")
         );
-    parts.push(el("span", { class: "word " + (each.safe ? "safe" : "unsafe") }, each.said), look, writing);
+    parts.push(el("span", { class: "word " + (each.safe ? "safe" : "unsafe") }, each.said), el("span", {}, each.kept), look, writing);
   } else if (each.state === "running") {
     parts.push(el("span", {}, "being made"));
   } else {
     const word = { none: "No release", cancelled: "Cancelled", failed: "Failed" }[each.state];
     parts.push(el("span", { class: "word unsafe" }, word), ...each.why.map((said) => el("p", { class: "said" }, said)));
   }
-  const title = each.state === "running" ? each.title : `${each.title}, ${each.seconds} s`;
+  const title = each.state === "running" ? each.title : `${each.title}, ${each.seconds}\u00a0s`;
   return el("li", {}, el("strong", { class: "kind" }, title), el("div", { class: "parts" }, ...parts));
 }
 
 function sides() {
   const made = found.trials.filter((each) => each.state === "made");
+  const newest = Math.max(...made.map((each) => each.place));
   byId("side").hidden = !made.length;
   if (!made.length) return;
   const options = () => [["0", found.before], ...made.map((each) => [String(each.place), each.title])].map(([value, text]) => el("option", { value }, text));
@@ -46,13 +47,16 @@ function sides() {
   fill(byId("a"), ...options());
   fill(byId("b"), ...options());
   byId("a").value = has(given.a) ? given.a : "0";
-  byId("b").value = has(given.b) ? given.b : String(made[made.length - 1].place);
+  byId("b").value = has(given.b) ? given.b : String(newest);
   compare();
 }
 
 const compared = latest(async (a, b) => {
   const told = await ask("/api/publish/compared", body({ a, b }));
   fill(byId("compared"), table(told.table, "sided", "Side by side"));
+  const people = told.people[1] || told.people[0];
+  byId("people-title").hidden = !people;
+  fill(byId("people"), people ? table(people, "ranks rows", "Some people, before and after") : "");
   ["a", "b"].forEach((side, i) => {
     byId(`sizes-${side}-title`).textContent = "Group sizes of " + told.titles[i];
     chart(byId("sizes-" + side), told.sizes[i].chart);
@@ -87,8 +91,38 @@ function show(told) {
   progress.textContent = found.running ? `${found.said || "Starting a process"} … ${seconds} s` : "";
   byId("made").hidden = !found.trials.length;
   if (before === after && byId("trials").children.length) return;
-  fill(byId("trials"), el("ul", { class: "open" }, ...found.trials.map(trial).reverse()));
+  list();
   sides();
+}
+
+function list() {
+  fill(byId("trials"), el("ul", { class: "open" }, ...found.trials.map(trial)));
+}
+
+// ---- what matters most --------------------------------------------------------------------------
+
+const AMOUNTS = [0.1, 0.25, 0.5, 1, 2, 4, 8];
+
+function weight(column, i) {
+  const own = found.weights[column] === undefined ? 1 : found.weights[column];
+  const nearest = AMOUNTS.reduce((best, each, at) => (Math.abs(each - own) < Math.abs(AMOUNTS[best] - own) ? at : best), 0);
+  const id = "weight-" + i;
+  const said = el("output", { for: id }, "× " + own);
+  const slider = el("input", { type: "range", id, min: 0, max: AMOUNTS.length - 1, step: 1, value: nearest });
+  slider.addEventListener("input", () => (said.textContent = "× " + AMOUNTS[slider.value]));
+  slider.addEventListener("change", () => weigh(column, AMOUNTS[slider.value]));
+  return el("p", { class: "dial" }, el("label", { for: id }, column), slider, said);
+}
+
+async function weigh(column, amount) {
+  try {
+    await send("/api/policy/settled", body({ path: ["publish", "weights", column], value: amount === 1 ? null : String(amount), number: true }));
+    Object.assign(found, await ask("/api/publish/state", body({})));
+    list();
+    trouble(null);
+  } catch (error) {
+    trouble(error);
+  }
 }
 
 async function follow() {
@@ -126,6 +160,8 @@ async function start() {
   fill(byId("method"), ...found.methods.map((each) => el("option", { value: each.key }, each.key)));
   byId("method").value = found.methods.some((each) => each.key === given.method) ? given.method : found.method;
   byId("form").value = given.form === undefined ? found.form : given.form;
+  byId("weighed").hidden = found.columns.length < 2;
+  fill(byId("weights"), ...found.columns.map(weight));
   if (found.mistake) trouble(new Error(found.mistake));
   byId("method").addEventListener("change", about);
   byId("form").addEventListener("change", about);

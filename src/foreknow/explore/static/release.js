@@ -157,7 +157,16 @@ function wire() {
     turn(false);
   });
   byId("dials").addEventListener("submit", (event) => event.preventDefault());
-  byId("ask").addEventListener("submit", asked);
+}
+
+async function rows() {
+  const { of } = state();
+  try {
+    const told = await ask("/api/release/rows", of ? { of } : {});
+    fill(byId("rows"), ...told.flatMap((each) => [el("h3", {}, `${each.title}: the first ${each.rows.length} of ${each.many} rows`), table(each, "ranks rows", each.title)]));
+  } catch (error) {
+    trouble(error);
+  }
 }
 
 // ---- what if they knew ... --------------------------------------------------------------------
@@ -183,6 +192,8 @@ async function start() {
   const { of } = state();
   found = await ask("/api/release", of ? { of } : {});
   show();
+  byId("ask").addEventListener("submit", asked);
+  byId("look").addEventListener("click", rows);
   wire();
   if (!found.dials.length) return;
   byId("turn").hidden = false;

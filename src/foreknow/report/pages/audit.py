@@ -384,7 +384,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
     found, limit = verdict.found, verdict.limit
     known = list(map(visible, verdict.known))
     if verdict.of_groups:
-        asked = _criterion_text(verdict.requirement)
+        asked = criterion_text(verdict.requirement)
         beside = "".join(f", for someone who knows {said}" for said in _of_everybody(known))
         return f"{asked}{beside}: {visible(found)}."
     if found.value is None:
@@ -462,7 +462,7 @@ def titled_exposed(audit: Audit) -> list[tuple[str, Exposed]]:
     return [(title, found) for (title, _), found in each]
 
 
-def _criterion_text(requirement: Requirement) -> str:
+def criterion_text(requirement: Requirement) -> str:
     """A criterion as a policy file has it."""
     assert requirement.criterion is not None
     ((key, setting),) = requirement.criterion.to_dict().items()
@@ -556,7 +556,7 @@ def policy_rows(
     for place, requirement in enumerate(policy.requirements, 1):
         noun = sensitive_noun(policy, requirement)
         if requirement.criterion is not None:
-            held = f"Every group must hold {visible(_criterion_text(requirement))}."
+            held = f"Every group must hold {visible(criterion_text(requirement))}."
             rows.append((requirement_title(requirement, place), [held]))
             continue
         own_counted = counted.get(id(requirement))

@@ -1,0 +1,97 @@
+"""The trials view: attacks that are carried out, and several releases judged as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from foreknow.attacks.measured import learned_report
+from foreknow.auditing.audit import audit
+from foreknow.documents import from_json
+from foreknow.errors import InputError, UnsupportedError
+from foreknow.explore.session import Looked, Session
+from foreknow.publishing.certificate import Certificate
+from foreknow.publishing.files import CERTIFICATE, OWNER, owners_folder
+from foreknow.report.evidence import certified_policy
+from foreknow.report.values import block_values
+from foreknow.report.words import visible
+from foreknow.result import Result, page_of
+
+_MOST_RELEASES = 20
+
+
+def overview(session: Session, asked: Any) -> dict[str, Any]:
+    """The columns that an attacker may learn by, and the releases that can be judged as one."""
+    name = session.name_of(asked)
+    looked = session.looked(name)
+    schema = looked.policy.needed_schema
+    others = session.choices()
+    tables = [each.name for each in others if each.kind == "table"]
+    return {
+        "name": visible(name),
+        "published": looked.published,
+        "columns": [*schema.quasi_identifiers, *schema.other],
+        "tables": tables,
+        "table": _source(looked, tables),
+        "releases": [each.name for each in others if each.kind == "release"],
+    }
+
+
+def _source(looked: Looked, tables: Sequence[str]) -> str:
+    """The table that a release was made of, as its owner's file says, if it is in the folder."""
+    with suppress(OSError, ValueError, AttributeError):
+        said = from_json((owners_folder(looked.path) / OWNER).read_text("utf-8")).get("source")
+        return next((name for name in tables if name == said), "")
+    return ""
+
+
+def learned(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Attack a release by learning from it; with the table that it was made of, count guesses."""
+    looked = session.looked(given.get("of"))
+    by, table = _names(given.get("by"), "by"), given.get("table")
+    if table and session.kind_of(str(table)) != "table":
+        raise InputError(f"{visible(table)} is no table")
+    people = session.path_of(str(table)) if table else None
+    release = looked.path if looked.published else looked.release
+    policy = looked.policy if people is not None else None
+    try:
+        found = learned_report(release, by or None, people=people, policy=policy)
+    except UnsupportedError as error:
+        if by:
+            raise
+        raise InputError(
+            "Nothing can be learned here: it takes one value for each person, the exact columns of "
+            "everybody (choose the table that the release was made of), and 50 groups; with fewer "
+            "choose the columns that are known."
+        ) from error
+    return _shown(found)
+
+
+def together(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Judge several releases as one, by the policy of the last."""
+    names = _names(given.get("releases"), "releases")
+    if not 2 <= len(names) <= _MOST_RELEASES:
+        raise InputError(f"choose 2 to {_MOST_RELEASES} releases of the same people")
+    for name in names:
+        if session.kind_of(name) != "release":
+            raise InputError(f"{visible(name)} is no release")
+    paths = [session.path_of(name) for name in names]
+    draft = session.draft(names[-1])
+    policy = draft.policy if draft else certified_policy(Certificate.load(paths[-1] / CERTIFICATE))
+    return _shown(audit(paths, policy, learned=False))
+
+
+def _shown(found: Result) -> dict[str, Any]:
+    page = page_of(found)
+    return {
+        "headline": page.headline,
+        "mood": page.mood or "plain",
+        "blocks": block_values(page.glance()),
+    }
+
+
+def _names(given: Any, key: str) -> list[str]:
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        raise InputError(f"{key} is a list of names")
+    return given

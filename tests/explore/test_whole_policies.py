@@ -1,0 +1,232 @@
+"""What a policy can say is said in the explorer: people, secrets, rules; taken back, and opened."""
+
+import shutil
+import sqlite3
+import time
+
+import polars as pl
+import pytest
+from tests.explore.conftest import Place, View, serving
+
+import foreknow as fk
+from foreknow.explore.session import Session
+
+POLICY = """
+[schema]
+identifiers = ["case"]
+quasi_identifiers = ["age", "sex"]
+sensitive = "ill"
+other = ["ward"]
+
+# Keep this.
+[[require]]
+facts = { l = 1 }
+below = 0.9
+
+[[require]]
+k_anonymity = 2
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    pl.DataFrame({
+        "case": [f"c{i}" for i in range(60)],
+        "who": [f"p{i // 2}" for i in range(60)],
+        "age": [20 + i // 2 % 7 for i in range(60)],
+        "sex": ["fm"[i // 2 % 2] for i in range(60)],
+        "ill": ["flu", "cold", "gout"] * 20,
+        "income": [1000 + 10 * i for i in range(60)],
+        "ward": ["a", "b"] * 30,
+    }).write_csv(tmp_path / "stays.csv")  # fmt: skip
+    (tmp_path / "policy.toml").write_text(POLICY)
+    return tmp_path
+
+
+@pytest.fixture
+def browser(own):
+    return Place(own, own / "stays.csv", own / "policy.toml").browser()
+
+
+def until(page, script, seconds=60):
+    """Wait for what a page says of itself; its own policy lets nothing wait in it."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(script):
+        assert time.monotonic() < end, script
+        page.wait_for_timeout(50)
+
+
+def role(browser, column, role):
+    return browser.post("/api/columns/settled", {"column": column, "role": role}).json
+
+
+def table(browser):
+    return browser.ask("/api/policy").json["table"]
+
+
+def test_a_column_names_people_and_rows_are_what_they_are(browser):
+    found = role(browser, "who", "person")
+    assert found["rows_are"] == "single"
+    assert table(browser)["schema"]["person"] == "who"
+    assert {c["name"]: c["role"] for c in found["columns"]}["case"] == "identifier"
+    body = {"path": ["schema", "unit"], "value": "row"}
+    assert browser.post("/api/policy/settled", body).json["mistake"] is None
+    assert browser.ask("/api/columns").json["rows_are"] == "row"
+    role(browser, "case", "person")  # there is one, and the other still names somebody
+    assert table(browser)["schema"]["person"] == "case"
+    assert table(browser)["schema"]["identifiers"] == ["who"]
+    found = role(browser, "case", "")
+    assert found["rows_are"] is None
+    assert "person" not in table(browser)["schema"]
+
+
+def test_a_second_sensitive_column_leaves_requirements_where_they_were(browser):
+    found = role(browser, "income", "sensitive")
+    assert found["mistake"] == ""
+    first, second = table(browser)["require"]
+    assert first["sensitive"] == "ill"
+    assert "sensitive" not in second  # it counts people
+    assert "# Keep this." in browser.ask("/api/policy").json["text"]
+
+
+def test_changes_are_taken_back_one_by_one(browser):
+    before = browser.ask("/api/policy").json
+    assert not before["undo"]
+    role(browser, "income", "sensitive")
+    role(browser, "ward", "quasi-identifier")
+    found = browser.post("/api/policy/undone", {}).json
+    assert found["table"]["schema"]["sensitive"] == ["ill", "income"]
+    found = browser.post("/api/policy/undone", {}).json
+    assert found["text"] == before["text"]
+    assert not found["undo"]
+    assert browser.post("/api/policy/undone", {}).status == 400
+
+
+def test_each_table_of_a_database_and_sheet_of_a_workbook_opens(own):
+    rows = pl.read_csv(own / "stays.csv")
+    with sqlite3.connect(own / "clinic.sqlite") as opened:
+        for name in ("stays", "a visit"):
+            opened.execute(f'CREATE TABLE "{name}" (case_id TEXT, age INTEGER, ill TEXT)')
+            found = rows.select("case", "age", "ill").rows()
+            opened.executemany(f'INSERT INTO "{name}" VALUES (?, ?, ?)', found)
+    opened.close()
+    fk.publish(own / "stays.csv", own / "policy.toml").write(own / "out")
+    place = Place(own, own / "clinic.sqlite")
+    browser = place.browser()
+    listed = {each["name"]: each["kind"] for each in browser.ask("/api/choices").json["choices"]}
+    assert listed == {
+        "clinic.sqlite": "tables",
+        "out": "release",  # and nothing of its owner's folder
+        "policy.toml": "policy",
+        "stays.csv": "table",
+    }
+    assert browser.ask("/").headers["location"] == "/?in=clinic.sqlite"
+    parts = browser.ask("/api/choices?in=clinic.sqlite").json["choices"]
+    assert [each["name"] for each in parts] == [
+        "clinic.sqlite?table=a visit", "clinic.sqlite?table=stays"
+    ]  # fmt: skip
+    found = browser.ask("/api/columns?of=clinic.sqlite%3Ftable%3Da+visit").json
+    assert [column["name"] for column in found["columns"]] == ["case_id", "age", "ill"]
+    assert "several tables" in browser.ask("/api/columns?of=clinic.sqlite").json["error"]
+    opened = browser.ask("/api/policy?of=policy.toml").json
+    assert opened["file"] == "policy.toml"
+    taken = browser.post("/api/policy/taken", {"of": "stays.csv", "file": "policy.toml"}).json
+    assert taken["table"]["schema"]["sensitive"] == "ill"
+    assert browser.post("/api/policy/taken", {"of": "stays.csv", "file": "../x.toml"}).status == 400
+
+
+def test_rows_are_shown_as_they_are_in_the_files(own, browser):
+    (raw,) = browser.ask("/api/release/rows").json
+    assert (raw["head"][0], raw["rows"][0][0], raw["many"]) == ("case", "c0", "60")
+    fk.publish(own / "stays.csv", own / "policy.toml").write(own / "out")
+    (released,) = browser.ask("/api/release/rows?of=out").json
+    assert released["head"] == ["age", "sex", "ward", "ill"]
+    assert len(released["rows"]) == 20
+
+
+def test_a_trial_and_several_releases_have_a_page(own, browser):
+    schema = fk.Policy.load(own / "policy.toml")
+    rows = pl.read_csv(own / "stays.csv")
+    fk.publish(rows[:30], schema).write(own / "january")
+    fk.publish(rows, schema, after=own / "january").write(own / "march")
+    found = browser.ask("/api/trials?of=march").json
+    assert found["releases"] == ["january", "march"]
+    told = browser.post("/api/trials/learned", {"of": "stays.csv", "by": ["ward"]}).json
+    assert "by ward" in told["headline"]
+    both = browser.post("/api/trials/together", {"releases": ["january", "march"]}).json
+    assert both["mood"] == "safe"
+    assert "2 to 20" in browser.post("/api/trials/together", {"releases": ["march"]}).json["error"]
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_a_person_says_all_of_it_and_the_browser_complains_of_nothing(chromium, own, width):
+    with serving(Session(own, own / "stays.csv", own / "policy.toml")) as (base, keys):
+        view = View(chromium, base)
+        page = view.page
+        page.set_viewport_size({"width": width, "height": 900})
+        view.open(f"/?token={keys.token}")
+        page.wait_for_url("**/columns*")
+        page.select_option("#role-5", "sensitive")
+        until(page, "document.querySelector('#undo').disabled === false")
+        view.open("/policy")
+        page.select_option("#field-require-0-secret", "any_of")
+        page.fill("#field-require-0-any_of", "flu, cold")
+        page.press("#field-require-0-any_of", "Tab")
+        until(page, "document.querySelector('#text').value.includes('any_of')")
+        page.select_option("#field-require-0-known", "none")
+        until(page, "document.querySelector('#text').value.includes('knowing = []')")
+        page.select_option("#field-require-0-sensitive", "income")
+        page.select_option("#field-require-0-secret", "within")
+        until(page, "document.querySelector('#text').value.includes('within')")
+        page.fill("#rule-values", "1000")
+        page.select_option("#rule-column", "age")
+        page.fill("#rule-where", "to 11")
+        page.click("#rule-add")
+        page.wait_for_selector("#field-schema-impossible-0-values")
+        assert "{ age = { to = 11 } }" in page.input_value("#text")
+        page.click("#undo")
+        page.wait_for_selector("#field-schema-impossible-0-values", state="detached")
+        assert page.locator("#words td p").count() > 5  # a line for each
+        assert "below = 0.9\n" in page.input_value("#text")  # a number is one still
+        for path in ("/release", "/publish", "/trials", "/columns", "/?all="):
+            view.open(path)
+            page.wait_for_load_state("networkidle")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.locator("#trouble").is_hidden(), page.inner_text("#trouble")
+        assert not view.said
+        view.context.close()
+
+
+@pytest.fixture
+def hospital(tmp_path, folder):
+    for name in ("hospital.csv", "marital.csv", "policy.toml"):
+        shutil.copy(folder / name, tmp_path / name)
+    return tmp_path
+
+
+def test_what_matters_most_orders_releases_and_people_are_shown_before_and_after(
+    chromium, hospital
+):
+    with serving(Session(hospital, hospital / "hospital.csv", hospital / "policy.toml")) as own:
+        base, keys = own
+        view = View(chromium, base)
+        page = view.page
+        view.open(f"/?token={keys.token}")
+        view.open("/publish")
+        for many, method in ((1, "mondrian"), (2, "fulldomain")):
+            page.select_option("#method", method)
+            page.click("#start")
+            until(page, f"document.querySelectorAll('#trials .word.safe').length === {many}")
+        assert "mondrian" in page.locator("#trials li").first.inner_text()
+        cell = page.locator("#people tbody tr").first.locator("th, td").first.inner_text()
+        raw, released = cell.split("\n")
+        assert raw.isdigit()
+        assert released.startswith("→ ")
+        kept = page.locator("#trials li").first.inner_text()
+        page.locator("#weight-2").evaluate("one => { one.value = 6; }")
+        page.locator("#weight-2").dispatch_event("change")
+        until(page, f"document.querySelector('#trials li').innerText !== {kept!r}")
+        view.open("/policy")
+        until(page, "document.querySelector('#text').value.includes('zip = 8')")
+        assert not view.said
+        view.context.close()
