@@ -69,7 +69,21 @@ class Given(dict[str, Any]):
 
 
 class Command(click.Command):
-    """A command whose help says what its arguments are, and which methods there are."""
+    """A command whose help says what its arguments are, and which methods there are.
+
+    What it takes is worked out when somebody asks: of all commands, one is called.
+    """
+
+    def __init__(self, name: str, make: Callable[[], dict[str, Any]]) -> None:
+        super().__init__(name)
+        self._make = make
+        del self.callback, self.params, self.help
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("callback", "params", "help"):
+            raise AttributeError(name)
+        vars(self).update(self._make())
+        return vars(self)[name]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read options by the names that they have elsewhere, too."""
@@ -150,7 +164,7 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
     Nothing that is read may be written over.
     """
 
-    def of_function(body: Callable[..., int | None]) -> Command:
+    def made(body: Callable[..., int | None]) -> dict[str, Any]:
         own = Source(f"{body.__module__}:{body.__name__}")
         public = Source(of) if of else own
         parameters = inspect.signature(body, eval_str=True).parameters
@@ -211,9 +225,9 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
                 raise click.exceptions.Exit(code)
 
         shown = sorted(options.values(), key=_place)
-        return Command(body.__name__, callback=called, params=shown, help=own.about or public.about)
+        return {"callback": called, "params": shown, "help": own.about or public.about}
 
-    return of_function
+    return lambda body: Command(body.__name__, lambda: made(body))
 
 
 def _are_columns(args: list[str], place: int) -> bool:
