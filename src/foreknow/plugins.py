@@ -12,7 +12,6 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from foreknow.errors import InputError
-from foreknow.grammar import RequireTable
 
 _LOG = logging.getLogger(__name__)
 
@@ -31,6 +30,8 @@ def named(group: str, taken: Collection[str]) -> tuple[EntryPoint, ...]:
 def kinds(group: str, known: Iterable[Any]) -> tuple[Any, ...]:
     """The classes of other packages in a group; each is called by its key in a requirement."""
     found = []
+    from foreknow.grammar import RequireTable  # not for help, which asks for methods alone
+
     taken = {*RequireTable.known_keys(), *(kind.key for kind in known)}
     for each in named(group, taken):
         try:
