@@ -261,7 +261,9 @@ function show() {
   byId("mistake-go").hidden = !(mistake && mistake.line);
   if (mistake) text.setAttribute("aria-invalid", "true");
   else text.removeAttribute("aria-invalid");
-  fill(byId("form"), ...form());
+  const at = document.activeElement;
+  // What is being typed is not replaced: once it is done, it comes with the next change.
+  if (!(byId("form").contains(at) && at.type === "text" && at.value !== at.defaultValue)) fill(byId("form"), ...form());
   fill(byId("words"), found.words.length ? words() : el("p", { class: "note" }, "Once it has no mistake."));
   byId("undo").disabled = !found.undo;
   const others = found.files.filter((name) => name !== found.file);
