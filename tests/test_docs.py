@@ -85,8 +85,9 @@ def test_every_policy_key_is_in_the_page(heading, settings):
 
 
 def test_every_public_name_is_in_the_python_reference():
-    page = (ROOT / "docs/reference/python.md").read_text("utf-8")
-    named = re.findall(r"^::: foreknow\.(\w+)$", page, flags=re.MULTILINE)
+    pages = sorted((ROOT / "docs/reference").glob("python*.md"))
+    text = "\n".join(page.read_text("utf-8") for page in pages)
+    named = re.findall(r"^::: foreknow\.(\w+)$", text, flags=re.MULTILINE)
     assert sorted(named) == sorted(set(foreknow.__all__) - {"__version__"})
 
 
