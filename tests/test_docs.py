@@ -100,6 +100,17 @@ def test_every_page_is_in_the_navigation_and_not_too_many_are_for_users():
     assert len(users) <= 64
 
 
+USER = [p for p in PAGES[len(FRONT) :] if p.parent.name not in ("research", "explanation", "docs")]
+
+
+@pytest.mark.parametrize("page", USER, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_page_ends_at_the_next_step(page):
+    text = re.sub(r"^\[\^\w+\]:.*$", "", page.read_text("utf-8"), flags=re.MULTILINE)
+    last = text.strip().split("\n\n")[-1]
+    assert last.startswith("Next: "), last[:80]
+    assert "](" in last
+
+
 def test_the_commands_write_no_file_that_the_reference_does_not_name():
     text = section("docs/reference/command-line.md", "## Files")
     private = ("owner.json", "priors.json", "lattice.html", "members.parquet")
