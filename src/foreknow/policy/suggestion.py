@@ -230,7 +230,7 @@ def suggest_policy(
     """Suggest a first policy for a table: one that it can keep, to be read and changed.
 
     Roles are guessed from names, types, looks and numbers of values; each guess has its reason.
-    That a table can satisfy its policy is no guess: with everybody in one group it holds. What columns
+    That a table satisfies it is no guess: with everybody in one group it holds. What columns
     and hierarchies cost is measured on a sample of the rows.
 
     Hierarchy files beside the table are taken: those called ``TABLE_hierarchy_COLUMN.csv``, and
