@@ -85,8 +85,9 @@ def test_every_policy_key_is_in_the_page(heading, settings):
 
 
 def test_every_public_name_is_in_the_python_reference():
-    page = (ROOT / "docs/reference/python.md").read_text("utf-8")
-    named = re.findall(r"^::: foreknow\.(\w+)$", page, flags=re.MULTILINE)
+    pages = sorted((ROOT / "docs/reference").glob("python*.md"))
+    text = "\n".join(page.read_text("utf-8") for page in pages)
+    named = re.findall(r"^::: foreknow\.(\w+)$", text, flags=re.MULTILINE)
     assert sorted(named) == sorted(set(foreknow.__all__) - {"__version__"})
 
 
@@ -97,6 +98,17 @@ def test_every_page_is_in_the_navigation_and_not_too_many_are_for_users():
     users = [page for page in pages if not page.startswith(("research/", "explanation/"))]
     # The pages that readers asked for by name, and pages of several subjects divided, made it more.
     assert len(users) <= 64
+
+
+USER = [p for p in PAGES[len(FRONT) :] if p.parent.name not in ("research", "explanation", "docs")]
+
+
+@pytest.mark.parametrize("page", USER, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_page_ends_at_the_next_step(page):
+    text = re.sub(r"^\[\^\w+\]:.*$", "", page.read_text("utf-8"), flags=re.MULTILINE)
+    last = text.strip().split("\n\n")[-1]
+    assert last.startswith("Next: "), last[:80]
+    assert "](" in last
 
 
 def test_the_commands_write_no_file_that_the_reference_does_not_name():

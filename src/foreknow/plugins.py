@@ -29,6 +29,8 @@ def named(group: str, taken: Collection[str]) -> tuple[EntryPoint, ...]:
 
 def kinds(group: str, known: Iterable[Any]) -> tuple[Any, ...]:
     """The classes of other packages in a group; each is called by its key in a requirement."""
+    from foreknow.grammar import RequireTable  # commands that read no policy do without it
+
     found = []
     from foreknow.grammar import RequireTable  # not for help, which asks for methods alone
 
@@ -60,13 +62,14 @@ def package_of(kind: type) -> str:
     return "" if package == __name__.partition(".")[0] else package
 
 
+def key_of(kind: type) -> str:
+    """What a kind is called in a policy; its name where no policy can name it."""
+    return str(getattr(kind, "key", kind.__name__))
+
+
 def foreign(kinds: Iterable[type[Any]], keys: Collection[str]) -> tuple[str, ...]:
     """Of these keys, those of kinds of other packages, and which packages these are."""
-    ours = {kind.key for kind in kinds if not package_of(kind)}
-    return tuple(
-        dict.fromkeys(
-            f"{kind.key} ({package_of(kind)})"
-            for kind in kinds
-            if kind.key in keys and kind.key not in ours
-        )
-    )
+    named = [(key_of(kind), package_of(kind)) for kind in kinds]
+    ours = {key for key, package in named if not package}
+    others = [(key, package) for key, package in named if key in keys and key not in ours]
+    return tuple(dict.fromkeys(f"{key} ({package})" for key, package in others))

@@ -19,7 +19,7 @@ from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray
 from foreknow.methods.proof import NOT_JUDGED
-from foreknow.plugins import foreign
+from foreknow.plugins import foreign, key_of
 from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -94,8 +94,7 @@ def _foreign(requirements: Iterable[Requirement]) -> tuple[str, ...]:
     for of in requirements:
         judged = [of.criterion, *(point.adversary for point in of.points)]
         kinds |= {type(own): None for own in judged if own is not None}
-    keys = {str(getattr(kind, "key", kind.__name__)) for kind in kinds}
-    return foreign((*ADVERSARIES, *CRITERIA, *kinds), keys)
+    return foreign((*ADVERSARIES, *CRITERIA, *kinds), {*map(key_of, kinds)})
 
 
 def scope_of_values(

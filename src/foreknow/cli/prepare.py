@@ -38,10 +38,10 @@ def init(
     quiet: Quiet = False,
     given: Given,
 ) -> None:
-    """Write a first policy for a table: commented, and one that can be kept.
+    """Write a first policy for a table, with comments, that the table can satisfy.
 
     Columns get roles by their names, types and numbers of values, with reasons; what needs your
-    decision is marked DECIDE. The policy can be published as it is, unless an identifier repeats:
+    decision is marked DECIDE. The table can be published by it, unless an identifier repeats:
     then you must say first what a row is.
 
     Parameters

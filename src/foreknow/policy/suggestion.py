@@ -1,6 +1,6 @@
-"""A first policy for a table: roles with reasons, hierarchies, and a limit that can be kept.
+"""A first policy for a table: roles with reasons, hierarchies, a limit that it can satisfy.
 
-What a name or a count of values suggests is a guess, and says so. That the policy can be kept is
+What a name or a count of values suggests is a guess, and says so. That the table can satisfy it is
 none: with everybody in one group it holds, exactly.
 """
 
@@ -230,7 +230,7 @@ def suggest_policy(
     """Suggest a first policy for a table: one that it can keep, to be read and changed.
 
     Roles are guessed from names, types, looks and numbers of values; each guess has its reason.
-    That the policy can be kept is not guessed: with everybody in one group it holds. What columns
+    That a table satisfies it is no guess: with everybody in one group it holds. What columns
     and hierarchies cost is measured on a sample of the rows.
 
     Hierarchy files beside the table are taken: those called ``TABLE_hierarchy_COLUMN.csv``, and
@@ -294,7 +294,7 @@ def suggest_policy(
     if homes:
         m = required[0].points[0].adversary.to_dict()["facts"]["m"]
         covers = (
-            f"m = {m} covers" if m >= links else f"only m = {links}, which cannot be kept, covers"
+            f"m = {m} covers" if m >= links else f"only m = {links}, which cannot be met, covers"
         )
         notes.append(
             f"Up to {links + 1} rows share a value of {', '.join(homes)}: if these are households, "
@@ -535,7 +535,7 @@ def _schema(
         elif role == "undecided" and not each.problem and each.distinct > 1:
             secret = _SECRET.keys() & _words(each.name)
             if secret:
-                question = "sensitive, too? Then publish it by a requirement of its own"
+                question = "sensitive, too? Then say so, and add a requirement about it"
         columns.append(ColumnSuggestion(each.name, role, each.said, reason, hierarchy, question))
     by = {
         role: [each.name for each in columns if each.role == role]
@@ -590,7 +590,7 @@ def _hierarchy(each: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
             widths = _widths(each.domain[0], each.domain[-1], whole)
             return (None if widths is None else {"intervals": widths}), None, ask
         if each.distinct <= _FEW_NUMBERS:
-            ask = "number or code? Taken for numbers; of codes, say so in [schema.types]"
+            ask = "number or code? Taken for numbers; if they are codes, say so in [schema.types]"
             return None, None, ask if whole else ""
         widths = _widths(each.domain[0], each.domain[-1], whole)
         return (None if widths is None else {"intervals": widths}), None, ""
@@ -816,17 +816,17 @@ def _requirements(
         ]
     if found is None:
         raise DataError(
-            f"no limit on {profile.name!r} can be kept for {people_text(n)} with "
+            f"no limit on {profile.name!r} can be met for {people_text(n)} with "
             f"{some(len(labels), 'value', 'values')}; publish more people"
         )
     required, limit, reached, value = found
     least = next(x for x in _LIMITS if x > reached)
     notes.append(
         f"With everybody in one group, such an adversary reaches "
-        f"{percentage(reached, 2, 'up')} for {value!r}; no limit up to that can be kept"
+        f"{percentage(reached, 2, 'up')} for {value!r}; no limit up to that can be met"
     )
     notes.append(
-        f"{toml_value(least)} is the strictest round limit that can be kept"
+        f"{toml_value(least)} is the strictest round limit that can be met"
         + ("" if least == limit else f"; {toml_value(limit)} leaves room for smaller groups")
     )
     return [required, Requirement(KAnonymity(min(_K, n)))], notes, question

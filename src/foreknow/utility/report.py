@@ -111,7 +111,7 @@ def utility_report(
         Whether to see how models come out; or what they shall explain: columns, of which
         ``"diagnosis=HIV"`` is one value against all others, in place of the commonest. By default
         the sensitive columns. Means and shares by group, correlations and Cramér's V, cross tables;
-        with scikit-learn (``foreknow[learn]``) linear or logistic regressions and trees. Each of
+        with scikit-learn (the extra ``learn``) linear or logistic regressions and trees. Each of
         the raw table, of the middles of labels (`foreknow.read_release`), and of tables drawn from
         the release (`foreknow.draw`). Only of what `publish` made.
     by : sequence of str, optional

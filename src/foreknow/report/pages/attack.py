@@ -214,7 +214,7 @@ def _sentences(attack: Attack) -> list[str]:
     elif attack.exact:
         said.append("Nobody is found out any further than the release itself allows.")
     elif attack.how != "bound":
-        said.append("Nobody was seen to be found out any further; more runs may tell more.")
+        said.append("Nobody was seen to be found out any further; more runs may find more.")
     return said
 
 

@@ -30,7 +30,7 @@ class LatticePage(Page[LatticeResult]):
         "Safe means strictly below every limit; k_map and delta_presence are judged of the release "
         "alone."
     )
-    kept = "what is safe and what is not tells more of the table than the release does"
+    kept = "what is safe and what is not reveals more of the table than the release does"
 
     def __init__(self, result: LatticeResult, form: Form = "generalized") -> None:
         super().__init__(result)

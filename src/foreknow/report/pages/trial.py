@@ -19,7 +19,7 @@ class TrialPage(Page[Trial]):
 
     serves = Trial
     eyebrow = "A trial of"
-    kept = "it says whom the release tells most about"
+    kept = "it says whom the release reveals most about"
 
     def as_they_are(self) -> Iterator[str]:
         """Labels of the table."""
