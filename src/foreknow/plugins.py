@@ -32,7 +32,6 @@ def kinds(group: str, known: Iterable[Any]) -> tuple[Any, ...]:
     from foreknow.grammar import RequireTable  # commands that read no policy do without it
 
     found = []
-    from foreknow.grammar import RequireTable  # not for help, which asks for methods alone
 
     taken = {*RequireTable.known_keys(), *(kind.key for kind in known)}
     for each in named(group, taken):
