@@ -48,28 +48,32 @@ BUDGETS = {
     "utility": 22_500,
     "verifier": 37_500,
 }
-# Files of a key's own, and those that every registry has: the registry itself and the front door.
-HOMES = {"registry.py", "__init__.py"}
+# Files that know all keys by their task: the registry, the front door, the names that things have
+# elsewhere, and what is measured of a frame as it is.
+HOMES = {"registry.py", "__init__.py", "names.py", "measures.py"}
 # Keys that are also plain words.
-WORDS = {"art", "safe"}
+WORDS = {"art", "safe", "risk", "levels"}
 # In how many files of src, beyond its home, a key of a registry or a part of a requirement may be
 # known: its judge or gauge in the verifier, and next to nobody else.
 PLACES = {
-    "facts": 13,
+    "facts": 14,
     "implications": 8,
     "negations": 8,
     "priors": 22,
-    "k_anonymity": 2,
-    "group_size": 2,
-    "l_diversity": 2,
+    "k_anonymity": 5,
+    "group_size": 5,
+    "l_diversity": 3,
     "alpha_k": 1,
-    "t_closeness": 2,
+    "t_closeness": 4,
     "beta_likeness": 2,
     "delta_disclosure": 2,
     "k_map": 2,
     "delta_presence": 2,
+    "risk": 2,
+    "population_risk": 4,
+    "levels": 2,
     "mondrian": 3,
-    "decoy": 0,
+    "decoy": 1,
     "fulldomain": 1,
     "anatomy": 0,
     "streamliner": 0,
@@ -79,7 +83,7 @@ PLACES = {
     "at_level": 3,
     "at_most_times": 8,
     "knowing": 10,
-    "within": 8,
+    "within": 10,
 }
 
 
@@ -145,7 +149,7 @@ def test_every_folder_has_a_budget_and_keeps_it():
 
 @pytest.mark.parametrize("kind", [*ADVERSARIES, *CRITERIA], ids=lambda kind: kind.key)
 def test_a_kind_is_known_in_few_files(kind):
-    files = knowing({kind.__name__, kind.key}, home_of(kind))
+    files = knowing({kind.__name__, kind.key} - WORDS, home_of(kind))
     assert len(files) <= PLACES[kind.key], files
 
 
