@@ -43,7 +43,9 @@ def advice_of(
     """Where next to nothing is left: what costs so much, and what would keep more."""
     schema, weights = policy.needed_schema, policy.options.weights
     one, lost, columns = made.groups == 1, made.lost, schema.quasi_identifiers
-    if not one and not lost and made.loss(weights) < _MUCH:
+    worthless = len(lost) >= max(2, len(columns) - 1)
+    much = one or worthless or made.loss(weights) >= _MUCH
+    if not much and not lost:
         return
     if one:
         yield (
@@ -51,7 +53,6 @@ def advice_of(
             f"says how often each {schema.sensitive!r} occurs, and ties none to {_or(columns)}"
         )
     elif lost:
-        worthless = len(lost) >= max(2, len(columns) - 1)
         yield (
             f"{'Worthless: next' if worthless else 'Next'} to nothing is left of {_or(lost, 'and')}"
         )
@@ -65,7 +66,11 @@ def advice_of(
         yield 'FullDomain writes everybody at one level: method = "mondrian" keeps more'
     if one and (share := _by_suppressing(method, microdata, policy, seed)):
         yield share
-    yield from _measured(method, microdata, policy, judged, made)
+    given = given_away(microdata, policy, columns if one else lost)
+    yield from (each.said(schema.sensitive, microdata.n_people) for each in given)
+    if much:  # it publishes a sample many times
+        together = [each.column for each in given]
+        yield from _measured(method, microdata, policy, judged, made, together)
 
 
 def _by_suppressing(method: Any, microdata: Microdata, policy: Policy, seed: int | None) -> str:
@@ -87,13 +92,16 @@ def _by_suppressing(method: Any, microdata: Microdata, policy: Policy, seed: int
 
 
 def _measured(
-    method: Any, microdata: Microdata, policy: Policy, judged: Audit, made: Made
+    method: Any,
+    microdata: Microdata,
+    policy: Policy,
+    judged: Audit,
+    made: Made,
+    together: Sequence[str],
 ) -> Iterator[str]:
-    """What columns and requirements cost, by publishing a sample without each."""
-    one, columns, required = made.groups == 1, policy.needed_schema.quasi_identifiers, policy.points
-    given = given_away(microdata, policy, columns if one else made.lost)
-    yield from (each.said(policy.needed_schema.sensitive, microdata.n_people) for each in given)
-    if one and len(policy.requirements) == 1 and required:
+    """What columns, some `together`, and requirements cost, by publishing a sample without each."""
+    one = made.groups == 1
+    if one and len(policy.requirements) == 1 and policy.points:
         yield _nearest(_tight(judged))
     sample = sample_of(microdata, policy, _CELLS) if traits_of(method).counted else None
     everything = None if sample is None else made_of(method, sample, policy)
@@ -101,7 +109,6 @@ def _measured(
         return
     of = "" if sample is microdata else f", in a sample of {people_text(sample.n_people)}"
     if policy.options.written == "generalized":
-        together = [each.column for each in given]
         found = savings(method, sample, policy, everything, together)
         yield from (said + of for said in worth_saying(found, [] if one else together))
     relieved = reliefs(method, sample, policy, everything)
