@@ -144,7 +144,10 @@ def test_a_policy_that_cannot_be_meant(desk, command, content, place, hint):
     ("options", "said"),
     [
         (["--form", "generalised"], "publish.form is 'generalised'"),
-        (["--format", "xlsx"], "publish.format is 'xlsx'; known: 'csv', 'parquet'"),
+        (
+            ["--format", "ods"],
+            "publish.format is 'ods'; known: 'csv', 'parquet', 'xlsx'",
+        ),
         (["--method", "mondrain"], "no method 'mondrain'; did you mean 'mondrian'?"),
     ],
 )

@@ -284,9 +284,10 @@ def test_a_report_that_is_certified_is_said_to_be_the_one_that_was(desk):
 
 
 def test_what_is_no_certificate_or_not_there_is_named(desk, copied):
-    folder = copied()
+    copied()
     assert "there is no file or folder 'nothere'" in refused(desk, "out", "nothere")
-    said = refused(desk, folder / "release.csv")
+    (desk.folder / "alone.csv").write_text("age\n1\n")
+    said = refused(desk, desk.folder / "alone.csv")
     assert "is not JSON" in said
     assert "give the folder of a release, or its certificate.json" in said
     assert "no requirement needs priors" in refused(desk, "out", "--priors", "nothere.json")

@@ -332,7 +332,7 @@ def test_what_is_no_release_or_of_another_table_is_refused():
         fk.InputError, match=r"expected a release, not Microdata: .*publish returns"
     ):
         fk.query_error(microdata, microdata)
-    with pytest.raises(fk.InputError, match=r"not Table: the table .* Microdata\(table, schema\)"):
+    with pytest.raises(fk.InputError, match=r"quasi_identifiers=.* Microdata\(table, schema\)"):
         fk.query_error(None, pa.table({"a": [1]}))
 
     def released(age, disease, sex="f | m", n=1):

@@ -196,7 +196,7 @@ def test_a_folder_without_a_certificate_or_with_a_changed_file_is_refused(tmp_pa
     path.write_text(path.read_text() + "1,2,3,4,5,6\n")
     for place, said in (
         (tmp_path, r"has no certificate\.json, .* Release\.from_generalized\(path"),
-        (tmp_path / "table.csv", r"has no certificate\.json"),
+        (tmp_path / "table.csv", r"table\.csv has no column 'zip'"),
         (tmp_path / "nowhere", "there is no file or folder"),
         (path, r"release\.csv is not the file of"),
     ):

@@ -218,6 +218,7 @@ def survey(
     Examples
     --------
     >>> import pyarrow as pa
+    >>> from foreknow.data.microdata import Microdata
     >>> from foreknow.data.schema import Schema
     >>> rows = pa.table({"age": [21, 25, 38, 39], "disease": ["Flu", "Cold", "Flu", "Mumps"]})
     >>> hierarchies = {"age": {"intervals": [10]}}

@@ -50,6 +50,7 @@ from foreknow.errors import (
     P,
     SchemaError,
     UnsupportedError,
+    failing,
     hinted,
     memory_for,
 )
@@ -225,6 +226,7 @@ class Publication:
         return self.write(folder)
 
     def __getattr__(self, name: str) -> Any:
+        failing(self, name)
         said = f"a Publication has no {name!r}"
         if not name.startswith("_"):
             said += (

@@ -24,6 +24,7 @@ from foreknow.numbers import is_real, whole_number
 from foreknow.policy.arguments import microdata_of
 from foreknow.policy.options import weights_of
 from foreknow.policy.policy import Policy
+from foreknow.publishing.files import CERTIFICATE
 from foreknow.publishing.opened import Published, open_published
 from foreknow.publishing.publish import Publication
 from foreknow.text import people_text
@@ -421,8 +422,11 @@ def opened(
     if policy is None and not any(said.values()) and isinstance(release, Publication):
         policy = release.audit.policy
     microdata = microdata_of(table, policy, said)
-    folder = isinstance(release, (str, Path)) and Path(release).is_dir()
-    if folder or isinstance(getattr(release, "release", release), Release):
+    if isinstance(release, (str, Path)):
+        published = Path(release).is_dir() or Path(release).with_name(CERTIFICATE).exists()
+    else:
+        published = isinstance(getattr(release, "release", release), (Release, Microdata))
+    if published:
         return release, microdata
     return Release.from_schema(release, microdata.schema), microdata
 
