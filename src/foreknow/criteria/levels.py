@@ -312,8 +312,8 @@ def _is_coarse(label: str, hierarchy: Any, level: int, whole: bool) -> bool:
             own == sorted({*own}) and all(cut.denominator == 1 for cut in own) for own in cuts
         )
     period = hierarchy.periods[level - 1]
-    if re.fullmatch(r"[0-9]{2}h" if period == "hour" else "00h to 23h", bare):  # of any day
-        return True
+    if bare == "00h to 23h" or (period == "hour" and re.fullmatch("[0-9]{2}h", bare)):
+        return True  # of any day
     moments = [way for way in ways if isinstance(way.lower, datetime)]
     ends = [end for way in moments for end in (way.lower, way.upper)]
     return bool(moments) and all(_begins(end, period) for end in ends)

@@ -6,7 +6,7 @@ It shares nothing with the criterion, nor with what writes labels.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -96,6 +96,7 @@ def _exactly(text: str) -> Fraction:
 
 def _is_coarse(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool) -> bool:
     """Whether a label is of a level of a hierarchy, or of a coarser one."""
+    kinds: dict[str, Callable[[str, Mapping[str, Any], int], bool]]
     kinds = {"mask": _masked, "intervals": partial(_wide, whole=whole), "dates": _long}
     kind = next((key for key in kinds if key in hierarchy), None)
     if kind is None:
