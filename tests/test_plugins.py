@@ -8,6 +8,7 @@ import subprocess
 import sys
 from textwrap import dedent
 
+import pyarrow as pa
 import pytest
 
 import foreknow as fk
@@ -327,3 +328,27 @@ def test_an_error_of_a_package_is_an_input_error(monkeypatch):
     monkeypatch.setattr(plugins, "entry_points", lambda group: [Broken()])
     with pytest.raises(InputError, match="nowhere:Nothing, which a package gives to somewhere"):
         plugins.kinds("somewhere", [])
+
+
+def test_a_class_with_a_key_of_ours_is_still_the_word_of_whoever_wrote_it():
+    class Mine(fk.KAnonymity):
+        def attained(self, release):
+            return fk.KAnonymity(1).attained(release)
+
+    rules = fk.Policy([fk.Requirement(Mine(2))])
+    found = fk.audit(fk.GroupCounts.from_bags(["ab", "c"]), rules)
+    (said,) = found.scope.foreign
+    assert said.startswith("k_anonymity (")
+    assert "k_anonymity (tests) by the word of another package alone" in found.summary()
+
+
+def test_what_the_verifier_judged_is_nobody_else_s_word(tmp_path):
+    class Mine(fk.KAnonymity):
+        pass
+
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    table = pa.table({"age": [20, 20, 30, 30], "ill": [*"abab"]})
+    made = fk.publish(table, fk.Policy([fk.Requirement(Mine(2))], schema))
+    assert made.audit.scope.foreign == ("k_anonymity (tests)",)
+    made.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").scope.foreign == ()

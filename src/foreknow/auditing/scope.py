@@ -11,15 +11,13 @@ from unicodedata import ucd_3_2_0 as ucd
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.auditing.named_values import extremes, named_values
-from foreknow.criteria.registry import CRITERIA
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray
 from foreknow.methods.proof import NOT_JUDGED
-from foreknow.plugins import foreign, key_of
+from foreknow.plugins import key_of, package_of
 from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -94,7 +92,9 @@ def _foreign(requirements: Iterable[Requirement]) -> tuple[str, ...]:
     for of in requirements:
         judged = [of.criterion, *(point.adversary for point in of.points)]
         kinds |= {type(own): None for own in judged if own is not None}
-    return foreign((*ADVERSARIES, *CRITERIA, *kinds), {*map(key_of, kinds)})
+    return tuple(  # by the class that answers, which may have a key of Foreknow's
+        f"{key_of(kind)} ({package})" for kind in kinds if (package := package_of(kind))
+    )
 
 
 def scope_of_values(

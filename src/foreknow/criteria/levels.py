@@ -31,6 +31,7 @@ from foreknow.numbers import as_fraction, whole_number
 from foreknow.settings import Settings
 from foreknow.text import people_text
 
+_FRACTION = re.compile("[.<]")  # in labels of numbers that are not all whole
 _YEARS = {"year": 1, "decade": 10, "century": 100}
 
 
@@ -196,20 +197,22 @@ class Levels(OfGroups):
                 )
             place = groups.columns.index(column)
             labels = [None if label[place] is None else str(label[place]) for label in groups]
-            bad = {label: not self._allowed(column, own, label) for label in dict.fromkeys(labels)}
+            whole = not any(_FRACTION.search(label or "") for label in labels)
+            distinct = dict.fromkeys(labels)
+            bad = {each: not self._allowed(column, own, each, whole) for each in distinct}
             found |= np.array([bad[label] for label in labels], dtype=bool)
         return found
 
-    def _allowed(self, column: str, own: Mapping[str, Any], label: str | None) -> bool:
-        if label is None or label == MISSING:
+    def _allowed(self, column: str, own: Mapping[str, Any], label: str | None, whole: bool) -> bool:
+        if label is None:
             return True
-        if "top" in own and not _below(label, own["top"]):
+        if "top" in own and label != MISSING and not _below(label, own["top"]):
             return False
         if "at_least" not in own:
             return True
         hierarchy: Any = self.hierarchies.get(column)
         self._level_of(column, hierarchy, own["at_least"])
-        return _is_coarse(label, hierarchy, own["at_least"])
+        return _is_coarse(label, hierarchy, own["at_least"], whole)
 
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> NoReturn:
         """Refused: no search asks it, as methods see columns no finer than they may be."""
@@ -277,11 +280,19 @@ def _ends_below(way: Any, top: Any) -> bool:
     return bool(ends and Fraction(way.lower) < top)  # "95 to 1" shows 95
 
 
-def _is_coarse(label: str, hierarchy: Any, level: int) -> bool:
-    """Whether a label is of a level of a hierarchy, or of a coarser one."""
+def _is_coarse(label: str, hierarchy: Any, level: int, whole: bool) -> bool:
+    """Whether a label is of a level of a hierarchy, or of a coarser one.
+
+    Of numbers it is told whether all are whole, so that 5 is all from 5 to below 6.
+    """
     bare = label.removesuffix(OR_MISSING)
-    if isinstance(hierarchy, Tree):
-        return _is_node(bare, hierarchy.rows, level)
+    if isinstance(hierarchy, Tree):  # of which a value may be called "unknown or missing"
+        finer = {str(cell) for row in hierarchy.rows for cell in row[:level]}
+        return label not in finer and (
+            label == MISSING or any(_is_node(own, hierarchy.rows, level) for own in (label, bare))
+        )
+    if label == MISSING:
+        return True
     ways = meanings_of(bare)
     if any(way.everything for way in ways):
         return True
@@ -292,11 +303,17 @@ def _is_coarse(label: str, hierarchy: Any, level: int) -> bool:
     if isinstance(hierarchy, Intervals):
         width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))
         numbers = [way for way in ways if isinstance(way.lower, (int, Decimal))]
+        finest = Fraction(str(hierarchy.widths[0])), origin
+        whole = whole and all(number.denominator == 1 for number in finest)
+        if not whole and any(way.upper is not None and not way.below for way in numbers):
+            return False
         cuts = [[(cut - origin) / width for cut in _cuts(way)] for way in numbers]
         return bool(cuts) and all(
             own == sorted({*own}) and all(cut.denominator == 1 for cut in own) for own in cuts
         )
     period = hierarchy.periods[level - 1]
+    if bare == "00h to 23h" or (period == "hour" and re.fullmatch("[0-9]{2}h", bare)):
+        return True  # of any day
     moments = [way for way in ways if isinstance(way.lower, datetime)]
     ends = [end for way in moments for end in (way.lower, way.upper)]
     return bool(moments) and all(_begins(end, period) for end in ends)

@@ -302,11 +302,11 @@ class KAnonymity(GroupSize):
 
 def _lists_of(given: Any) -> tuple[tuple[str, ...], ...]:
     """Lists of columns; a list of texts is one."""
-    given = list(given)
+    given = list(given) if isinstance(given, (list, tuple)) else [given]
     lists = [given] if all(isinstance(name, str) for name in given) else given
     made = []
     for own in lists:
-        names = () if isinstance(own, str) else tuple(own)
+        names = tuple(own) if isinstance(own, (list, tuple)) else ()
         if not names or not all(isinstance(name, str) for name in names):
             raise InputError(
                 'KAnonymity: of is a list of columns, such as ["age", "sex"], or a list of these, '

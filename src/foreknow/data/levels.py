@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from foreknow.data.engines.columns import narrowest
+from foreknow.data.hierarchy import DateLevels, Intervals, Tree
 from foreknow.data.labels import text_of
-from foreknow.data.meaning import OR_MORE, UP_TO
+from foreknow.data.meaning import MISSING, OR_MORE, UP_TO
 from foreknow.errors import SchemaError
 from foreknow.numbers import exact, read_number
 
@@ -68,7 +69,7 @@ def opened(names: Sequence[Any], top: Any) -> tuple[Any, ...]:
     return (*others, f"{low}{OR_MORE}" if reaches else last)
 
 
-def from_level(attribute: Attribute, level: int) -> Attribute:
+def from_level(attribute: Attribute, level: int, hierarchy: Any) -> Attribute:
     """The same whose values are the nodes of a level of its hierarchy, and coarser ones above.
 
     What is called like something finer gets its level, as a reader of the hierarchy needs it.
@@ -80,8 +81,7 @@ def from_level(attribute: Attribute, level: int) -> Attribute:
         )
     nodes, *above = attribute.ancestors[level - 1 :]
     leaf = np.searchsorted(nodes, np.arange(int(nodes.max()) + 1))
-    finer = {*map(text_of, attribute.domain), *attribute.listed} - {"missing"}
-    finer |= {label for own in attribute.labels[: level - 1] for label in own if label != "missing"}
+    finer = _finer(attribute, level, hierarchy)
     meant: dict[str, tuple[int, int]] = {}  # of a name, its first and last value
     names = []
     for at, (own, labels) in enumerate(
@@ -106,3 +106,12 @@ def from_level(attribute: Attribute, level: int) -> Attribute:
         listed=frozenset(),
         top=None,
     )
+
+
+def _finer(attribute: Attribute, level: int, hierarchy: Any) -> set[str]:
+    """What is called below a level of a hierarchy; numbers and periods mean the same on each."""
+    if isinstance(hierarchy, (Intervals, DateLevels)):
+        return set()
+    if isinstance(hierarchy, Tree):
+        return {str(cell) for row in hierarchy.rows for cell in row[:level]}
+    return {*map(text_of, attribute.domain)}.union(*attribute.labels[: level - 1]) - {MISSING}

@@ -984,7 +984,7 @@ class Microdata:
         else:
             column, top = topped(column, level.top)
             made = without_end(self._laid_out(column), top)
-        return from_level(made, level.at_least) if level.at_least else made
+        return from_level(made, level.at_least, hierarchy) if level.at_least else made
 
     def leveled(self, levels: Mapping[str, Level]) -> Microdata:
         """The same people, with columns no finer than may be published."""

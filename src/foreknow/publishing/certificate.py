@@ -596,6 +596,12 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
         for name in required.known:
             if name not in (*schema.sensitives, *schema.other):
                 return f"{name!r} is said to be known, and is not published beside values"
+    for required in requirements:
+        for column, own in required.get("levels", {}).items():
+            said = read.policy.schema_.hierarchies.get(column, {})
+            named = "file" in said or "rows" in said  # whose cells are texts in a requirement
+            if not named and own.get("hierarchy") not in (None, said):
+                return f"levels of {column!r} are of another hierarchy than the schema has"
     if release.semantics != semantics:
         return (
             f"the semantics of the release are {release.semantics!r}, those of its policy "

@@ -116,12 +116,12 @@ from foreknow.publishing.verification import (
 )
 from foreknow.randomness import generator
 from foreknow.result import page_of
-from foreknow.scope import CLAIMED
+from foreknow.scope import CLAIMED, Scope
 from foreknow.text import in_cases
 from foreknow.utility.costs import Made
 from foreknow.utility.utility import Utility, utility_of
 from foreknow.verdict import Verdict
-from foreknow.verifier.verify import Written
+from foreknow.verifier.verify import GAUGES, VERIFIERS, Written
 
 _log = logging.getLogger(__name__)
 
@@ -790,7 +790,7 @@ def _whole(made: Publication, earlier: Earlier, values: Mapping[str, Labels]) ->
         n_groups=release.counts.n_groups,
         minimal=said.minimal and all(own.published.certificate.minimal for own in earlier.owned),
         grids=dict(utility.grids),
-        scope=replace(scope, earlier=()).for_readers(schema).to_dict(),
+        scope=_for_readers(replace(scope, earlier=()), schema),
     )
     placed = made.placed
     if by_id:
@@ -994,12 +994,22 @@ def _certify(
             *(notes(policy, seed) if notes is not None else ()),
             *(TRIED.format(", ".join(each.attack.by)) for each in policy.tries),
         ),
-        scope=verdicts.scope.for_readers(schema).to_dict(),
+        scope=_for_readers(verdicts.scope, schema),
     )
     if stored is not None:
         stored.contents = Contents.of(certificate, written.asked(columns=certificate.columns))
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private, kept
+
+
+def _for_readers(scope: Scope, schema: Schema) -> dict[str, Any]:
+    """What a certificate says of what nothing looked at; what the verifier judged, it vouches for.
+
+    That is a kind of another package by a key of Foreknow's.
+    """
+    known = {*VERIFIERS, *GAUGES}
+    foreign = tuple(own for own in scope.foreign if own.partition(" ")[0] not in known)
+    return replace(scope, foreign=foreign).for_readers(schema).to_dict()
 
 
 def _verified(

@@ -6,9 +6,10 @@ It shares nothing with the criterion, nor with what writes labels.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,22 +43,24 @@ def gauge_levels(
         if column not in columns:
             raise CertificateError(f"levels: the groups have no column {column!r}")
         labels = held.labels[columns.index(column)]
-        more = np.array([shows_more(text, own) for text in labels.texts.to_pylist()], bool)
+        texts = labels.texts.to_pylist()
+        whole = not any({".", "<"} & {*(text or "")} for text in texts)
+        more = np.array([shows_more(text, own, whole) for text in texts], bool)
         shows |= more[labels.codes]
     at = int(np.argmax(shows))
     many = int(held.people[shows].sum())
     return Fraction(many), held.group(at), not many
 
 
-def shows_more(label: str | None, own: Any) -> bool:
-    """Whether a label shows more than a table of one column allows."""
+def shows_more(label: str | None, own: Any, whole: bool = True) -> bool:
+    """Whether a label shows more than a table of one column allows, whose numbers may be whole."""
     require_keys(own, "levels", set(), {"top", "at_least", "hierarchy"})
     if not {"top", "at_least"} & own.keys():
         raise CertificateError("levels: a column has neither a top nor at_least")
-    if label is None or label == "missing":
+    if label is None:
         return False
     known = label.removesuffix(" or missing")
-    if "top" in own and _reaches(known, number_of(own["top"])):
+    if "top" in own and label != "missing" and _reaches(known, number_of(own["top"])):
         return True
     if "at_least" not in own:
         return False
@@ -66,7 +69,9 @@ def shows_more(label: str | None, own: Any) -> bool:
         raise CertificateError(f"levels: at_least must be a whole number from 1, not {level!r}")
     if not isinstance(hierarchy, Mapping):
         raise CertificateError("levels: at_least is of no hierarchy")
-    return not _is_coarse(known, hierarchy, level)
+    if "rows" in hierarchy:  # of which a value may be called "unknown or missing"
+        return not _node(label, hierarchy, level)
+    return label != "missing" and not _is_coarse(known, hierarchy, level, whole)
 
 
 def _reaches(label: str, top: Fraction) -> bool:
@@ -89,9 +94,10 @@ def _exactly(text: str) -> Fraction:
     return Fraction(Decimal(text))
 
 
-def _is_coarse(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
+def _is_coarse(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool) -> bool:
     """Whether a label is of a level of a hierarchy, or of a coarser one."""
-    kinds = {"mask": _masked, "intervals": _wide, "dates": _long, "rows": _node}
+    kinds: dict[str, Callable[[str, Mapping[str, Any], int], bool]]
+    kinds = {"mask": _masked, "intervals": partial(_wide, whole=whole), "dates": _long}
     kind = next((key for key in kinds if key in hierarchy), None)
     if kind is None:
         raise CertificateError(f"levels: a hierarchy of {', '.join(hierarchy)} has no levels")
@@ -101,7 +107,7 @@ def _is_coarse(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
 def _masked(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
     """So many last characters are masked."""
     length, character = hierarchy["mask"], str(hierarchy.get("character", "*"))
-    if not isinstance(length, int) or level >= length:
+    if not isinstance(length, int) or level >= length or len(character) != 1:
         raise CertificateError(f"levels: a mask of {length!r} has no level {level}")
     if _ALL.fullmatch(label):
         return True
@@ -109,8 +115,8 @@ def _masked(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
     return len(shown) == length and shown.endswith(character * level)
 
 
-def _wide(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
-    """A range begins and ends where intervals of the level do."""
+def _wide(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool) -> bool:
+    """A range begins and ends where intervals of the level do; of whole numbers it has both."""
     if level > len(hierarchy["intervals"]):
         raise CertificateError(f"levels: there are no intervals of level {level}")
     width, origin = number_of(hierarchy["intervals"][level - 1]), hierarchy.get("origin", 0)
@@ -118,14 +124,17 @@ def _wide(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
         raise CertificateError(f"levels: an interval cannot be {width} wide")
     if _ALL.fullmatch(label):
         return True
+    finest = number_of(hierarchy["intervals"][0]), number_of(origin)
+    whole = whole and all(number.denominator == 1 for number in finest)
     cuts = []
-    if found := re.fullmatch(f"({_NUMBER})( or more)?", label):
+    if found := re.fullmatch(f"({_NUMBER}) or more", label):
         cuts = [_exactly(found[1])]
-        cuts += [] if found[2] else [cuts[0] + 1]
-    elif found := re.fullmatch(f"({_NUMBER}) to (<?)({_NUMBER})", label):
-        cuts = [_exactly(found[1]), _exactly(found[3]) + (not found[2])]
-    whole = all((cut - number_of(origin)) % width == 0 for cut in cuts)
-    return bool(cuts) and whole and cuts == sorted({*cuts})
+    elif found := re.fullmatch(f"({_NUMBER}) to <({_NUMBER})", label):
+        cuts = [_exactly(found[1]), _exactly(found[2])]
+    elif whole and (found := re.fullmatch(f"({_NUMBER})(?: to ({_NUMBER}))?", label)):
+        cuts = [_exactly(found[1]), _exactly(found[2] or found[1]) + 1]
+    fits = all((cut - number_of(origin)) % width == 0 for cut in cuts)
+    return bool(cuts) and fits and cuts == sorted({*cuts})
 
 
 def _long(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
@@ -145,9 +154,14 @@ def _node(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
     if any(not isinstance(row, list) or len(row) != len(rows[0]) for row in rows):
         raise CertificateError("levels: the rows of a tree are lists of one length")
     finer = {str(cell) for row in rows for cell in row[:level]}
-    if _ALL.fullmatch(label) and label not in finer:
+    if label in finer:
+        return False
+    if label == "missing" or any(str(cell) == label for row in rows for cell in row[level:]):
         return True
+    bare = label.removesuffix(" or missing")
+    if bare != label:
+        return _node(bare, hierarchy, level)
     told = re.fullmatch("(.*) [(]level ([0-9]{1,3})[)][+]*", label, re.DOTALL)
-    if told and label not in finer and level <= int(told[2]) < len(rows[0]):
+    if told and level <= int(told[2]) < len(rows[0]):
         return any(str(row[int(told[2])]) == told[1] for row in rows)
-    return label not in finer and any(str(cell) == label for row in rows for cell in row[level:])
+    return bool(_ALL.fullmatch(label))
