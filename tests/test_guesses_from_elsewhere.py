@@ -110,6 +110,9 @@ TOLD = {
     "explain": (lambda at: fk.explain(at.df), "fk.audit(release, policy)"),
     "AuditResult": (lambda at: fk.AuditResult, "fk.audit(release, policy)"),
     "validate": (lambda at: fk.validate("folder"), 'fk.verify("folder")'),
+    "differential_privacy": (lambda at: fk.differential_privacy(at.df), "has no differential"),
+    "explorer": (lambda at: fk.explorer, "foreknow explore"),
+    "Report": (lambda at: fk.Report, ".to_html(path)"),
     "except fk.Error": (lambda at: fk.Error, "fk.ForeknowError"),
     "Policy(columns, k=)": (
         lambda at: fk.Policy(quasi_identifiers=QI, sensitive=S, k=5),

@@ -71,7 +71,7 @@ _ADVICE = {
     "schema": "fk.Schema(quasi_identifiers=[...], sensitive=...)",
     "sql": "`foreknow sql --policy policy.toml` prints the query; "
     "fk.Release.from_tally takes what it counts",
-    "explore demo gui": "it is a command: foreknow explore, foreknow demo",
+    "explore explorer demo gui": "it is a command: foreknow explore, foreknow demo",
     "Anonymizer AnonymityModel createSdcObj sdcMicroObj ARXAnonymizer Data": "fk.publish(table, "
     'quasi_identifiers=["age"], sensitive="diagnosis", k_anonymity=5)',
     "PrivacyModel privacy_model Criterion": "fk.Requirement(k_anonymity=5)",
@@ -83,7 +83,8 @@ _ADVICE = {
     "basic_beta_likeness enhanced_beta_likeness": "fk.beta_likeness(table, [...], "
     '"diagnosis", enhanced=False)',
     "anonymity": 'fk.k_anonymity(table, ["age", "zip"]), fk.l_diversity, fk.t_closeness',
-    "report print_report": "fk.audit(...).summary() and .to_html(path); of a folder, fk.evidence",
+    "report print_report Report": "fk.audit(...).summary() and .to_html(path); of a folder, "
+    "fk.evidence",
     "freqCalc freq_calc RiskModel indivRisk measure_risk measurement measure uniqueness "
     "reidentification_risk individual_risk global_risk equivalence_classes": "fk.risk(table, "
     'quasi_identifiers=["age", "zip"])',
@@ -92,6 +93,8 @@ _ADVICE = {
     "noise": "Foreknow generalizes and suppresses by groups: fk.publish(table, policy)",
     "information_loss loss ncp discernibility average_ecsize": "fk.utility(release, table, "
     "policy=policy)",
+    "dp differential_privacy laplace": "Foreknow has no differential privacy; fk.publish(table, "
+    "policy) limits how sure adversaries become",
     "datasets load_adult": "fk.sample.load()",
     "validate": 'fk.verify("folder"); of a policy file, fk.Policy("policy.toml")',
     "Error Exception": "fk.ForeknowError",
