@@ -37,16 +37,17 @@ TABLES = {
 # What commands are called elsewhere, or in Python.
 _COMMANDS = {
     "audit": "check judge evaluate assess test score analyze analyse",
-    "publish": "anonymize anonymise deidentify de-identify protect release transform make run",
-    "evidence": "report evidence-report document",
+    "publish": "anonymize anonymise deidentify de-identify protect release transform make run "
+    "generalize generalise",
+    "evidence": "report evidence-report document show",
     "init": "suggest suggest-policy first-policy profile infer new start",
-    "risk": "risk-report risks reidentification k-anonymity kanonymity uniques",
+    "risk": "risk-report risks reidentification k-anonymity kanonymity uniques uniqueness measure",
     "learned": "learned-report learn",
     "curves": "disclosure-curves curve",
     "skyline": "skyline-report knowledge-skyline",
     "utility": "utility-report loss quality",
     "compare": "comparison benchmark",
-    "explore": "gui ui app web serve",
+    "explore": "gui ui app web serve view",
     "read": "read-release open",
     "draw": "sample synthesize",
     "verify": "validate",
@@ -58,35 +59,45 @@ COMMANDS = {other: own for own, others in _COMMANDS.items() for other in others.
 # What is looked for, and what to type; in Python.
 _ADVICE = {
     "Table DataFrame from_pandas load open": "a table is given as "
-    'it is, a path or a frame: fk.audit("table.csv", "policy.toml")',
-    "make release transform fit fit_transform": "fk.publish(table, policy)",
-    "judge evaluate assess test": "fk.audit(release, policy)",
+    'it is, a path or a frame: fk.audit("table.csv", "policy.toml"); a release that was written is '
+    'read by fk.read_release("folder")',
+    "make release transform fit fit_transform generalize suppress suppression": "fk.publish(table, "
+    "policy)",
+    "judge evaluate assess test explain AuditResult": "fk.audit(release, policy)",
     "load_policy read_policy": 'fk.Policy("policy.toml")',
-    "profile suggest infer_schema first_policy": "fk.suggest_policy(table)",
+    "profile suggest infer_schema first_policy guess describe": "fk.suggest_policy(table)",
     "ask query": 'fk.Statements("Ann != flu").posterior(release, "Tom", "flu")',
     "priors": 'fk.Priors.learn(table, ["sex"], "diagnosis")',
     "schema": "fk.Schema(quasi_identifiers=[...], sensitive=...)",
     "sql": "`foreknow sql --policy policy.toml` prints the query; "
     "fk.Release.from_tally takes what it counts",
-    "explore demo gui": "it is a command: foreknow explore, foreknow demo",
+    "explore explorer demo gui": "it is a command: foreknow explore, foreknow demo",
     "Anonymizer AnonymityModel createSdcObj sdcMicroObj ARXAnonymizer Data": "fk.publish(table, "
     'quasi_identifiers=["age"], sensitive="diagnosis", k_anonymity=5)',
     "PrivacyModel privacy_model Criterion": "fk.Requirement(k_anonymity=5)",
-    "Hierarchy create_hierarchy hierarchy": "fk.Intervals, fk.Mask, fk.DateLevels, fk.Ordered or "
-    "fk.Tree, in fk.Schema(hierarchies={...})",
+    "Hierarchy create_hierarchy hierarchy hierarchies": "fk.Intervals, fk.Mask, "
+    "fk.DateLevels, fk.Ordered or fk.Tree, in fk.Schema(hierarchies={...})",
     "entropy_l_diversity": 'fk.l_diversity(table, [...], "diagnosis", kind="entropy")',
     "recursive_c_l_diversity": 'fk.l_diversity(table, [...], "diagnosis", kind="recursive")',
     "alpha_k_anonymity": "fk.AlphaK(0.5, 5).holds(release)",
     "basic_beta_likeness enhanced_beta_likeness": "fk.beta_likeness(table, [...], "
     '"diagnosis", enhanced=False)',
     "anonymity": 'fk.k_anonymity(table, ["age", "zip"]), fk.l_diversity, fk.t_closeness',
-    "report print_report": "fk.audit(...).summary() and .to_html(path); of a folder, fk.evidence",
-    "freqCalc freq_calc RiskModel indivRisk measure_risk measurement": "fk.risk(table, "
+    "report print_report Report": "fk.audit(...).summary() and .to_html(path); of a folder, "
+    "fk.evidence",
+    "freqCalc freq_calc RiskModel indivRisk measure_risk measurement measure uniqueness "
+    "reidentification_risk individual_risk global_risk equivalence_classes": "fk.risk(table, "
     'quasi_identifiers=["age", "zip"])',
     "suda suda2 dis": "fk.risk(table, quasi_identifiers=[...]).suda",
-    "localSuppression local_suppression globalRecode microaggregation pram addNoise": "Foreknow "
-    "generalizes and suppresses by groups: fk.publish(table, policy)",
-    "information_loss loss": "fk.utility(release, table, policy=policy)",
+    "localSuppression local_suppression globalRecode microaggregation pram addNoise add_noise "
+    "noise": "Foreknow generalizes and suppresses by groups: fk.publish(table, policy)",
+    "information_loss loss ncp discernibility average_ecsize": "fk.utility(release, table, "
+    "policy=policy)",
+    "dp differential_privacy laplace": "Foreknow has no differential privacy; fk.publish(table, "
+    "policy) limits how sure adversaries become",
+    "datasets load_adult": "fk.sample.load()",
+    "validate": 'fk.verify("folder"); of a policy file, fk.Policy("policy.toml")',
+    "Error Exception": "fk.ForeknowError",
     "m_invariance": "fk.publish(table, policy, after=[...])",
 }
 # Options that a command has not, and what to type.
@@ -104,6 +115,10 @@ OPTIONS = {
     "-i": "the table is named without an option: foreknow COMMAND TABLE",
     "--input": "the table is named without an option: foreknow COMMAND TABLE",
     "--sep": "--delimiter",
+    "extra": "columns are named with commas between: --quasi-identifiers age,zip",
+    "--html": "--out FILE names the page of a release; foreknow audit RELEASE --html FILE writes "
+    "that of a verdict",
+    "--dry-run": "foreknow compare TABLE shows what methods would keep, and writes no release",
 }
 
 # Parameters that belong elsewhere, and where.
@@ -111,6 +126,7 @@ ELSEWHERE = {
     "suppression": "; it is for a method: method=fk.FullDomain(suppression=0.05)",
     "suppression_limit": "; it is for a method: method=fk.FullDomain(suppression=0.05)",
     "max_suppression": "; it is for a method: method=fk.FullDomain(suppression=0.05)",
+    "supp_level": "; it is for a method: method=fk.FullDomain(suppression=0.05)",
     "r": "; it is for a method: method=fk.ART(r=4)",
 }
 
@@ -120,12 +136,15 @@ _OF_OBJECTS = {
         "the table is .to_pandas() of what fk.publish returned; of a folder, fk.read_release"
     ),
     "to_json json dict asdict as_dict": "see .to_dict()",
-    "plot show draw figure": "see .summary() and .to_html(path)",
+    "to_dataframe": "see .to_frame()",
+    "failed violations failures": "see .verdicts, each with .safe",
+    "to_toml": "see .save(path)",
+    "plot show draw figure html report save": "see .summary() and .to_html(path)",
     "fit fit_transform transform anonymize get_params": "it is given to fk.publish(table, policy, "
     "method=...)",
     "is_safe passed ok result": "see .safe",
     "k": "see fk.k_anonymity(release)",
-    "score risk value values": "see .to_dict()",
+    "score risk value values unique uniqueness highest average max mean": "see .to_dict()",
 }
 _OF_NAME = {name: said for names, said in _ADVICE.items() for name in names.split()}
 

@@ -144,6 +144,8 @@ def require_new(path: str | Path, kept: str | Path) -> None:
         raise OutputError(
             f"{str(path)!r} is to be published, and cannot be the owner's folder too; name another"
         )
+    if str(path) == "-":
+        raise OutputError("a release is a folder, which no pipe takes: name a new one, not '-'")
     if (ends := Path(path).suffix.lower()) in _FILES:
         name = Path(path).with_suffix("")
         raise OutputError(

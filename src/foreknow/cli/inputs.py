@@ -106,6 +106,12 @@ class Columns(Files):
 
         for path in paths:
             if counts or not is_published(path):
+                lone = next((str(each) for each in paths if not each.exists()), None)
+                if lone is not None and self.quasi_identifiers:
+                    raise InputError(
+                        f"there is no file or folder {lone!r}; columns are named with commas "
+                        "between: --quasi-identifiers age,zip"
+                    )
                 raise InputError(
                     f"{str(path)!r} is no folder that foreknow publish wrote: of several releases "
                     "it has to be known who is in each; in Python, see fk.together"

@@ -108,6 +108,8 @@ class Command(click.Command):
         except click.UsageError as error:
             odd = getattr(error, "option_name", None)
             odd = odd or next((word for word in ("-q", "-k") if word in args), None)
+            if odd is None and "extra argument" in error.format_message():
+                odd = "extra" if "quasi_identifiers" in known else odd
             if odd not in OPTIONS:
                 raise
             told = f"{error.format_message().rstrip('.')}; {OPTIONS[odd]}"

@@ -45,7 +45,11 @@ from foreknow.result import card_of
 _NUMBERS = 8
 
 
-@hints()
+@hints(
+    "; as one call: Policy(KAnonymity(5), Schema(quasi_identifiers=[...], sensitive=...)), or "
+    "name them beside the table: fk.publish(table, quasi_identifiers=[...], sensitive=..., "
+    "k_anonymity=5)"
+)
 @dataclass(frozen=True, init=False)
 class Policy:
     """All requirements of one release, with the schema and options they came with.

@@ -196,7 +196,8 @@ def _part(given: Any, person: str | None) -> Part:
         return Part(given.name, given, known)
     if not isinstance(given, (str, Path)):
         raise InputError(
-            f"together takes folders that publish wrote, and releases, not {type(given).__name__}"
+            "a list is of several releases, folders that publish wrote or a Release each, not "
+            f"{type(given).__name__}; a table is a path or a frame"
         )
     own, name = OwnRelease.open(given), Path(given).resolve().name
     if person is None:

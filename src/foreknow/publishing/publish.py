@@ -230,7 +230,8 @@ class Publication:
         said = f"a Publication has no {name!r}"
         if not name.startswith("_"):
             said += (
-                "; its table is .to_pandas(), .to_polars() or .to_arrow(); .save(folder) writes it"
+                "; its table is .to_pandas(), .to_polars() or .to_arrow(); .save(folder) writes "
+                "it, for fk.verify(folder); what was judged is .audit, with .safe and .policy"
             )
         raise AttributeError(said)
 
