@@ -57,6 +57,8 @@ def _numbers(texts: Any) -> Any | None:
     if type_of(texts) not in ("integer", "number"):
         return None
     numbers = pc.cast(texts, pa.float64())
+    if pc.any(pc.match_substring_regex(texts, r"^-0(\.0*)?$")).as_py():
+        return None  # programs print it as 0
     return numbers if _texts(numbers).equals(pa.array(texts.to_pylist(), pa.string())) else None
 
 
@@ -168,6 +170,7 @@ def _write_workbook(table: pa.Table, path: Path) -> None:
 def _member(name: str) -> zipfile.ZipInfo:
     member = zipfile.ZipInfo(name, _ON_DISK)
     member.compress_type = zipfile.ZIP_DEFLATED
+    member.create_system = 3  # whatever the system is
     return member
 
 
