@@ -10,7 +10,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.data.engines.formats import write_as
-from foreknow.errors import CertificateError, DataError
+from foreknow.errors import CertificateError, DataError, OutputError
 from foreknow.publishing.certificate import digest_of
 from foreknow.verifier.formats import READERS
 
@@ -198,3 +198,14 @@ def test_verify_refuses_such_a_workbook(tmp_path):
     (folder / "certificate.json").write_text(json.dumps(said))
     with pytest.raises(CertificateError, match="no number as it prints"):
         fk.verify(folder)
+
+
+def test_names_that_are_one_to_spss_are_refused(tmp_path):
+    with pytest.raises(OutputError, match="one name to SPSS"):
+        write_as(pa.table({"age": ["x"], "Age": ["y"]}), tmp_path / "a.sav")
+
+
+def test_a_sheet_beyond_the_size_of_archives_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 2000)
+    with pytest.raises(OutputError, match="2 GB"):
+        write_as(pa.table({"a": [f"text {i}" for i in range(500)]}), tmp_path / "a.xlsx")

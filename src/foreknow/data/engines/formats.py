@@ -74,7 +74,12 @@ def write_as(table: pa.Table, path: Path, titles: Mapping[str, str] | None = Non
     columns = [numbers if (numbers := _numbers(own)) is not None else own for own in table.columns]
     table = pa.table(columns, names=table.column_names)
     if path.suffix == ".xlsx":
-        _write_workbook(table, path)
+        try:
+            _write_workbook(table, path)
+        except (RuntimeError, zipfile.LargeZipFile):  # as the archive has it
+            raise OutputError(
+                f"{path.name}: a sheet of more than 2 GB fits into no workbook{_OTHERWISE}"
+            ) from None
     else:
         _write_statistics(table, path, titles or {})
 
@@ -217,6 +222,11 @@ def _write_statistics(table: pa.Table, path: Path, titles: Mapping[str, str]) ->
         ) from None
     write: Any = {".sav": pyreadstat.write_sav, ".dta": pyreadstat.write_dta}[path.suffix]
     labels = {name: titles[name] for name in table.column_names if name in titles}
+    if path.suffix == ".sav" and len({*map(str.lower, table.column_names)}) < table.num_columns:
+        raise OutputError(
+            f"{path.name}: names of columns differ by capital letters alone, which are one name to "
+            f"SPSS{_OTHERWISE}"
+        )
     try:
         write(_frame(table, path), str(path), column_labels=labels or None)
     except (pyreadstat.PyreadstatError, pyreadstat.ReadstatError) as error:
