@@ -6,18 +6,23 @@ Numbers are read as any program prints them, and an empty text is a missing valu
 from __future__ import annotations
 
 import re
-import zipfile
+import struct
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from math import copysign, isinf
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
+import numpy as np
 import pyarrow as pa
 
 from foreknow.engine import Stamp, refuse_huge
 from foreknow.errors import DataError
 
 _EXACT = 1 << 53  # floats hold whole numbers up to here
+_MOST_ROWS = 1 << 20  # of a sheet
 _SHEET = "xl/worksheets/sheet1.xml"
 _NS = "http://schemas.openxmlformats.org/"
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -41,7 +46,7 @@ _MEMBERS = {
 }
 _BEGINS = f'{_HEAD}<worksheet xmlns="{_NS}spreadsheetml/2006/main"><sheetData>'
 _ENDS = "</sheetData></worksheet>"
-_ROW = re.compile(r'<row r="([1-9][0-9]*)">')
+_ROW = re.compile(r'<row r="([1-9][0-9]{0,7})">')
 _CELL = re.compile(
     r'<c r="([A-Z]{1,3})([1-9][0-9]*)"(?:><v>(-?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)</v>'
     r'| t="inlineStr"><is><t xml:space="preserve">([^<>]*)</t></is>)</c>'
@@ -65,6 +70,8 @@ def _columns(names: list[str], columns: list[list[Any]], file: str) -> pa.Table:
 
 def _as_texts(numbers: list[float | None]) -> list[str | None]:
     known = [None if x is None or x != x else x for x in numbers]
+    if any(x is not None and (isinf(x) or (x == 0 and copysign(1, x) < 0)) for x in known):
+        raise DataError("a column has an infinite number, or a zero with a sign")
     whole = all(x is None or (x.is_integer() and abs(x) < _EXACT) for x in known)
     return [None if x is None else str(int(x)) if whole else repr(x) for x in known]
 
@@ -75,11 +82,13 @@ def _as_texts(numbers: list[float | None]) -> list[str | None]:
 def _sheet(path: Path) -> pa.Table:
     """The only sheet of a workbook that has nothing but texts and numbers, as they are written."""
     refuse_huge([path])
+    members = _members(path.read_bytes(), path.name)
+    for name, own in _MEMBERS.items():
+        if members[name] != (_HEAD + own.replace("NAME", path.stem)).encode():
+            raise DataError(f"{path.name}: {name!r} holds something else than it must")
     try:
-        with zipfile.ZipFile(path) as archive:
-            _refuse_others(archive, path)
-            text = archive.read(_SHEET).decode("utf-8")
-    except (zipfile.BadZipFile, UnicodeError, EOFError, OSError) as error:
+        text = members[_SHEET].decode("utf-8")
+    except UnicodeError as error:
         raise DataError(f"{path.name} is no workbook: {error}") from None
     rows = list(_rows(text, path.name))
     if not rows or not all(isinstance(name, str) for name in rows[0].values()):
@@ -91,21 +100,54 @@ def _sheet(path: Path) -> pa.Table:
     return _columns([*header.values()], columns, path.name)
 
 
-def _refuse_others(archive: zipfile.ZipFile, path: Path) -> None:
-    """Refuse what else may lie in a workbook: other sheets, properties, comments, times."""
-    members = archive.infolist()
-    names = [own.filename for own in members]
-    if archive.comment or sorted(names) != sorted((*_MEMBERS, _SHEET)):
-        strange = next((name for name in names if name not in (*_MEMBERS, _SHEET)), "a comment")
-        raise DataError(f"{path.name} holds more than one sheet: {strange!r}")
-    for own in members:
-        if own.date_time != (1980, 1, 1, 0, 0, 0) or own.comment or own.extra:
-            raise DataError(f"{path.name} says of {own.filename!r} when it was written, or more")
-        if own.filename == _SHEET:
-            continue
-        wanted = (_HEAD + _MEMBERS[own.filename].replace("NAME", path.stem)).encode()
-        if own.file_size != len(wanted) or archive.read(own) != wanted:
-            raise DataError(f"{path.name}: {own.filename!r} holds something else than it must")
+def _members(content: bytes, file: str) -> dict[str, bytes]:
+    """The members of an archive, of which each byte is accounted for.
+
+    Programs differ in where they look for members: at their heads, or in the directory, and for
+    that before its end or where this says. So there is one way to write all of these.
+    """
+    at, directory, found = 0, b"", dict[str, bytes]()
+    for name in (*_MEMBERS, _SHEET):
+        own, begin = name.encode(), at + 30 + len(name)
+        if content[:4] != b"PK\3\4" or len(content) < begin:
+            raise DataError(f"{file} is no workbook")
+        packing, moment, day, check, packed, size = struct.unpack(
+            "<3H3L", content[at + 8 : at + 26]
+        )
+        if content[at + 30 : begin] != own:
+            raise DataError(f"{file} holds more than one sheet, or not {name!r} in its place")
+        if (moment, day) != (0, 0x21):
+            raise DataError(f"{file} says of {name!r} when it was written")
+        head = struct.pack("<5H3L2H", 20, 0, packing, 0, 0x21, check, packed, size, len(own), 0)
+        found[name] = _unpacked(content[begin : begin + packed], packing, file)
+        if content[at : at + 30] != b"PK\3\4" + head or (len(found[name]), crc32(found[name])) != (
+            size,
+            check,
+        ):
+            raise DataError(f"{file}: {name!r} is not as it is said to be")
+        directory += b"PK\1\2" + struct.pack("<2B", 20, 3) + head
+        directory += struct.pack("<3H2L", 0, 0, 0, 0o600 << 16, at) + own
+        at = begin + packed
+    if content[at : at + 4] == b"PK\3\4":
+        raise DataError(f"{file} holds more than one sheet")
+    many = len(found)
+    ends = struct.pack("<4H2LH", 0, 0, many, many, len(directory), at, 0)
+    if content[at:] != directory + b"PK\5\6" + ends:
+        raise DataError(f"{file} holds something else than its members")
+    return found
+
+
+def _unpacked(content: bytes, packing: int, file: str) -> bytes:
+    if packing == 0:
+        return content
+    inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        made = inflate.decompress(content)
+    except zlib.error as error:
+        raise DataError(f"{file} is no workbook: {error}") from None
+    if packing != zlib.DEFLATED or not inflate.eof or inflate.unused_data:
+        raise DataError(f"{file} holds something else than its members")
+    return made
 
 
 def _rows(text: str, file: str) -> Iterator[dict[int, Any]]:
@@ -124,12 +166,23 @@ def _rows(text: str, file: str) -> Iterator[dict[int, Any]]:
             place = _place(cell[1])
             if cell[2] != str(number) or place <= last:
                 raise DataError(f"{file}: row {number} has cells out of order")
-            row[place] = _plain(cell[4]) if cell[3] is None else float(cell[3])
+            row[place] = _plain(cell[4]) if cell[3] is None else _number(cell[3])
+            if row[place] in ("", None):  # or a cell that is there would be as one that is not
+                raise DataError(f"{file}: {cell[1]}{number} is empty, or no number as it prints")
             at, last = cell.end(), place
         if not text.startswith("</row>", at):
             raise DataError(f"{file}: a cell of row {number} is neither a text nor a number")
         at += len("</row>")
+        if not row or number > _MOST_ROWS:
+            raise DataError(f"{file}: row {number} is empty, or beyond what programs read")
         yield row
+
+
+def _number(text: str) -> float | None:
+    """A number, if it is written in the one way; others would tell equal numbers apart."""
+    number = float(text)
+    printed = str(int(number)) if number.is_integer() and abs(number) < _EXACT else repr(number)
+    return number if printed == text else None
 
 
 def _place(letters: str) -> int:
@@ -167,14 +220,68 @@ def _asked(path: Path, **how: Any) -> tuple[Mapping[str, list[Any]], Any]:
 _BESIDE = ("notes", "file_label", "variable_value_labels", "value_labels", "missing_ranges",
            "missing_user_values", "mr_sets", "table_name")  # fmt: skip
 
+# How columns are shown: no numbers as dates or without their decimals.
+_SHOWN = {".sav": re.compile(r"A[0-9]+|F8\.2"), ".dta": re.compile(r"%-?[0-9]+s|%10\.0g")}
+# What stands right before the rows, and what after them, up to the end.
+_AROUND = {
+    ".sav": (b"\xe7\x03\0\0\0\0\0\0", b""),
+    ".dta": (
+        b"<characteristics></characteristics><data>",
+        b"</data><strls></strls><value_labels></value_labels></stata_dta>",
+    ),
+}
+
 
 def _statistics(path: Path) -> pa.Table:
-    columns, about = _asked(path)
+    refuse_huge([path])
+    # What the owner declares missing is read, or it would be in the file and not be judged.
+    columns, about = _asked(path, user_missing=True)
     for name in _BESIDE:
         if getattr(about, name, None):
             raise DataError(f"{path.name} holds {name.replace('_', ' ')} beside its columns")
+    for name, shown in about.original_variable_types.items():
+        if not _SHOWN[path.suffix].fullmatch(shown):
+            raise DataError(f"{path.name} shows column {name!r} as {shown}, not as it is")
+    _refuse_more(path, about)
     values = [[float(x) if type(x) is int else x for x in own] for own in columns.values()]
     return _columns([*columns], values, path.name)
+
+
+def _refuse_more(path: Path, about: Any) -> None:
+    """Refuse what is in the rows and no reader says, and rows beyond those that are counted."""
+    content, of_spss = path.read_bytes(), path.suffix == ".sav"
+    before, after = _AROUND[path.suffix]
+    places, width = dict[str, slice](), 0
+    for name, own in about.variable_storage_width.items():
+        if of_spss:  # which parts long texts, and fills parts up
+            whole, rest = divmod(own, 252) if own > 255 else (0, own)
+            own = whole * 256 + -(-rest // 8) * 8
+        elif about.readstat_variable_types[name] == "string":
+            own -= 1  # for the end, which is not in the file
+        places[name] = slice(width, width + own)
+        width += own
+    size = about.number_rows * width
+    start = len(content) - len(after) - size
+    if not content[:start].endswith(before) or not content.endswith(after):
+        raise DataError(f"{path.name} holds something else than its rows")
+    rows = np.frombuffer(content, np.uint8, size, start).reshape(about.number_rows, width)
+    for name, kind in about.readstat_variable_types.items():
+        own = np.ascontiguousarray(rows[:, places[name]])
+        if kind == "double":
+            numbers = own.view("<f8")
+            most = np.finfo(float).max if of_spss else 2.0**1023  # what stands for missing
+            odd = ~(numbers > -most if of_spss else numbers < most)
+            wrong = odd & (numbers != (-most if of_spss else most))
+        elif kind == "string":
+            # Readers stop where a text ends.
+            wrong = own == 0 if of_spss else (own[:, 1:] != 0) & (own[:, :-1] == 0)
+        else:
+            raise DataError(f"{path.name}: column {name!r} is stored as {kind}")
+        if wrong.any():
+            raise DataError(
+                f"{path.name}: column {name!r} has several kinds of missing values, or more than "
+                "its texts"
+            )
 
 
 READERS: dict[str, Callable[[Path], pa.Table]] = {

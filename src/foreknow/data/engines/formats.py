@@ -57,6 +57,8 @@ def _numbers(texts: Any) -> Any | None:
     if type_of(texts) not in ("integer", "number"):
         return None
     numbers = pc.cast(texts, pa.float64())
+    if pc.any(pc.match_substring_regex(texts, r"^-0(\.0*)?$")).as_py():
+        return None  # programs print it as 0
     return numbers if _texts(numbers).equals(pa.array(texts.to_pylist(), pa.string())) else None
 
 
@@ -72,7 +74,12 @@ def write_as(table: pa.Table, path: Path, titles: Mapping[str, str] | None = Non
     columns = [numbers if (numbers := _numbers(own)) is not None else own for own in table.columns]
     table = pa.table(columns, names=table.column_names)
     if path.suffix == ".xlsx":
-        _write_workbook(table, path)
+        try:
+            _write_workbook(table, path)
+        except (RuntimeError, zipfile.LargeZipFile):  # as the archive has it
+            raise OutputError(
+                f"{path.name}: a sheet of more than 2 GB fits into no workbook{_OTHERWISE}"
+            ) from None
     else:
         _write_statistics(table, path, titles or {})
 
@@ -168,6 +175,7 @@ def _write_workbook(table: pa.Table, path: Path) -> None:
 def _member(name: str) -> zipfile.ZipInfo:
     member = zipfile.ZipInfo(name, _ON_DISK)
     member.compress_type = zipfile.ZIP_DEFLATED
+    member.create_system = 3  # whatever the system is
     return member
 
 
@@ -214,6 +222,11 @@ def _write_statistics(table: pa.Table, path: Path, titles: Mapping[str, str]) ->
         ) from None
     write: Any = {".sav": pyreadstat.write_sav, ".dta": pyreadstat.write_dta}[path.suffix]
     labels = {name: titles[name] for name in table.column_names if name in titles}
+    if path.suffix == ".sav" and len({*map(str.lower, table.column_names)}) < table.num_columns:
+        raise OutputError(
+            f"{path.name}: names of columns differ by capital letters alone, which are one name to "
+            f"SPSS{_OTHERWISE}"
+        )
     try:
         write(_frame(table, path), str(path), column_labels=labels or None)
     except (pyreadstat.PyreadstatError, pyreadstat.ReadstatError) as error:
