@@ -56,10 +56,10 @@ def test_classes_and_all_together_are_what_each_value_says_alone(semantics, sett
         alone = {value: fk.knowledge_skyline(counts, value, limit) for value in found}
         assert dict(found) == alone, (counts.to_dict(), limit)
         assert found.of_all == of_all_by_points(list(alone.values())), (counts.to_dict(), limit)
-        of_values = [value for each in found.classes for value in found.members(each)]
-        assert sorted(of_values) == sorted(found)
-        for each in found.classes:
-            members = found.members(each)
+        by_class = list(found.members())
+        assert sorted(value for _, members in by_class for value in members) == sorted(found)
+        assert [each for each, _ in by_class] == list(found.classes)
+        for each, members in by_class:
             assert (members[0], len(members)) == (each.example, each.n_values)
             for value in members:
                 most = tuple(map(max, zip(*alone[value], strict=True)))

@@ -416,11 +416,13 @@ class Skylines(Mapping[Label, Skyline]):
         """The class that a value is in."""
         return self._classes[self._number(value)]
 
-    def members(self, of: ValueClass) -> list[Label]:
-        """The values of a class."""
-        alike = self._alike
-        inside = alike.codes[alike.number == self._number(of.example)]
-        return [self._counts.values[code] for code in inside.tolist()]
+    def members(self) -> Iterator[tuple[ValueClass, list[Label]]]:
+        """Each class, and its values."""
+        alike, values = self._alike, self._counts.values
+        inside = np.split(alike.codes[order_of(alike.number)], np.cumsum(self._sizes)[:-1])
+        for each in self.classes:
+            codes = inside[self._number(each.example)]
+            yield each, [values[code] for code in codes.tolist()]
 
     @cached_property
     def classes(self) -> tuple[ValueClass, ...]:
@@ -446,9 +448,13 @@ class Skylines(Mapping[Label, Skyline]):
     def _classes(self) -> list[ValueClass]:
         alike = self._alike
         examples = [self._counts.values[code] for code in alike.examples.tolist()]
-        sizes = np.bincount(alike.number, minlength=len(examples)).tolist()
-        most = _most_alone(self._counts, alike, self._limit)
+        sizes, most = self._sizes.tolist(), _most_alone(self._counts, alike, self._limit)
         return [ValueClass(*each) for each in zip(examples, sizes, most, strict=True)]
+
+    @property
+    def _sizes(self) -> IntArray:
+        """How many values each class has."""
+        return np.bincount(self._alike.number, minlength=len(self._alike.examples))
 
 
 def _most_alone(counts: GroupCounts, alike: Alike, limit: Fraction) -> list[tuple[int, ...]]:
@@ -457,7 +463,7 @@ def _most_alone(counts: GroupCounts, alike: Alike, limit: Fraction) -> list[tupl
     found = np.full((len(alike.examples), 3), -1)
     alive = np.arange(len(found))
     for l in range(most_l + 1):
-        going = []
+        going: list[bool] = []
         for part in alike.fronts(counts, l, alive):
             slices = _Slices.of(part, least_odds)
             if not l:
