@@ -74,6 +74,12 @@ def fronts_of(
     counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray
 ) -> Iterator[Profiles]:
     """The same of some cells, one value after the other, and where those of each begin."""
+    for found in _blocks(counts, l, cells, offsets):
+        yield found.undominated(_EFFORT).distinct()
+
+
+def _blocks(counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray) -> Iterator[Profiles]:
+    """Profiles of some cells, a block of values at a time."""
     l = min(l, counts.n_values)
     # Under `set` a cell takes l more columns while it is worked on.
     most = _FRONTS_BLOCK // (l + 1) if counts.semantics == "set" else _FRONTS_BLOCK
@@ -82,7 +88,7 @@ def fronts_of(
         end = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
         end = min(max(end, first + 1), len(offsets) - 1)
         block = cells[offsets[first] : offsets[end]]
-        yield profiles_of(counts, l, block).undominated(_EFFORT).distinct()
+        yield profiles_of(counts, l, block)
         first = end
         if first >= len(offsets) - 1:
             return
@@ -157,10 +163,19 @@ class Alike:
         own = codes[starts]
         return cls(own, np.array(number, dtype=np.int64), own[first], cells[of_examples], offsets)
 
-    def fronts(self, counts: GroupCounts, l: int, some: IntArray) -> Iterator[Profiles]:
-        """Undominated profiles of some classes, in order, by example."""
+    def fronts(self, counts: GroupCounts, l: int) -> Iterator[Profiles]:
+        """Undominated profiles of all classes, in order, by example."""
+        return fronts_of(counts, l, self.cells, self.offsets)
+
+    def surest(self, counts: GroupCounts, l: int, some: IntArray) -> Iterator[Profiles]:
+        """Those of some classes where an adversary who knows nothing but l is surest, or nearly."""
         places, offsets = ranges(self.offsets[some], self.offsets[some + 1])
-        return fronts_of(counts, l, self.cells[places], offsets)
+        for found in _blocks(counts, l, self.cells[places], offsets):
+            found = found.by_value()
+            odds, starts = found.t(0), found.starts
+            lengths = np.diff(starts, append=len(found))
+            least = np.repeat(np.minimum.reduceat(odds, starts), lengths)
+            yield found.take(odds <= least * (1 + CLOSE))
 
 
 def _kinds_of_cells(counts: GroupCounts) -> IntArray:
@@ -360,7 +375,7 @@ def knowledge_skylines(release: HasCounts, confidence: Number) -> Skylines:
     >>> counts = GroupCounts.from_bags([["AIDS", "Flu", "Flu", "Cold"], ["Flu", "Cold", "Cold"]])
     >>> skylines = knowledge_skylines(counts, 0.75)
     >>> skylines["Cold"], skylines["AIDS"], skylines.of_all
-    ([(0, 0, 0)], [(0, 1, 1), (0, 2, 0), (1, 0, 0)], [(0, 0, 0)])
+    ([(0, 0, 0)], [(0, 0, 2), (0, 1, 1), (0, 2, 0), (1, 0, 1)], [(0, 0, 0)])
     """
     return Skylines(counts_of(release), as_threshold(confidence))
 
@@ -462,18 +477,19 @@ def _most_alone(counts: GroupCounts, alike: Alike, limit: Fraction) -> list[tupl
     least_odds, most_l = (1 - limit) / limit, _most_l(counts)
     found = np.full((len(alike.examples), 3), -1)
     alive = np.arange(len(found))
+    if len(alive):
+        alone = [_Slices.of(part, least_odds).alone() for part in alike.fronts(counts, 0)]
+        found[:, 1:] = np.concatenate(alone)
     for l in range(most_l + 1):
+        if not len(alive):
+            break
         going: list[bool] = []
-        for part in alike.fronts(counts, l, alive):
+        for part in alike.surest(counts, l, alive):
             slices = _Slices.of(part, least_odds)
-            if not l:
-                found[len(going) : len(going) + len(slices), 1:] = slices.alone()
             none = np.zeros(len(slices), dtype=np.int64)
             going += slices.safe(np.arange(len(slices)), none, none).tolist()
         alive = alive[going]
         found[alive, 0] = l
-        if not len(alive):
-            break
     found[alive, 0] = _n_others(counts)
     return [tuple(each) if each[0] >= 0 else () for each in found.tolist()]
 
@@ -481,11 +497,10 @@ def _most_alone(counts: GroupCounts, alike: Alike, limit: Fraction) -> list[tupl
 def _skyline_of_all(counts: GroupCounts, alike: Alike, limit: Fraction) -> Skyline:
     """What is withstood of each value: at each l and m the smallest of their largest k."""
     least_odds = (1 - limit) / limit
-    everyone = np.arange(len(alike.examples))
     stairs: IntArray | None = None
     found: Skyline = []
-    for l in range(_most_l(counts) + 1 if len(everyone) else 0):
-        parts = [worst_values(part) for part in alike.fronts(counts, l, everyone)]
+    for l in range(_most_l(counts) + 1 if len(alike.examples) else 0):
+        parts = [worst_values(part) for part in alike.fronts(counts, l)]
         slices = _Slices.of(_joined(parts), least_odds)
         if stairs is None:
             each = slices.stairs()
