@@ -190,3 +190,45 @@ def test_of_very_many_values_those_that_withstand_least_are_listed(tmp_path):
 
 def path_release(path):
     return fk.Release.from_groups(path, group="gid", sensitive="ill")
+
+
+def test_very_many_values_are_told_by_class_and_all_together(monkeypatch):
+    rng = np.random.default_rng(3)
+    groups = [rng.choice(1_500, n, replace=False).tolist() for n in rng.integers(6, 12, 700)]
+    counts = fk.GroupCounts.from_bags(groups)
+    report = fk.skyline_report(counts, confidence="1/2")
+    found = fk.knowledge_skylines(counts, "1/2")
+    together, many = len(found.of_all), len(found)
+    assert repr(report) == (
+        f"SkylineReport(release: {many} values together, {together} points below 0.5)"
+    )
+    told = json.loads(report.to_json())
+    assert "values" not in told
+    assert [(p["l"], p["k"], p["m"]) for p in told["of_all"]] == found.of_all
+    assert sum(len(each["values"]) for each in told["classes"]) == many
+    for each in told["classes"]:
+        points = report.points(each["values"][-1])
+        assert list(each["most_alone"].values()) == [max(x) for x in zip(*points, strict=True)]
+    said = " ".join(report.summary().split())
+    assert f"All values together: {together} points" in said
+    assert f"Values by class: {len(found.classes)} classes" in said
+    with pytest.raises(fk.InputError, match="not about 'nobody'"):
+        report.points("nobody")
+
+    # Where there are too many classes, too, a few examples have parts, and no value has a line.
+    assert "The most of one kind of knowledge alone that stays" in said
+    monkeypatch.setattr("foreknow.report.pages.skyline._MOST_LISTED", 2)
+    page = report.to_html()
+    assert 'id="value-3"' in page
+    assert 'id="value-7"' not in page
+    assert "more rows are left out" in page
+    assert "The most of one kind of knowledge alone that stays" not in report.summary()
+
+
+def test_where_something_is_unsafe_nothing_is_withstood_of_all_values_together():
+    bags = [["alone"], *([f"v{2 * i}", f"v{2 * i + 1}"] for i in range(510))]
+    report = fk.skyline_report(fk.GroupCounts.from_bags(bags), confidence="0.9")
+    assert report.skylines.of_all == []
+    assert "Of some value, not even an adversary who knows nothing" in report.summary()
+    told = json.loads(report.to_json())
+    assert told["classes"][0] == {"values": ["alone"], "most_alone": dict.fromkeys("lkm")}

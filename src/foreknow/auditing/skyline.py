@@ -17,6 +17,7 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.minima import theorem2_terms
 from foreknow.adversaries.facts.skyline import (
     Skyline,
+    Skylines,
     front,
     knowledge_skyline,
     knowledge_skylines,
@@ -36,6 +37,9 @@ from foreknow.result import Result
 from foreknow.scope import Scope
 
 Point: TypeAlias = tuple[int, int, int]
+
+# Of more values, what is withstood is told by class.
+MOST_TOLD = 1_000
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,9 @@ class SkylineReport(Result):
     confidence : Fraction
         What the adversary must not reach.
     values : tuple of labels
-    skylines : dict of value -> list of (l, k, m)
+    skylines : mapping of value -> list of (l, k, m)
+        Sorted; none where not even l = k = m = 0 is withstood. Where no values were named, as
+        `knowledge_skylines` gives it: found when asked for, with `.of_all` and `.classes`.
     name : str
         What the release is called in reports.
     sensitive : str or None
@@ -85,7 +91,7 @@ class SkylineReport(Result):
     values: tuple[Label, ...]
     name: str
     sensitive: str | None
-    _points: tuple[tuple[Point, ...], ...]
+    skylines: Mapping[Label, Skyline]
     windows: Windows | None = None
     scope: Scope = field(default_factory=Scope)
 
@@ -95,14 +101,15 @@ class SkylineReport(Result):
         return self.scope.cases
 
     @property
-    def skylines(self) -> dict[Label, Skyline]:
-        """The points of each value, sorted; none where not even l = k = m = 0 is withstood."""
-        return dict(zip(self.values, map(list, self._points), strict=True))
+    def by_class(self) -> Skylines | None:
+        """The skylines by class of values, where these are too many to be told one by one."""
+        found = self.skylines
+        return found if isinstance(found, Skylines) and len(found) > MOST_TOLD else None
 
     def points(self, value: Label) -> tuple[Point, ...]:
         """The points of one value, sorted."""
         try:
-            return self._points[self._place[value]]
+            return tuple(self.skylines[value])
         except (KeyError, TypeError):
             raise InputError(f"this report is not about {value!r}") from None
 
@@ -125,16 +132,7 @@ class SkylineReport(Result):
 
         Of several, those of the fewest kinds; then those with the most known people.
         """
-        points = np.array([(-1, -1, -1), *self.points(value)], dtype=np.int64)
-        options = []
-        for l in sorted({0, *(points[:, 0] + 1).tolist()}):
-            if l > self.most_l:
-                break
-            above = points[points[:, 0] >= l]
-            for k in sorted({0, *(above[:, 1] + 1).tolist()}):
-                rest = above[above[:, 1] >= k]
-                options.append((l, k, int(rest[:, 2].max(initial=-1)) + 1))
-        return min(options, key=lambda point: (sum(point), -point.count(0), -point[1], point))
+        return fewest_beyond(self.points(value), self.most_l)
 
     def disclosure(self, value: Label, point: Point) -> Disclosure:
         """What an adversary with these amounts reaches."""
@@ -158,35 +156,38 @@ class SkylineReport(Result):
         )
 
     def _content(self) -> dict[str, Any]:
+        by_class = self.by_class
         return {
             "release": self.name,
             "sensitive": self.sensitive,
             **({"knowing": list(self.scope.known)} if self.scope.known else {}),
             "semantics": self.counts.semantics,
             "confidence": str(self.confidence),
-            "values": [
-                {
-                    "value": value,
-                    "occurrences": self.occurrences(value),
-                    "points": [corner.to_dict() for corner in self.corners(value)],
-                    "least_beyond": dict(zip("lkm", self.least_beyond(value), strict=True)),
-                }
-                for value in self.values
-            ],
+            **(self._of_values() if by_class is None else _of_classes(by_class)),
         }
+
+    def _of_values(self) -> dict[str, Any]:
+        each = [
+            {
+                "value": value,
+                "occurrences": self.occurrences(value),
+                "points": [corner.to_dict() for corner in self.corners(value)],
+                "least_beyond": dict(zip("lkm", self.least_beyond(value), strict=True)),
+            }
+            for value in self.values
+        ]
+        return {"values": each}
 
     def __repr__(self) -> str:
         many = len(self.values)
         what = repr(self.values[0]) if many == 1 else f"{many} values"
-        points = sum(map(len, self._points))
+        points = sum(map(len, self.skylines.values())) if self.by_class is None else 0
+        if self.by_class is not None:
+            what, points = f"{what} together", len(self.by_class.of_all)
         return (
             f"SkylineReport({self.name}: {what}, {points} point{'' if points == 1 else 's'} below "
             f"{float(self.confidence):.4g})"
         )
-
-    @cached_property
-    def _place(self) -> dict[Label, int]:
-        return {value: i for i, value in enumerate(self.values)}
 
     def disclosures(self, value: Label, points: Sequence[Point]) -> dict[Point, Disclosure]:
         """What many adversaries reach, in a few array operations for each l."""
@@ -217,6 +218,30 @@ class SkylineReport(Result):
     def most_l(self) -> int:
         """How many other values there are; to know of more of them adds nothing."""
         return int(np.count_nonzero(self.counts.totals)) - 1
+
+
+def _of_classes(found: Skylines) -> dict[str, Any]:
+    """What is withstood of all values together, and for each class the most of each kind alone."""
+    classes = [
+        {"values": members, "most_alone": dict(zip("lkm", each.most or [None] * 3, strict=True))}
+        for each, members in found.members()
+    ]
+    points = [dict(zip("lkm", point, strict=True)) for point in found.of_all]
+    return {"of_all": points, "classes": classes}
+
+
+def fewest_beyond(points: Sequence[Point], most_l: int) -> Point:
+    """Find the fewest facts that are not withstood, by the points of a skyline."""
+    known = np.array([(-1, -1, -1), *points], dtype=np.int64)
+    options = []
+    for l in sorted({0, *(known[:, 0] + 1).tolist()}):
+        if l > most_l:
+            break
+        above = known[known[:, 0] >= l]
+        for k in sorted({0, *(above[:, 1] + 1).tolist()}):
+            rest = above[above[:, 1] >= k]
+            options.append((l, k, int(rest[:, 2].max(initial=-1)) + 1))
+    return min(options, key=lambda point: (sum(point), -point.count(0), -point[1], point))
 
 
 @memory_for("the skyline")
@@ -287,7 +312,7 @@ def skyline_report(
             raise InputError("give one of values, any_of and within")
         windows = Windows.of(counts, Width.of(within))
         window = Window(f"a value in a window of {windows.width.words()}", 0)
-        found: dict[Label, Skyline] = {window: near_skyline(windows, limit)}
+        found: Mapping[Label, Skyline] = {window: near_skyline(windows, limit)}
     elif any_of is not None:
         if values is not None:
             raise InputError("give values or any_of, not both; any_of is one secret")
@@ -309,7 +334,7 @@ def skyline_report(
         tuple(found),
         name or str(getattr(release, "name", "release")),
         sensitive or getattr(release, "sensitive", None),
-        tuple(map(tuple, found.values())),
+        found,
         windows,
         scope_of(release),
     )

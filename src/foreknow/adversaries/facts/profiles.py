@@ -398,9 +398,7 @@ class Profiles:
         looked_at = 0
         while len(alive) and (effort is None or looked_at < effort * len(self)):
             looked_at += len(alive)
-            # Any pivot would do; the least of this score dominates much.
-            spare = alive.slack if alive.more is None else alive.slack + alive.more[:, 0]
-            score = (spare + self._grain) * alive.n / alive.s
+            score = alive.score
             least = np.full(n_values, np.inf)
             np.minimum.at(least, alive.value, score)
             candidates = np.flatnonzero(score == least[alive.value])
@@ -409,19 +407,27 @@ class Profiles:
             chosen[alive.value[candidates[::-1]]] = candidates[::-1]
             pivots = np.unique(chosen[alive.value[candidates]])
             pivot = alive.take(chosen[alive.value])
-            better = (alive.n < pivot.n) | (alive.s > pivot.s) | alive._has_less_slack(pivot)
-            if alive.more is not None and pivot.more is not None:
-                lower = alive.more < pivot.more
-                better |= lower[:, 0] | lower[:, 2] | (alive.more[:, 1] > pivot.more[:, 1])
+            better = alive.better_than(pivot)
             better[pivots] = False
             kept.append(alive.take(pivots))
             alive = alive.take(better)
         return alive.join(*kept).by_value()
 
     @property
-    def _grain(self) -> float:
-        """What to add to `slack` so that a score still tells profiles with none to spare apart."""
-        return 1.0 if self.kind is None else 1e-9
+    def score(self) -> FloatArray:
+        """By which to choose one to compare others with: any would do, the least dominates much."""
+        spare = self.slack if self.more is None else self.slack + self.more[:, 0]
+        # Profiles with none to spare are told apart, too.
+        found: FloatArray = (spare + (1.0 if self.kind is None else 1e-9)) * self.n / self.s
+        return found
+
+    def better_than(self, other: Profiles) -> NDArray[np.bool_]:
+        """Whether each can do for an adversary what its counterpart cannot, or may."""
+        better = (self.n < other.n) | (self.s > other.s) | self._has_less_slack(other)
+        if self.more is not None and other.more is not None:
+            lower = self.more < other.more
+            better |= lower[:, 0] | lower[:, 2] | (self.more[:, 1] > other.more[:, 1])
+        return better
 
     def _has_less_slack(self, other: Profiles) -> NDArray[np.bool_]:
         """Whether each has less to spare than its counterpart, or may have."""

@@ -8,7 +8,7 @@ point it tries, everything is worked out from the undominated profiles of each l
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
@@ -17,7 +17,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from foreknow.adversaries.facts.minima import exact_minimum, theorem2_terms
-from foreknow.adversaries.facts.profiles import FloatArray, Profiles, profiles_of
+from foreknow.adversaries.facts.profiles import (
+    FloatArray,
+    Profiles,
+    profiles_of,
+    ranked_cells,
+)
 from foreknow.adversaries.facts.windows import worst_window
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.data.counts import GroupCounts
@@ -34,6 +39,8 @@ _EFFORT = 64
 _FRONTS_BLOCK = 1 << 19
 # How many bytes of undominated profiles are remembered of one release.
 _REMEMBERED = 1 << 26
+# How often the worst of what is left is looked for, to drop what is not as bad.
+_ROUNDS = 64
 # What a remembered object costs beside its arrays.
 _OVERHEAD = 2048
 
@@ -60,18 +67,30 @@ def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:
 
 def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]:
     """Undominated profiles of some values, which are ascending; at least one block of them."""
+    return fronts_of(counts, l, *_cells_of(counts, codes))
+
+
+def fronts_of(
+    counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray
+) -> Iterator[Profiles]:
+    """The same of some cells, one value after the other, and where those of each begin."""
+    for found in _blocks(counts, l, cells, offsets):
+        yield found.undominated(_EFFORT).distinct()
+
+
+def _blocks(counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray) -> Iterator[Profiles]:
+    """Profiles of some cells, a block of values at a time."""
     l = min(l, counts.n_values)
-    cells, offsets = _cells_of(counts, codes)
     # Under `set` a cell takes l more columns while it is worked on.
     most = _FRONTS_BLOCK // (l + 1) if counts.semantics == "set" else _FRONTS_BLOCK
     first = 0
     while True:
         end = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
-        end = min(max(end, first + 1), len(codes))
+        end = min(max(end, first + 1), len(offsets) - 1)
         block = cells[offsets[first] : offsets[end]]
-        yield profiles_of(counts, l, block).undominated(_EFFORT).distinct()
+        yield profiles_of(counts, l, block)
         first = end
-        if first >= len(codes):
+        if first >= len(offsets) - 1:
             return
 
 
@@ -101,6 +120,130 @@ def _joined(parts: list[Profiles]) -> Profiles:
             for part, shift in zip(parts, shifts.tolist(), strict=False)
         ]
     return parts[0].join(*parts[1:])
+
+
+# ---- values that are alike ----------------------------------------------------------------------
+
+# Cells of a table of what each kind of cell has to spare at each l.
+_MOST_SPARE = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """The values that occur, by class: of those of one class, the same holds at each (l, k, m)."""
+
+    codes: IntArray  # of the values, ascending
+    number: IntArray  # the class of each
+    examples: IntArray  # the first value of each class, ascending
+    cells: IntArray  # those of the examples that matter, one after the other
+    offsets: IntArray  # where those of each begin
+
+    @classmethod
+    def of(cls, counts: GroupCounts) -> Alike:
+        """By the kinds of their cells, but for those that another one is always as bad as."""
+        if counts.able is not None:
+            codes = np.flatnonzero(counts.totals)
+            return cls(codes, np.arange(len(codes)), codes, *_cells_of(counts, codes))
+        kind = _kinds_of_cells(counts)
+        # Each kind once for each value.
+        order = np.lexsort((kind, counts.codes))
+        codes, kinds = counts.codes[order], kind[order]
+        new = np.append(True, (codes[1:] != codes[:-1]) | (kinds[1:] != kinds[:-1]))
+        cells = _not_dominated(counts, order[new[: len(order)]], kind)
+        codes, kinds = counts.codes[cells], kind[cells]
+        starts = np.flatnonzero(np.diff(codes, prepend=-1))
+        ends = np.append(starts, len(cells))[1:]
+        known: dict[bytes, int] = {}
+        number = [
+            known.setdefault(kinds[start:end].tobytes(), len(known))
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
+        first = np.unique(number, return_index=True)[1]
+        of_examples, offsets = ranges(starts[first], ends[first])
+        own = codes[starts]
+        return cls(own, np.array(number, dtype=np.int64), own[first], cells[of_examples], offsets)
+
+    def fronts(self, counts: GroupCounts, l: int) -> Iterator[Profiles]:
+        """Undominated profiles of all classes, in order, by example."""
+        return fronts_of(counts, l, self.cells, self.offsets)
+
+    def surest(self, counts: GroupCounts, l: int, some: IntArray) -> Iterator[Profiles]:
+        """Those of some classes where an adversary who knows nothing but l is surest, or nearly."""
+        places, offsets = ranges(self.offsets[some], self.offsets[some + 1])
+        for found in _blocks(counts, l, self.cells[places], offsets):
+            found = found.by_value()
+            odds, starts = found.t(0), found.starts
+            lengths = np.diff(starts, append=len(found))
+            least = np.repeat(np.minimum.reduceat(odds, starts), lengths)
+            yield found.take(odds <= least * (1 + CLOSE))
+
+
+def _kinds_of_cells(counts: GroupCounts) -> IntArray:
+    """A number for each cell: equal where as many have the value, in groups of equal counts."""
+    order = ranked_cells(counts)[1]
+    ranked, known = counts.counts[order], dict[tuple[int, bytes], int]()
+    bounds = counts.offsets.tolist()
+    of_group = [
+        known.setdefault((size, ranked[start:end].tobytes()), len(known))
+        for size, start, end in zip(counts.sizes.tolist(), bounds, bounds[1:], strict=False)
+    ]
+    group = np.array(of_group, dtype=np.int64)[counts.cell_groups]
+    found: IntArray = np.unique(np.stack((group, counts.counts)), axis=1, return_inverse=True)[1]
+    return found.ravel()
+
+
+def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntArray:
+    """Drop cells that another one of the same value is as bad as at each l; most of them."""
+    first = np.unique(kind, return_index=True)[1]  # a cell of each kind
+    group, s = counts.cell_groups[first], counts.counts[first]
+    n, steps = counts.sizes[group], _most_l(counts) + 1
+    if counts.semantics == "set" or not 0 < len(first) * steps <= _MOST_SPARE:
+        return cells
+    spare = np.empty((len(first), steps), dtype=np.int64)
+    for l in range(steps):
+        spare[:, l] = -np.minimum(counts.top_sums(l + 1, group), counts.top_sums(l, group) + s)
+    spare += (n if counts.semantics == "single" else s)[:, None]
+    score = (spare[:, 0] - spare[:, 0].min(initial=0) + 1.0) * n / s
+    alive, kept = cells, list[IntArray]()
+    for _ in range(_ROUNDS):
+        starts = np.flatnonzero(np.diff(counts.codes[alive], prepend=-1))
+        if not len(starts):
+            break
+        lengths = np.diff(starts, append=len(alive))
+        own = kind[alive]
+        least = np.repeat(np.minimum.reduceat(score[own], starts), lengths)
+        lowest = np.flatnonzero(score[own] == least)
+        owner = np.repeat(np.arange(len(starts)), lengths)
+        pivots = lowest[np.unique(owner[lowest], return_index=True)[1]]
+        kept.append(alive[pivots])
+        pairs = np.stack((own, own[pivots][owner]))
+        (each, pivot), of = np.unique(pairs, axis=1, return_inverse=True)
+        better = (n[each] < n[pivot]) | (s[each] > s[pivot])
+        open_ = np.flatnonzero(~better)
+        for part in np.array_split(open_, len(open_) * steps // _FRONTS_BLOCK + 1):
+            better[part] = (spare[each[part]] < spare[pivot[part]]).any(axis=1)
+        going = better[of.ravel()]
+        going[pivots] = False
+        alive = alive[going]
+    found = np.concatenate((alive, *kept))
+    return found[np.lexsort((kind[found], counts.codes[found]))]
+
+
+def worst_values(found: Profiles) -> Profiles:
+    """Drop values that another one is as bad as at each k and m; most of them."""
+    alive, kept = found, list[Profiles]()
+    for _ in range(_ROUNDS):
+        if not len(alive):
+            break
+        pivot = alive.value[np.argmin(alive.score)]
+        own = alive.value == pivot
+        better = np.ones(len(alive), dtype=bool)
+        for place in np.flatnonzero(own).tolist():
+            better &= alive.better_than(alive.take(np.full(len(alive), place)))
+        better[own] = False
+        kept.append(alive.take(own))
+        alive = alive.take(np.isin(alive.value, alive.value[better]))
+    return alive.join(*kept).by_value()
 
 
 Skyline: TypeAlias = list[tuple[int, int, int]]
@@ -212,7 +355,7 @@ def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
     return low + bisect_left(beyond, True, key=lambda amount: not holds(amount))
 
 
-def knowledge_skylines(release: HasCounts, confidence: Number) -> dict[Label, Skyline]:
+def knowledge_skylines(release: HasCounts, confidence: Number) -> Skylines:
     """Find the knowledge skyline of every sensitive value that occurs in a release.
 
     Parameters
@@ -221,17 +364,166 @@ def knowledge_skylines(release: HasCounts, confidence: Number) -> dict[Label, Sk
     confidence : number
         As in `knowledge_skyline`.
 
+    Returns
+    -------
+    Skylines
+        A mapping of each value to its list of points, which is found when it is asked for.
+        `.classes` has the values by class, `.of_all` what is withstood of all values together.
+
     Examples
     --------
     >>> counts = GroupCounts.from_bags([["AIDS", "Flu", "Flu", "Cold"], ["Flu", "Cold", "Cold"]])
-    >>> knowledge_skylines(counts, 0.75)["Cold"]
-    [(0, 0, 0)]
+    >>> skylines = knowledge_skylines(counts, 0.75)
+    >>> skylines["Cold"], skylines["AIDS"], skylines.of_all
+    ([(0, 0, 0)], [(0, 0, 2), (0, 1, 1), (0, 2, 0), (1, 0, 1)], [(0, 0, 0)])
     """
-    counts = counts_of(release)
-    limit = as_threshold(confidence)
-    codes = np.flatnonzero(counts.totals)
-    found = _skylines(counts, codes, limit)
-    return {counts.values[code]: own for code, own in zip(codes.tolist(), found, strict=True)}
+    return Skylines(counts_of(release), as_threshold(confidence))
+
+
+@dataclass(frozen=True)
+class ValueClass:
+    """Values that are had alike in the groups that matter: they have one skyline."""
+
+    example: Label
+    n_values: int
+    # the most of l, of k and of m alone that is withstood; nothing if not even no facts are
+    most: tuple[int, ...]
+
+
+class Skylines(Mapping[Label, Skyline]):
+    """The skylines of all values of a release, found when they are asked for.
+
+    Attributes
+    ----------
+    classes : tuple of ValueClass
+        The values by class, those that withstand least first.
+    of_all : list of (l, k, m)
+        The skyline of all values together: what is withstood whichever value is asked about.
+    """
+
+    def __init__(self, counts: GroupCounts, limit: Fraction) -> None:
+        self._counts, self._limit = counts, limit
+        self._alike = Alike.of(counts)
+        self._known: dict[int, Skyline] = {}
+
+    def __getitem__(self, value: Label) -> Skyline:
+        known = self._known
+        number = self._number(value)
+        if number not in known:
+            examples = self._alike.examples
+            some = np.arange(len(examples)) if len(examples) <= _FEW else np.array([number])
+            if len(known) >= _FEW:
+                known.clear()
+            found = _skylines(self._counts, examples[some], self._limit)
+            known.update(zip(some.tolist(), found, strict=True))
+        return list(known[number])
+
+    def __iter__(self) -> Iterator[Label]:
+        return (self._counts.values[code] for code in self._alike.codes.tolist())
+
+    def __len__(self) -> int:
+        return len(self._alike.codes)
+
+    def __repr__(self) -> str:
+        return f"Skylines({len(self)} values, {len(self._alike.examples)} classes)"
+
+    def class_of(self, value: Label) -> ValueClass:
+        """The class that a value is in."""
+        return self._classes[self._number(value)]
+
+    def members(self) -> Iterator[tuple[ValueClass, list[Label]]]:
+        """Each class, and its values."""
+        alike, values = self._alike, self._counts.values
+        inside = np.split(alike.codes[order_of(alike.number)], np.cumsum(self._sizes)[:-1])
+        for each in self.classes:
+            codes = inside[self._number(each.example)]
+            yield each, [values[code] for code in codes.tolist()]
+
+    @cached_property
+    def classes(self) -> tuple[ValueClass, ...]:
+        """The values by class, those that withstand least first."""
+        return tuple(sorted(self._classes, key=lambda each: sum(each.most or (-1,))))
+
+    @cached_property
+    def of_all(self) -> Skyline:
+        """What is withstood whichever value is asked about; sorted."""
+        return _skyline_of_all(self._counts, self._alike, self._limit)
+
+    def _number(self, value: Label) -> int:
+        try:
+            code = self._counts.code(value)
+        except DataError:
+            raise KeyError(value) from None
+        place = int(np.searchsorted(self._alike.codes, code))
+        if place == len(self) or self._alike.codes[place] != code:
+            raise KeyError(value)
+        return int(self._alike.number[place])
+
+    @cached_property
+    def _classes(self) -> list[ValueClass]:
+        alike = self._alike
+        examples = [self._counts.values[code] for code in alike.examples.tolist()]
+        sizes, most = self._sizes.tolist(), _most_alone(self._counts, alike, self._limit)
+        return [ValueClass(*each) for each in zip(examples, sizes, most, strict=True)]
+
+    @property
+    def _sizes(self) -> IntArray:
+        """How many values each class has."""
+        return np.bincount(self._alike.number, minlength=len(self._alike.examples))
+
+
+def _most_alone(counts: GroupCounts, alike: Alike, limit: Fraction) -> list[tuple[int, ...]]:
+    """The most of l, of k and of m that each class withstands where nothing else is known."""
+    least_odds, most_l = (1 - limit) / limit, _most_l(counts)
+    found = np.full((len(alike.examples), 3), -1)
+    alive = np.arange(len(found))
+    if len(alive):
+        alone = [_Slices.of(part, least_odds).alone() for part in alike.fronts(counts, 0)]
+        found[:, 1:] = np.concatenate(alone)
+    for l in range(most_l + 1):
+        if not len(alive):
+            break
+        going: list[bool] = []
+        for part in alike.surest(counts, l, alive):
+            slices = _Slices.of(part, least_odds)
+            none = np.zeros(len(slices), dtype=np.int64)
+            going += slices.safe(np.arange(len(slices)), none, none).tolist()
+        alive = alive[going]
+        found[alive, 0] = l
+    found[alive, 0] = _n_others(counts)
+    return [tuple(each) if each[0] >= 0 else () for each in found.tolist()]
+
+
+def _skyline_of_all(counts: GroupCounts, alike: Alike, limit: Fraction) -> Skyline:
+    """What is withstood of each value: at each l and m the smallest of their largest k."""
+    least_odds = (1 - limit) / limit
+    stairs: IntArray | None = None
+    found: Skyline = []
+    for l in range(_most_l(counts) + 1 if len(alike.examples) else 0):
+        parts = [worst_values(part) for part in alike.fronts(counts, l)]
+        slices = _Slices.of(_joined(parts), least_odds)
+        if stairs is None:
+            each = slices.stairs()
+            shortest = min(map(len, each))
+            stairs = np.min([own[:shortest] for own in each], axis=0)
+        else:
+            inside = np.min(slices.stairs_within([stairs] * len(slices)), axis=0)
+            found += _corners(l - 1, stairs, inside)
+            stairs = inside[inside >= 0]
+        if not len(stairs):
+            return found
+    if stairs is not None:
+        found += _corners(_n_others(counts), stairs, np.full(len(stairs), -1))
+    return found
+
+
+def _n_others(counts: GroupCounts) -> int:
+    return int(np.count_nonzero(counts.totals)) - 1
+
+
+def _most_l(counts: GroupCounts) -> int:
+    """No group has more other values: to know of more of them adds nothing."""
+    return min(_n_others(counts), int(np.diff(counts.offsets).max(initial=0)))
 
 
 @dataclass(eq=False)
@@ -254,9 +546,7 @@ class _Class:
 
 def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Skyline]:
     """The skylines of some values, ascending and each occurring; all of one l before the next."""
-    n_others = int(np.count_nonzero(counts.totals)) - 1
-    # No group has more other values: to know of more of them adds nothing.
-    most = min(n_others, int(np.diff(counts.offsets).max(initial=0)))
+    n_others, most = _n_others(counts), _most_l(counts)
     least_odds = (1 - limit) / limit
     found: dict[int, Skyline] = {}
     alive, own = codes, list[_Class]()  # the class of each value that is alive
@@ -343,15 +633,26 @@ class _Slices:
     offsets: IntArray  # where those of each value begin, and the end
     least_odds: Fraction  # what the odds against must stay above
 
-    def stairs(self) -> list[IntArray]:
-        """Find the stairs of each value without knowing more."""
+    @classmethod
+    def of(cls, found: Profiles, least_odds: Fraction) -> _Slices:
+        """Of profiles in order of value."""
+        return cls(found, np.append(found.starts, len(found)), least_odds)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def alone(self) -> IntArray:
+        """The most k, and the most m, that each value withstands where nothing more is known."""
         # An adversary who knows of as many people as a group has is certain.
         most = np.minimum.reduceat(self.profiles.n, self.offsets[:-1]) - 1
         everyone = np.arange(len(most))
-        most_m = _search(most, lambda at, m: self.safe(everyone[at], np.zeros_like(m), m))
         most_k = _search(most, lambda at, k: self.safe(everyone[at], k, np.zeros_like(k)))
-        lengths = (most_m + 1).tolist()
-        bounds = [np.full(many, k) for many, k in zip(lengths, most_k.tolist(), strict=True)]
+        most_m = _search(most, lambda at, m: self.safe(everyone[at], np.zeros_like(m), m))
+        return np.stack((most_k, most_m), axis=1)
+
+    def stairs(self) -> list[IntArray]:
+        """Find the stairs of each value without knowing more."""
+        bounds = [np.full(m + 1, k) for k, m in self.alone().tolist()]
         return [found[found >= 0] for found in self.stairs_within(bounds)]
 
     def stairs_within(self, most: list[IntArray]) -> list[IntArray]:

@@ -11,7 +11,8 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts, FactsWitness
-from foreknow.auditing.skyline import Corner, Point, SkylineReport
+from foreknow.adversaries.facts.skyline import Skylines, ValueClass
+from foreknow.auditing.skyline import Corner, Point, SkylineReport, fewest_beyond
 from foreknow.data.labels import Label
 from foreknow.report.blocks import (
     Block,
@@ -41,7 +42,7 @@ from foreknow.report.words import (
     visible,
 )
 
-_MOST_VALUES, _MOST_ROWS, _MOST_LISTED = 60, 400, 1_000
+_MOST_VALUES, _MOST_CLASSES, _MOST_ROWS, _MOST_LISTED = 60, 6, 400, 1_000
 _SHOWN, _NOTABLE = 20, 12
 _LONGEST = 10**30
 
@@ -95,14 +96,91 @@ class SkylinePage(CountsPage[SkylineReport]):
         several = len(report.values) > 1
         yield Sentence(self.explanation, "lead")
         yield Sentence(terms_of(report).explained, "note", whole=True)
-        if several:
+        if report.by_class is not None:
+            yield from _together(report, report.by_class)
+            yield from _classes(report, report.by_class)
+        if several and not _too_many(report):
             yield from _overview(report)
-        for place, value in enumerate(report.values[:_MOST_VALUES], 1):
+        for place, value in enumerate(_drawn(report), 1):
             own = partial(value_blocks, report, value, f"value-{place}")
             yield from [Later(own)] if several else own()
 
 
 PAGE = SkylinePage
+
+
+def _too_many(report: SkylineReport) -> bool:
+    """Whether there are so many classes of values that not even one value of each is told of."""
+    return report.by_class is not None and len(report.by_class.classes) > _MOST_LISTED
+
+
+def _drawn(report: SkylineReport) -> Sequence[Label]:
+    """The values that have a part of the page."""
+    if report.by_class is not None and _too_many(report):
+        return [each.example for each in report.by_class.classes[:_MOST_CLASSES]]
+    return report.values[:_MOST_VALUES]
+
+
+def _together(report: SkylineReport, found: Skylines) -> Iterator[Block]:
+    """What is withstood whichever value is asked about."""
+    terms, points = terms_of(report), found.of_all
+    yield Heading(
+        f"All values together: {some(len(points), 'point', 'points')}", "together", whole=False
+    )
+    if not points:
+        yield Sentence(
+            "Of some value, not even an adversary who knows nothing but the release is withstood.",
+            "unsafe",
+        )
+        return
+    least = fewest_beyond(points, report.most_l)
+    yield Sentence(
+        f"Whichever value is asked about, these amounts are withstood. Too much already, for some "
+        f"value: {adversary(terms, least)}.",
+        "lead",
+    )
+    notable = [points[place] for place in notable_places(points)]
+    rows: list[Row] = [
+        (*(Cell(number(amount), "strong") for amount in point), adversary(terms, point))
+        for point in notable
+    ]
+    title = "Points of the skyline of all values together"
+    yield Table((*"lkm", "withstands"), rows, left=(3,), style="points", roomy=(3,), title=title)
+    if len(notable) < len(points):
+        yield Sentence(f"{len(notable)} of {number(len(points))} points are shown.")
+
+
+def _classes(report: SkylineReport, found: Skylines) -> Iterator[Block]:
+    """What is withstood of the values of each class, of one kind of knowledge alone."""
+    terms, classes = terms_of(report), found.classes
+    yield Heading(
+        f"Values by class: {some(len(classes), 'class', 'classes')}", "classes", whole=False
+    )
+    yield Sentence(
+        "The values of a class are had alike in the groups that matter, and have the same skyline. "
+        "The last columns say the most of one kind of knowledge alone that is withstood; classes "
+        "of which these are the same share a row."
+    )
+    alike: dict[tuple[int, ...], list[ValueClass]] = {}
+    for each in classes:
+        alike.setdefault(each.most, []).append(each)
+    rows: list[Row] = [
+        (
+            number(sum(each.n_values for each in own)),
+            number(len(own)),
+            visible(own[0].example),
+            *_texts(most),
+        )
+        for most, own in list(alike.items())[:_MOST_LISTED]
+    ]
+    yield Table(("values", "classes", "such as", *terms.axes), rows, left=(2,))
+    if len(alike) > len(rows):
+        yield Sentence(
+            f"These withstand least; {number(len(alike) - len(rows))} more rows are left out."
+        )
+    yield Sentence(
+        "Ask for a value by name for all of its points; the JSON says who is in a class."
+    )
 
 
 def _overview(report: SkylineReport) -> Iterator[Block]:
@@ -128,7 +206,7 @@ def _overview(report: SkylineReport) -> Iterator[Block]:
     if left_out > 0:
         yield Sentence(
             f"These withstand least, all three together; {number(left_out)} more values are left "
-            "out. Name those you ask about, or keep all as JSON."
+            "out. Ask for them by name."
         )
     elif len(most) > _MOST_VALUES:
         others = some(len(most) - _MOST_VALUES, "other value", "other values")
@@ -161,10 +239,9 @@ def value_blocks(report: SkylineReport, value: Label, anchor: str = "value") -> 
 def _every(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> Folded:
     most, many = min(len(corners), _MOST_ROWS), number(len(corners))
     title = f"All {many} points" if most == len(corners) else f"The first {most} of {many} points"
+    where = ", which are in the JSON of the report" if report.by_class is None else ""
     table = replace(
-        _points(report, value, corners[:most]),
-        omitted=len(corners) - most,
-        where=", which are in the JSON of the report",
+        _points(report, value, corners[:most]), omitted=len(corners) - most, where=where
     )
     return Folded(title, [table])
 
@@ -281,6 +358,8 @@ def _chance(found: Disclosure, limit: Fraction) -> str:
 
 def _most_alone(report: SkylineReport, value: Label) -> tuple[int, ...]:
     """The most of l, of k and of m that is withstood when nothing else is known, if anything is."""
+    if report.by_class is not None:
+        return report.by_class.class_of(value).most
     points = report.points(value)
     return tuple(map(max, zip(*points, strict=True)))
 
@@ -299,15 +378,21 @@ def _least(most: dict[Label, tuple[int, ...]]) -> list[Label]:
 
 def notable_points(corners: Sequence[Corner], most: int = _NOTABLE) -> list[Corner]:
     """Choose the points that say most, in order: extremes, the balanced, and some between."""
-    if len(corners) <= max(most, _SHOWN):
-        return list(corners)
-    points = np.array([corner.point for corner in corners], dtype=float)
+    chosen = notable_places([corner.point for corner in corners], most)
+    return [corners[i] for i in chosen]
+
+
+def notable_places(given: Sequence[Point], most: int = _NOTABLE) -> list[int]:
+    """The places of those points."""
+    if len(given) <= max(most, _SHOWN):
+        return list(range(len(given)))
+    points = np.array(given, dtype=float)
     points /= np.maximum(1, points.max(axis=0))
     chosen = {*np.argmax(points + points.sum(axis=1, keepdims=True) / 1e6, axis=0).tolist()}
     chosen.add(int(np.argmax(points.min(axis=1))))
-    evenly = np.linspace(0, len(corners) - 1, most - len(chosen))
+    evenly = np.linspace(0, len(given) - 1, most - len(chosen))
     chosen |= set(evenly.round().astype(int).tolist())
-    return [corners[i] for i in sorted(chosen)]
+    return sorted(chosen)
 
 
 # ---- the figure -----------------------------------------------------------------------------
