@@ -310,6 +310,11 @@ class Judging(Columns):
             return policy_of(self.given, said)
         if said["quasi_identifiers"] is None or said["sensitive"] is None:
             called = visible(spoken(table))
+            if (table / "certificate.json").is_file():
+                raise InputError(
+                    f"say what must hold: --policy FILE; or foreknow verify {called}, which judges "
+                    "a published folder by the policy in its certificate"
+                )
             raise InputError(
                 f"say what must hold: --policy FILE (foreknow init {called} writes one); or "
                 "--quasi-identifiers COLUMN,COLUMN, --sensitive COLUMN and such as --k-anonymity 5"

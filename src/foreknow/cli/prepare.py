@@ -40,8 +40,8 @@ def init(
 ) -> None:
     """Write a first policy for a table, with comments, that the table can satisfy.
 
-    Columns get roles by their names, types and numbers of values, with reasons; what needs your
-    decision is marked DECIDE. The table can be published by it, unless an identifier repeats:
+    Columns get roles by their names, types, looks and numbers of values, with reasons; what needs
+    your decision is marked DECIDE. The table can be published by it, unless an identifier repeats:
     then you must say first what a row is.
 
     Parameters

@@ -67,6 +67,11 @@ def policy_of(
             beside = Path(table).with_name("policy.toml")
             if beside.is_file():  # of the table, as for the command line
                 return policy_of(beside, said, table, name)
+            if (Path(table) / "certificate.json").is_file():
+                raise CallError(
+                    f"{name}() is missing the policy; fk.verify({str(table)!r}) judges a published "
+                    "folder by the policy in its certificate"
+                )
         if schema is None:
             example = _WANTED.replace("audit", name)
             raise CallError(
