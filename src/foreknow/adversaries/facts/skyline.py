@@ -248,6 +248,8 @@ def worst_values(found: Profiles) -> Profiles:
 
 Skyline: TypeAlias = list[tuple[int, int, int]]
 
+# So few skylines are printed as a dictionary.
+_MOST_PRINTED = 100
 # Of as many values, the fronts are remembered for further questions.
 _FEW = 1024
 # Positions and profiles worked on at once.
@@ -425,6 +427,8 @@ class Skylines(Mapping[Label, Skyline]):
         return len(self._alike.codes)
 
     def __repr__(self) -> str:
+        if len(self) <= _MOST_PRINTED:
+            return repr(dict(self))
         return f"Skylines({len(self)} values, {len(self._alike.examples)} classes)"
 
     def class_of(self, value: Label) -> ValueClass:
