@@ -31,9 +31,9 @@ LAYOUT = {
 
 # Tokens without comments, docstrings and layout, by folder of `src/foreknow`, with what is in it.
 BUDGETS = {
-    "adversaries": 67_000,
+    "adversaries": 69_500,
     "attacks": 23_500,
-    "auditing": 23_000,
+    "auditing": 23_500,
     "cli": 19_000,
     "criteria": 23_500,
     "data": 102_000,
@@ -41,12 +41,12 @@ BUDGETS = {
     "methods": 85_500,
     "policy": 29_500,
     "publishing": 43_500,
-    "report": 40_000,
-    "root": 25_500,
+    "report": 40_500,
+    "root": 26_000,
     "sample": 500,
-    "tests": 626_500,
+    "tests": 632_000,
     "utility": 22_500,
-    "verifier": 37_500,
+    "verifier": 38_500,
 }
 # Files that know all keys by their task: the registry, the front door, the names that things have
 # elsewhere, and what is measured of a frame as it is.
