@@ -124,6 +124,8 @@ def setting_text(setting: object) -> str:
     ('{ alpha = 1/4, k = 20 }', '5')
     >>> setting_text({"t": "1/4", "tree": [["flu", "lung"], ["cold", "lung"]]})
     '{ t = 1/4, tree = 2 rows }'
+    >>> setting_text({"age": {"top": 90}, "zip": {"hierarchy": {"mask": 5}}})
+    '{ age = { top = 90 }, zip = of hierarchy }'
     """
     if not isinstance(setting, Mapping):
         return visible(setting)
@@ -134,7 +136,8 @@ def _brief(key: str, setting: object) -> str:
     if key == "population":  # of a path only the name: where files lie is the owner's
         return visible(re.split(r"[/\\]", str(setting))[-1])
     if isinstance(setting, Mapping):
-        return f"of {', '.join(map(visible, setting))}"
+        large = any(isinstance(own, (Mapping, list)) for own in setting.values())
+        return f"of {', '.join(map(visible, setting))}" if large else setting_text(setting)
     tables = isinstance(setting, list) and setting and isinstance(setting[0], list)
     return f"{len(setting)} rows" if tables else visible(setting)  # type: ignore[arg-type]
 
