@@ -264,15 +264,10 @@ def hints(advice: str = "") -> Callable[[C], C]:
     return of_class
 
 
-def failing(own: Any, name: str) -> None:
-    """Let a property that is there, and failed for want of an attribute, fail as it did."""
-    if hasattr(type(own), name):
-        object.__getattribute__(own, name)
-
-
 def _lacking(own: Any, name: str) -> Any:
     """Refuse an attribute that is not there; what others call by that name is said."""
-    failing(own, name)
+    if hasattr(type(own), name):  # a property that failed says why
+        return object.__getattribute__(own, name)
     said = f"{type(own).__name__!r} object has no attribute {name!r}"
     raise AttributeError(f"{said}; {does}" if (does := of_object(name)) else said)
 

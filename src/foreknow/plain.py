@@ -8,7 +8,6 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from foreknow.errors import failing
 from foreknow.names import of_object
 
 
@@ -37,7 +36,8 @@ class Plain:
         return found
 
     def __getattr__(self, name: str) -> Any:
-        failing(self, name)
+        if hasattr(type(self), name):  # a property that failed says why
+            return object.__getattribute__(self, name)
         said = f"{type(self).__name__} has no {name!r}"
         raise AttributeError(f"{said}; {does}" if (does := of_object(name)) else said)
 

@@ -50,7 +50,6 @@ from foreknow.errors import (
     P,
     SchemaError,
     UnsupportedError,
-    failing,
     hinted,
     memory_for,
 )
@@ -226,7 +225,8 @@ class Publication:
         return self.write(folder)
 
     def __getattr__(self, name: str) -> Any:
-        failing(self, name)
+        if hasattr(type(self), name):  # a property that failed says why
+            return object.__getattribute__(self, name)
         said = f"a Publication has no {name!r}"
         if not name.startswith("_"):
             said += (
