@@ -41,6 +41,22 @@ def test_a_value_that_reads_like_a_node_or_a_missing_one_is_a_value(label, holds
 
 
 @pytest.mark.parametrize(
+    ("label", "level", "holds"),
+    [
+        ("1** (level 2)", 2, True),
+        ("1** (level 1)", 1, True),
+        ("1** (level 1)", 2, False),  # of codes that begin with 1*
+        ("12* (level 2)", 2, False),
+        ("1**", 2, True),
+    ],
+)
+def test_a_code_that_ends_like_a_mask_is_masked_as_far_as_its_label_says(label, level, holds):
+    own = {"mask": 3}
+    assert judged("zip", [label, "*"], {"at_least": level}, {"zip": own}).safe == holds
+    assert shows_more(label, {"at_least": level, "hierarchy": own}) == (not holds)
+
+
+@pytest.mark.parametrize(
     ("labels", "widths", "holds"),
     [
         (["5"], [1, 10], True),  # of whole numbers, all from 5 to below 6

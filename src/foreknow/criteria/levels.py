@@ -297,9 +297,10 @@ def _is_coarse(label: str, hierarchy: Any, level: int, whole: bool) -> bool:
     if any(way.everything for way in ways):
         return True
     if isinstance(hierarchy, Masked):
-        shown = re.sub(r" \(level \d+\)\Z", "", bare)
-        masked = len(shown) - len(shown.rstrip(hierarchy.character))
-        return len(shown) == hierarchy.length and masked >= level
+        told: Any = re.fullmatch(r"(.*?)(?: \(level (\d{1,3})\))?", bare, re.DOTALL)
+        masked = len(told[1]) - len(told[1].rstrip(hierarchy.character))
+        # Of a level that is told, what else looks masked is a part of the code.
+        return len(told[1]) == hierarchy.length and min(masked, int(told[2] or masked)) >= level
     if isinstance(hierarchy, Intervals):
         width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))
         numbers = [way for way in ways if isinstance(way.lower, (int, Decimal))]

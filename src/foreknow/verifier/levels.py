@@ -105,14 +105,15 @@ def _is_coarse(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool
 
 
 def _masked(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
-    """So many last characters are masked."""
+    """So many last characters are masked, and a label that tells its level tells no finer one."""
     length, character = hierarchy["mask"], str(hierarchy.get("character", "*"))
     if not isinstance(length, int) or level >= length or len(character) != 1:
         raise CertificateError(f"levels: a mask of {length!r} has no level {level}")
     if _ALL.fullmatch(label):
         return True
-    shown = re.sub("( [(]level [0-9]+[)])$", "", label)
-    return len(shown) == length and shown.endswith(character * level)
+    told: Any = re.fullmatch("(.*?)(?: [(]level ([0-9]{1,3})[)])?", label, re.DOTALL)
+    at_level = told[2] is None or int(told[2]) >= level
+    return len(told[1]) == length and told[1].endswith(character * level) and at_level
 
 
 def _wide(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool) -> bool:
