@@ -141,6 +141,26 @@ def test_levels_by_another_hierarchy_than_the_schema_s_are_noticed(tmp_path, cha
         fk.verify(tmp_path / "out")
 
 
+def test_a_tree_that_lifts_what_is_published_is_noticed(tmp_path):
+    rows = [["Thun", "Bern", "*"], ["Bern", "Bern", "*"]]
+    schema = fk.Schema(
+        quasi_identifiers=["town"], sensitive="ill", hierarchies={"town": {"rows": rows}}
+    )
+    rules = [fk.Requirement(fk.KAnonymity(2)), fk.Requirement(fk.KAnonymity(2))]
+    table = pa.table({"town": ["Thun"] * 4 + ["Bern"] * 4, "ill": [*"abcd"] * 2})
+    fk.publish(table, fk.Policy(rules, schema)).write(tmp_path / "out")
+    lifted = {"rows": [["x", "Thun", "*"], ["y", "Bern", "*"]]}
+
+    def change(said):
+        own = {"levels": {"town": {"at_least": 1, "hierarchy": lifted}}}
+        said["policy"]["require"][1] = said["findings"][1]["judged"] = own
+        said["findings"][1]["exact"] = "0"
+
+    rewritten(tmp_path / "out", change)
+    with pytest.raises(CertificateError, match="another hierarchy than the schema has"):
+        fk.verify(tmp_path / "out")
+
+
 @pytest.mark.parametrize("given", [5, [5], [["age", 5]], {"age": 1}, {"age"}, [], [[]]])
 def test_what_are_no_columns_is_refused(given):
     with pytest.raises(InputError, match="of is a list of columns"):

@@ -599,8 +599,7 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
     for required in requirements:
         for column, own in required.get("levels", {}).items():
             said = read.policy.schema_.hierarchies.get(column, {})
-            named = "file" in said or "rows" in said  # whose cells are texts in a requirement
-            if not named and own.get("hierarchy") not in (None, said):
+            if "file" not in said and own.get("hierarchy") not in (None, said):
                 return f"levels of {column!r} are of another hierarchy than the schema has"
     if release.semantics != semantics:
         return (
