@@ -132,6 +132,13 @@ def test_a_node_that_is_called_like_a_finer_one_is_none(label, level, holds):
         ("2020s", ["year", "decade"], 2, True),
         ("2024-Q1", ["quarter"], 1, True),
         ("1900 to 1999", ["century"], 1, True),
+        ("1950 to 2049", ["century"], 1, False),
+        ("2024-13", ["month"], 1, False),
+        ("0005", ["decade"], 1, False),
+        ("2024-04", ["quarter"], 1, False),
+        ("2024-03-05 07h", ["hour", "day"], 1, True),
+        ("2024-03-05 07h", ["hour", "day"], 2, False),
+        ("2024-03-05", ["hour", "day"], 2, True),
         ("*", ["century"], 1, True),
     ],
 )

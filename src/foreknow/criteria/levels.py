@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +18,7 @@ from foreknow.adversaries.protocol import HasCounts, Mask, Speaks
 from foreknow.criteria.protocol import Attained, OfGroups, as_setting, classes_of
 from foreknow.criteria.size import GroupSize
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Tree, hierarchy_from
+from foreknow.data.hierarchy import MONTHS, DateLevels, Hierarchy, Intervals, Tree, hierarchy_from
 from foreknow.data.hierarchy import Mask as Masked
 from foreknow.data.labels import GroupLabels
 from foreknow.data.levels import Level
@@ -32,7 +32,6 @@ from foreknow.settings import Settings
 from foreknow.text import people_text
 
 _FRACTION = re.compile("[.<]")  # in labels of numbers that are not all whole
-_YEARS = {"year": 1, "decade": 10, "century": 100}
 
 
 class LevelSettings(Settings):
@@ -251,7 +250,7 @@ def levels_of(required: Mapping[str, Any]) -> dict[str, Level]:
 def _plain(hierarchy: Any) -> dict[str, Any]:
     """The table of a hierarchy, whose rows stand there in place of the name of a file."""
     if isinstance(hierarchy, Tree):
-        return {"rows": [list(map(str, row)) for row in hierarchy.rows]}
+        return {"rows": [list(row) for row in hierarchy.rows]}
     told: dict[str, Any] = hierarchy.to_dict()
     return told
 
@@ -287,7 +286,7 @@ def _is_coarse(label: str, hierarchy: Any, level: int, whole: bool) -> bool:
     """
     bare = label.removesuffix(OR_MISSING)
     if isinstance(hierarchy, Tree):  # of which a value may be called "unknown or missing"
-        finer = {str(cell) for row in hierarchy.rows for cell in row[:level]}
+        finer = {cell for row in hierarchy.rows for cell in row[:level]}
         return label not in finer and (
             label == MISSING or any(_is_node(own, hierarchy.rows, level) for own in (label, bare))
         )
@@ -327,24 +326,18 @@ def _cuts(way: Any) -> Iterable[Fraction]:
         yield Fraction(way.upper) + (not way.below)
 
 
-def _begins(moment: Any, period: str) -> bool:
+def _begins(moment: datetime, period: str) -> bool:
     """Whether a period of a kind begins at a moment."""
-    begin = moment.replace(minute=0, second=0, microsecond=0)
-    if period != "hour":
-        begin = begin.replace(hour=0)
-    if period not in ("hour", "day"):
-        begin = begin.replace(day=1)
-    if period == "quarter":
-        begin = begin.replace(month=(moment.month - 1) // 3 * 3 + 1)
-    if period in _YEARS:
-        begin = begin.replace(month=1, year=moment.year - moment.year % _YEARS[period])
-    same: bool = begin == moment
-    return same
+    if period in MONTHS:
+        months = moment.year * 12 + moment.month - 1
+        return moment == datetime(moment.year, moment.month, 1) and months % MONTHS[period] == 0
+    hour = moment.hour if period == "hour" else 0
+    return moment == datetime.combine(moment.date(), time(hour))
 
 
 def _is_node(label: str, rows: Sequence[Sequence[Any]], level: int) -> bool:
     """Whether a label is a node from a level on, and is called like nothing below it."""
-    columns = [{str(row[at]) for row in rows} for at in range(len(rows[0]))]
+    columns = [{*column} for column in zip(*rows, strict=True)]
     if re.fullmatch(r"\*+", label) and label not in columns[0]:
         return True
     told = re.fullmatch(r"(.*) \(level (\d{1,3})\)\+*", label, re.DOTALL)

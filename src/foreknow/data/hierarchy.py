@@ -58,7 +58,7 @@ _PERIODS: dict[str, Callable[[int], str]] = {  # from fine to coarse: what label
     "decade": lambda n: f"{n * 10:04d}s",
     "century": lambda n: f"{n * 100:04d} to {n * 100 + 99:04d}",
 }
-_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
+MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
 _MOST_BYTES = 64 << 20  # of a file: room for a million values and their levels
 
 
@@ -317,7 +317,7 @@ class DateLevels(_Kind):
         hours = days * 24 + np.array([moments[i].hour for i in order], np.int64)
         months = np.array([moments[i].year * 12 + moments[i].month - 1 for i in order], np.int64)
         numbers = {"hour": hours, "day": days}
-        numbers |= {period: months // many for period, many in _MONTHS.items()}
+        numbers |= {period: months // many for period, many in MONTHS.items()}
         return order, ((numbers[period], _PERIODS[period]) for period in self.periods)
 
     def to_dict(self) -> dict[str, Any]:
@@ -666,7 +666,7 @@ def period_of(period: str, hour: int) -> tuple[int, int]:
     """The first hour of a period, and the one after its last, by one of its hours."""
     if period == "hour":
         return hour, hour + 1
-    day, months = hour // 24, _MONTHS.get(period)
+    day, months = hour // 24, MONTHS.get(period)
     if months is None:
         return day * 24, day * 24 + 24
     of = date.fromordinal(day)

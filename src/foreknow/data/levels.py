@@ -113,5 +113,5 @@ def _finer(attribute: Attribute, level: int, hierarchy: Any) -> set[str]:
     if isinstance(hierarchy, (Intervals, DateLevels)):
         return set()
     if isinstance(hierarchy, Tree):
-        return {str(cell) for row in hierarchy.rows for cell in row[:level]}
+        return {cell for row in hierarchy.rows for cell in row[:level]}
     return {*map(text_of, attribute.domain)}.union(*attribute.labels[: level - 1]) - {MISSING}
