@@ -36,11 +36,12 @@ from foreknow.criteria.protocol import (
     counts_for,
     distinguished,
     failing_groups,
+    refuse_cases,
     smallest,
 )
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, PolicyError, did_you_mean
+from foreknow.errors import InputError, did_you_mean
 from foreknow.frozen import settle
 from foreknow.needs import Need, Needs, require
 from foreknow.numbers import CLOSE, Number, as_fraction, whole_number
@@ -271,11 +272,7 @@ class AlphaK(_OfValues):
 
     def under(self, schema: Any, sensitive: str | None = None) -> AlphaK:
         """The same; refused where rows are cases, of which it would count k."""
-        if schema.counts_people:
-            raise PolicyError(
-                f"{self} counts rows, and rows are cases of {schema.person!r}: require k_anonymity "
-                "of people, and a limit on values"
-            )
+        refuse_cases(self, schema, "a limit on values, and k_anonymity, which counts")
         return self
 
     @property

@@ -209,6 +209,15 @@ class OfGroups:
         return self.to_dict()
 
 
+def refuse_cases(criterion: Any, schema: Any, instead: str = "k_anonymity, which counts") -> None:
+    """Refuse to count rows where they are cases of people."""
+    if schema.counts_people:
+        raise PolicyError(
+            f"{criterion} counts rows, and rows are cases of {schema.person!r}: require {instead} "
+            "people"
+        )
+
+
 def groups_of(release: HasCounts) -> GroupCounts:
     """The counts of a release, which must have groups."""
     counts = counts_of(release)

@@ -26,12 +26,13 @@ from foreknow.criteria.protocol import (
     as_setting,
     classes_of,
     distinguished,
+    refuse_cases,
     smallest,
 )
 from foreknow.criteria.size import GroupSize
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, PolicyError
+from foreknow.errors import InputError
 from foreknow.frozen import settle
 from foreknow.needs import Need, Needs
 from foreknow.numbers import Number, as_fraction
@@ -181,7 +182,7 @@ class Risk(_Limits, OfGroups):
 
     def under(self, schema: Any, sensitive: str | None = None) -> Risk:
         """The same; refused where rows are cases, which it would count."""
-        _refuse_cases(self, schema)
+        refuse_cases(self, schema)
         return self
 
     def attained(self, release: HasCounts) -> Attained:
@@ -252,14 +253,6 @@ class Risk(_Limits, OfGroups):
     def to_dict(self) -> dict[str, Any]:
         """``{"risk": {...}}``, as in a policy file."""
         return {self.key: self._settings()}
-
-
-def _refuse_cases(criterion: Any, schema: Any) -> None:
-    if schema.counts_people:
-        raise PolicyError(
-            f"{criterion} counts rows, and rows are cases of {schema.person!r}: require "
-            "k_anonymity, which counts people"
-        )
 
 
 # ---- the ledger: sums over all groups ----------------------------------------------------------
@@ -409,7 +402,7 @@ class PopulationRisk(_Limits, OfPopulation):
 
     def under(self, schema: Any, sensitive: str | None = None) -> Any:
         """The same with the hierarchies of a schema; refused where rows are cases."""
-        _refuse_cases(self, schema)
+        refuse_cases(self, schema)
         return super().under(schema, sensitive)
 
     def attained(self, release: HasCounts) -> Attained:

@@ -18,12 +18,13 @@ from foreknow.criteria.protocol import (
     OfGroups,
     classes_of,
     groups_of,
+    refuse_cases,
     smallest,
 )
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import GroupLabels
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
+from foreknow.errors import InputError, UnsupportedError, did_you_mean, hints
 from foreknow.frozen import settle
 from foreknow.needs import Need, Needs
 from foreknow.settings import FromOne, Settings
@@ -235,11 +236,8 @@ class KAnonymity(GroupSize):
 
     def under(self, schema: Any, sensitive: str | None = None) -> GroupSize:
         """Of people, where rows are their cases; lists of columns are refused there."""
-        if self.lists and schema.counts_people:
-            raise PolicyError(
-                f"{self} counts rows, and rows are cases of {schema.person!r}: require k_anonymity "
-                "by all columns, which counts people"
-            )
+        if self.lists:
+            refuse_cases(self, schema, "k_anonymity by all columns, which counts")
         return super().under(schema, sensitive)
 
     def monotone(self, semantics: Semantics = "single") -> bool:
