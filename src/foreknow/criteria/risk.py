@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,15 +62,14 @@ class _Limits:
         if not self.asked:
             raise InputError(f"{name} limits nothing: give {' or '.join(self.names)}")
         for key, given in self.asked.items():
-            limit = as_fraction(given)
+            limit, of_nobody = as_fraction(given), key == "uniqueness" and not self.strict
             settle(self, **{key: limit})
-            low = Fraction(0) if key == "uniqueness" and not self.strict else None
-            if limit > 1 or (limit != low and limit <= 0):
-                least = "from 0" if low is not None else "above 0"
+            if limit > 1 or limit < 0 or (limit == 0 and not of_nobody):
+                least = "from 0" if of_nobody else "above 0"
                 raise InputError(f"{name}: {key} must be {least} to 1, not {given}")
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def asked(self) -> dict[str, Fraction]:
         """The limits that it has, by name."""
         own = {key: getattr(self, key) for key in self.names}
         return {key: given for key, given in own.items() if given is not None}
@@ -79,12 +78,17 @@ class _Limits:
         """Whether a figure keeps its limit."""
         return amount < limit if self.strict else amount <= limit
 
-    def least_of(self, limit: Any) -> int:
+    def least_of(self, key: str) -> int:
         """How many must look alike for 1 over their number to keep a limit; 0 without one."""
-        if limit is None:
+        if key not in self.asked:
             return 0
-        number = 1 / as_fraction(limit)
+        number = 1 / self.asked[key]
         return floor(number) + 1 if self.strict else ceil(number)
+
+    def too_many(self, people: int, of: int) -> bool:
+        """Whether so many are unique that their limit does not hold."""
+        limit = self.asked.get("uniqueness")
+        return limit is not None and not self.keeps(Fraction(people, of), limit)
 
     def _attained(self, figures: Iterable[_Figure], group: Any, beside: str = "") -> Attained:
         """What is attained: of several figures, the first that fails, else the first."""
@@ -168,7 +172,7 @@ class Risk(_Limits, OfGroups):
     @property
     def least(self) -> int:  # type: ignore[override]
         """How many people a group has at least."""
-        return self.least_of(self.prosecutor)
+        return self.least_of("prosecutor")
 
     @property
     def speaks(self) -> Speaks | None:
@@ -188,14 +192,12 @@ class Risk(_Limits, OfGroups):
     def attained(self, release: HasCounts) -> Attained:
         """The figures of a release, and its smallest group."""
         counts = classes_of(release)
-        (sums,) = self._sums(counts.sizes).sum(0, keepdims=True).tolist()
         at = int(np.argmin(counts.sizes))
-        return self._attained(self._figures(counts, *sums), counts.group_label(at))
+        return self._attained(self._figures(counts), counts.group_label(at))
 
-    def _figures(
-        self, counts: GroupCounts, groups: int, people: int, small: int, alone: int
-    ) -> Iterable[_Figure]:
+    def _figures(self, counts: GroupCounts) -> Iterable[_Figure]:
         least, asked = int(counts.sizes.min()), self.asked
+        groups, people = counts.n_groups, counts.n_people
         if "prosecutor" in asked:
             words = f"{smallest(counts)} has {people_text(least)}, a prosecutor risk of {{}}"
             yield _Figure(Fraction(1, least), asked["prosecutor"], words)
@@ -203,26 +205,21 @@ class Risk(_Limits, OfGroups):
             words = f"there are {groups:,} sets of people who look alike, of {people_text(people)}"
             yield _Figure(Fraction(groups, people), asked["average"], f"{words}: on average {{}}")
         if "uniqueness" in asked:
+            alone = int((counts.sizes == 1).sum())
             words = f"{alone:,} of {people_text(people)} look like nobody else, a share of {{}}"
             yield _Figure(Fraction(alone, people), asked["uniqueness"], words)
 
     def fails(self, counts: GroupCounts) -> Mask:
         """Which groups fail: those that are too small, and people by themselves if too many are."""
-        sums = self._sums(counts.sizes)
-        alone = sums[:, 3] > 0
-        fails: Mask = sums[:, 2] > 0
-        if self.uniqueness is None:
-            return fails
-        _, people, _, many = sums.sum(0).tolist()
-        return (
-            fails if self.keeps(Fraction(many, people), self.asked["uniqueness"]) else fails | alone
-        )
+        fails: Mask = counts.sizes < self.least
+        alone = counts.sizes == 1
+        return fails | alone if self.too_many(int(alone.sum()), counts.n_people) else fails
 
     def beyond_groups(self, release: HasCounts) -> bool:
         """Whether the average fails, which no group does by itself."""
         counts = classes_of(release)
-        amount = Fraction(counts.n_groups, counts.n_people)
-        return self.average is not None and not self.keeps(amount, self.asked["average"])
+        amount, limit = Fraction(counts.n_groups, counts.n_people), self.asked.get("average")
+        return limit is not None and not self.keeps(amount, limit)
 
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
         """Start a ledger for a search."""
@@ -243,9 +240,8 @@ class Risk(_Limits, OfGroups):
         """Whether it holds of whole releases, by such sums of their groups."""
         groups, people, small, alone = sums.T.astype(object)  # products of any length
         holds: Mask = small == 0
-        for parts, limit in ((groups, self.average), (alone, self.uniqueness)):
-            if limit is not None:
-                limit = as_fraction(limit)
+        for parts, key in ((groups, "average"), (alone, "uniqueness")):
+            if (limit := self.asked.get(key)) is not None:
                 part, most = parts * limit.denominator, people * limit.numerator
                 holds = holds & ((part < most if self.strict else part <= most) | (people == 0))
         return holds.astype(bool)
@@ -258,15 +254,12 @@ class Risk(_Limits, OfGroups):
 # ---- the ledger: sums over all groups ----------------------------------------------------------
 
 
-Sums: TypeAlias = IntArray  # what `Risk._sums` adds up
-
-
 @dataclass(eq=False)
 class _RiskLedger:
     """What all groups together have; so what leaves matters, whatever merging does."""
 
     rule: Risk
-    now: Sums = field(default_factory=lambda: np.zeros(4, dtype=np.int64))
+    now: IntArray = field(default_factory=lambda: np.zeros(4, dtype=np.int64))
     exact: ClassVar[bool] = True
     sums_up: ClassVar[bool] = True
 
@@ -298,7 +291,7 @@ class _RiskLedger:
         """How many people must leave each group at least; see `PolicyLedger`."""
         return self.rule.leaving(counts)
 
-    def _change(self, removed: GroupCounts | None, added: GroupCounts) -> Sums:
+    def _change(self, removed: GroupCounts | None, added: GroupCounts) -> IntArray:
         change = self.rule._sums(added.sizes).sum(0)
         leaving = 0 if removed is None else self.rule._sums(removed.sizes).sum(0)
         return np.asarray(change - leaving)
@@ -430,15 +423,14 @@ class PopulationRisk(_Limits, OfPopulation):
     def fails(self, counts: GroupCounts) -> Mask:
         """Which groups look like too few, or like one person if too many do."""
         many = self.population.place(counts).many
-        fails: Mask = many < self.least_of(self.journalist)
-        if self.uniqueness is None:
-            return fails
-        share = Fraction(int(counts.sizes[many == 1].sum()), counts.n_people)
-        return fails if self.keeps(share, self.asked["uniqueness"]) else fails | (many == 1)
+        fails: Mask = many < self.least_of("journalist")
+        alone = many == 1
+        unique = int(counts.sizes[alone].sum())
+        return fails | alone if self.too_many(unique, counts.n_people) else fails
 
     def ways_out(self, release: HasCounts) -> list[str]:
         """A k-anonymity that implies it, where there are people enough."""
-        k = max(self.least_of(self.journalist), 1 if self.uniqueness is None else 2)
+        k = max(self.least_of("journalist"), 1 if self.uniqueness is None else 2)
         if k > classes_of(release).n_people:
             return ["The table has fewer people: require k_anonymity, or allow more"]
         return [
