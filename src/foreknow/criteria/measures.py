@@ -20,14 +20,23 @@ from foreknow.errors import InputError, hinted
 from foreknow.numbers import Number
 
 
-def _released(name: str, table: Any, columns: Any, sensitive: str | None) -> Any:
+def _of_schema(name: str, table: Any, columns: Any) -> tuple[Any, Any]:
+    """A table and its columns; of microdata, those of its schema."""
+    if not isinstance(table, Microdata):
+        return table, columns
+    if table.schema.counts_people or table.schema.several:
+        raise InputError(
+            f"{name} counts rows, and people of {table.schema.person!r} may have several: audit "
+            "the table with a policy, which counts people"
+        )
+    return table.source, columns or table.schema.quasi_identifiers
+
+
+def _released(name: str, table: Any, columns: Any, sensitive: Any) -> Any:
     """A release as it is; a table by these columns, with the values that stand in it."""
     if isinstance(table, Microdata):
-        columns, sensitive = (
-            columns or table.schema.quasi_identifiers,
-            sensitive or (table.schema.sensitive),
-        )
-        table = table.source
+        sensitive = sensitive or table.schema.sensitive
+    table, columns = _of_schema(name, table, columns)
     if columns is None and sensitive is None:
         if hasattr(table, "counts") or hasattr(table, "sizes"):
             return table
@@ -76,14 +85,10 @@ def k_anonymity(release: Any, quasi_identifiers: Sequence[str] | str | None = No
             f"k_anonymity(release) says which k a release has; Requirement(KAnonymity({release})) "
             "requires it"
         )
-    if isinstance(release, Microdata):
-        quasi_identifiers = quasi_identifiers or release.schema.quasi_identifiers
-        release = release.source
-    if quasi_identifiers is not None:
-        named = quasi_identifiers
+    release, named = _of_schema("k_anonymity", release, quasi_identifiers)
+    if named is not None:
         columns = [named] if isinstance(named, str) else list(named)
-        people = combinations_of(open_table(release), columns).people
-        return int(people.min(initial=len(people) and people[0]))
+        return int(combinations_of(open_table(release), columns).people.min())
     counts = counts_of(_released("k_anonymity", release, None, None))
     return int(classes_of(release).sizes.min()) if counts.n_groups else 0
 
