@@ -32,7 +32,6 @@ def kinds(group: str, known: Iterable[Any]) -> tuple[Any, ...]:
     from foreknow.grammar import RequireTable  # commands that read no policy do without it
 
     found = []
-
     taken = {*RequireTable.known_keys(), *(kind.key for kind in known)}
     for each in named(group, taken):
         try:
@@ -66,9 +65,7 @@ def key_of(kind: type) -> str:
     return str(getattr(kind, "key", kind.__name__))
 
 
-def foreign(kinds: Iterable[type[Any]], keys: Collection[str]) -> tuple[str, ...]:
-    """Of these keys, those of kinds of other packages, and which packages these are."""
-    named = [(key_of(kind), package_of(kind)) for kind in kinds]
-    ours = {key for key, package in named if not package}
-    others = [(key, package) for key, package in named if key in keys and key not in ours]
-    return tuple(dict.fromkeys(f"{key} ({package})" for key, package in others))
+def foreign(kinds: Iterable[type[Any]]) -> tuple[str, ...]:
+    """What kinds of other packages are called, and which packages these are."""
+    named = ((key_of(kind), package_of(kind)) for kind in kinds)
+    return tuple(dict.fromkeys(f"{key} ({package})" for key, package in named if package))

@@ -17,7 +17,7 @@ from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray
 from foreknow.methods.proof import NOT_JUDGED
-from foreknow.plugins import key_of, package_of
+from foreknow.plugins import foreign
 from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -82,18 +82,8 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
         written={} if table is None else table.written,
         names_alike=() if table is None else table.names_alike,
         shared=() if table is None else table.shared,
-        foreign=_foreign(requirements or ()),
-    )
-
-
-def _foreign(requirements: Iterable[Requirement]) -> tuple[str, ...]:
-    """The kinds of other packages that are required, and these packages."""
-    kinds: dict[type[Any], None] = {}
-    for of in requirements:
-        judged = [of.criterion, *(point.adversary for point in of.points)]
-        kinds |= {type(own): None for own in judged if own is not None}
-    return tuple(  # by the class that answers, which may have a key of Foreknow's
-        f"{key_of(kind)} ({package})" for kind in kinds if (package := package_of(kind))
+        # by the class that answers, which may have a key of Foreknow's
+        foreign=foreign(type(own) for of in requirements or () for own in of.judged),
     )
 
 

@@ -41,7 +41,7 @@ from foreknow.data.engines.group_counts import (
 from foreknow.data.engines.households import Shared, ShownOnce
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Snapshot, require, settled
-from foreknow.data.engines.typed import type_of
+from foreknow.data.engines.typed import read_as
 from foreknow.data.engines.units import look_beside, refuse_repeated, shared
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
@@ -503,13 +503,8 @@ class Microdata:
         known, others = self._known, self.other()
         found = [column.name for column in known.columns if column.kind == "number"]
         for column in (known.sensitive, *known.more):
-            texts = pa.array(
-                [None if x is None else text_of(x) for x in column.domain], pa.string()
-            )
-            if (
-                type_of(texts) in ("integer", "number")
-                and self.schema.types.get(column.name) != "text"
-            ):
+            kind = read_as(None if x is None else text_of(x) for x in column.domain)
+            if kind in ("integer", "number") and self.schema.types.get(column.name) != "text":
                 found.append(column.name)
         typed = zip(others.column_names, others.schema.types, strict=True)
         found += [n for n, of in typed if pa.types.is_floating(of) or pa.types.is_decimal(of)]

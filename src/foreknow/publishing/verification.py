@@ -692,6 +692,8 @@ def scope_as_written(
     others = known.unlinked if known.form == "generalized" and known.semantics == "single" else ()
     names = [name for name in known.beside if name not in others]
     columns = {name: _counts_of(written, name, ()) for name in known.sensitives}
+    kinds = (*adversaries.ADVERSARIES, *criteria.CRITERIA)
+    unknown = {key for of in tables for key in of.kinds} - {*VERIFIERS, *GAUGES}
 
     def count(of: Requirement) -> Counted:
         sight = of.sight(layout)
@@ -706,10 +708,7 @@ def scope_as_written(
         method=NOT_JUDGED,
         assumed=layout.assumed(sights),
         shuffled=tuple(others),
-        foreign=foreign(
-            (*adversaries.ADVERSARIES, *criteria.CRITERIA),
-            {key for of in tables for key in of.kinds} - {*VERIFIERS, *GAUGES},
-        ),
+        foreign=foreign(kind for kind in kinds if kind.key in unknown),
     )
 
 

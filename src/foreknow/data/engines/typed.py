@@ -38,7 +38,7 @@ def type_of(texts: pa.Array) -> Type:
     return "string"
 
 
-def read_as(texts: Iterable[str]) -> Type:
+def read_as(texts: Iterable[str | None]) -> Type:
     """What all texts are, of no table."""
     return type_of(pa.array(texts, pa.string()))
 
