@@ -6,111 +6,26 @@ Each test runs in a process of its own that has the package on its path, as if i
 import os
 import subprocess
 import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pyarrow as pa
 import pytest
+from tests import toys
 
 import foreknow as fk
 from foreknow import plugins
 from foreknow.errors import InputError
 
-MODULE = '''
-"""Even groups, people who know friends, and pairs: a package that is not Foreknow's."""
+# What the package has beside the toys: what it says is not so.
+MORE = '''
 
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, ClassVar
-
-import numpy as np
-
-import foreknow as fk
-from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import counts_of
-from foreknow.criteria.protocol import Attained, EachGroup, OfGroups
-from foreknow.needs import Need
-from foreknow.settings import FromOne, Settings
-from foreknow.verifier.verify import Gauge, Judge
-
-
-@dataclass(frozen=True)
-class EvenGroups(OfGroups):
-    """Every group has a number of people that `by` divides."""
-
-    by: int
-    key: ClassVar[str] = "even_groups"
-    settings: ClassVar[Any] = FromOne
-    needs: ClassVar[Any] = frozenset({Need.NO_WINDOWS, Need.NO_SETS})
-    of_people: ClassVar[bool] = True
-    compares_table: ClassVar[bool] = False
-
-    @classmethod
-    def from_settings(cls, read, folder):
-        return cls(read)
-
-    def attained(self, release):
-        counts = counts_of(release)
-        odd = np.flatnonzero(counts.sizes % self.by)
-        place = int(odd[0]) if len(odd) else 0
-        rest = int(counts.sizes[place]) % self.by
-        return Attained(rest, not rest, f"{rest} people are left over", counts.group_label(place))
-
-    def monotone(self, semantics="single"):
-        return False
-
-    def ledger(self, semantics="single", whole=None):
-        return EachGroup(lambda counts: counts.sizes % self.by != 0)
-
-    def to_dict(self):
-        return {"even_groups": self.by}
-
-    @staticmethod
-    def _gauge(held, by):
-        for group, (people, _) in held.items():
-            if people % by:
-                return Fraction(people % by), group, False
-        return Fraction(0), next(iter(held)), True
-
-    gauge: ClassVar[Gauge] = Gauge(_gauge, of_people=True)
-
-
-class FriendsSettings(Settings):
-    many: FromOne = 1
-
-
-@dataclass(frozen=True)
-class Friends:
+class Ignorant(Friends):
     """Whatever somebody knows, this package says that it is nothing."""
-
-    many: int = 1
-    key: ClassVar[str] = "friends"
-    settings: ClassVar[Any] = FriendsSettings
-    needs: ClassVar[Any] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE})
-    speaks: ClassVar[None] = None
-
-    @classmethod
-    def from_settings(cls, read, folder):
-        return cls(read.many)
 
     def disclosures(self, release):
         none = Fraction(1, 1000)
         return {v: Disclosure(v, float(none), lambda: none) for v in counts_of(release).values}
-
-    def disclosure(self, release, value=None):
-        found = self.disclosures(release)
-        return found[value] if value is not None else next(iter(found.values()))
-
-    def chances(self, release):
-        return None
-
-    def monotone(self, semantics="single"):
-        return True
-
-    def ledger(self, threshold, values=None, semantics="single"):
-        return EachGroup(lambda counts: np.zeros(counts.n_groups, dtype=bool))
-
-    def to_dict(self):
-        return {"friends": {"many": self.many}}
 
     @staticmethod
     def _judge(asked, settings):
@@ -120,23 +35,10 @@ class Friends:
     judge: ClassVar[Judge] = Judge(_judge)
 
 
-class PairsSettings(Settings):
-    size: FromOne
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Puts people together in the order of the table."""
-
-    size: int
-    key: ClassVar[str] = "pairs"
-    settings: ClassVar[Any] = PairsSettings
+class ProvedPairs(Pairs):
     traits: ClassVar[fk.Traits] = fk.Traits(
         proof=fk.Proof("we say so", "", lambda policy: True)
     )
-
-    def partition(self, microdata, policy=None, seed=None):
-        return np.arange(microdata.n_rows) // self.size
 
 
 class Facts(EvenGroups):
@@ -147,10 +49,10 @@ POINTS = """
 even_groups = evens:EvenGroups
 
 [foreknow.adversaries]
-friends = evens:Friends
+friends = evens:Ignorant
 
 [foreknow.methods]
-pairs = evens:Pairs
+pairs = evens:ProvedPairs
 """
 POLICY = """
 [schema]
@@ -184,7 +86,7 @@ def install(site, points):
     about.mkdir(parents=True)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: evens\nVersion: 1.2\n")
     (about / "entry_points.txt").write_text(points)
-    (site / "evens.py").write_text(MODULE)
+    (site / "evens.py").write_text(Path(toys.__file__).read_text("utf-8") + MORE, "utf-8")
 
 
 def run(place, *arguments, installed=True, code=0):

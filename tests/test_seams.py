@@ -1,25 +1,19 @@
 """The seams: one of each kind, added by one registration, is served everywhere."""
 
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, ClassVar
-
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
 from tests.cli.desk import Desk
+from tests.toys import EvenGroups, Friends
 
 import foreknow as fk
 from foreknow.adversaries import registry as adversaries
-from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria import registry as criteria
-from foreknow.criteria.protocol import Attained, EachGroup, OfGroups
 from foreknow.methods import registry as methods
 from foreknow.needs import Need
-from foreknow.settings import FromOne, Settings
-from foreknow.verifier.verify import GAUGES, VERIFIERS, Gauge, Judge
+from foreknow.settings import Settings
+from foreknow.verifier.verify import GAUGES, VERIFIERS
 
 # ---- what is there ----------------------------------------------------------------------------
 
@@ -63,131 +57,6 @@ def test_every_method_declares_its_settings_and_traits(key):
 
 # ---- a toy of each ----------------------------------------------------------------------------
 
-
-class FriendsSettings(Settings):
-    many: FromOne = 1
-
-
-@dataclass(frozen=True)
-class Friends:
-    """Knows whom of the group so many people have in common: as many others are ruled out."""
-
-    many: int = 1
-    key: ClassVar[str] = "friends"
-    settings: ClassVar[Any] = FriendsSettings
-    needs: ClassVar[Any] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE})
-    speaks: ClassVar[None] = None
-
-    @classmethod
-    def from_settings(cls, read, folder):
-        return cls(read.many)
-
-    def disclosures(self, release):
-        counts = counts_of(release)
-        found = {value: Fraction(0) for value in counts.values}
-        for group in range(counts.n_groups):
-            size = int(counts.sizes[group])
-            for value, holders in counts.bag(group).items():
-                left = max(size - self.many, holders)
-                found[value] = max(found[value], Fraction(holders, left))
-        return {v: Disclosure(v, float(p), lambda p=p: p) for v, p in found.items()}
-
-    def disclosure(self, release, value=None):
-        found = self.disclosures(release)
-        return found[value] if value is not None else max(found.values(), key=lambda d: d.exact)
-
-    def chances(self, release):
-        return None
-
-    def monotone(self, semantics="single"):
-        return True
-
-    def ledger(self, threshold, values=None, semantics="single"):
-        limit = Fraction(threshold)
-
-        def fails(counts):
-            found = [
-                max(d.exact for d in self.disclosures(counts.take([g])).values()) >= limit
-                for g in range(counts.n_groups)
-            ]
-            return np.array(found, dtype=bool)
-
-        return EachGroup(fails)
-
-    def to_dict(self):
-        return {"friends": {"many": self.many}}
-
-    @staticmethod
-    def _judge(asked, settings):
-        worst = None, None, Fraction(0), Fraction(1)
-        for group, (people, bag) in asked.held.items():
-            for value in sorted(set(bag) & set(asked.about)):
-                chance = Fraction(bag[value], max(people - settings["many"], bag[value]))
-                if chance > worst[2]:
-                    worst = value, group, chance, Fraction(1)
-        return worst
-
-    judge: ClassVar[Judge] = Judge(_judge)
-
-
-@dataclass(frozen=True)
-class EvenGroups(OfGroups):
-    """Every group has a number of people that `by` divides."""
-
-    by: int
-    key: ClassVar[str] = "even_groups"
-    settings: ClassVar[Any] = FromOne
-    needs: ClassVar[Any] = frozenset({Need.NO_WINDOWS, Need.NO_SETS})
-    of_people: ClassVar[bool] = True
-    compares_table: ClassVar[bool] = False
-
-    @classmethod
-    def from_settings(cls, read, folder):
-        return cls(read)
-
-    def attained(self, release):
-        counts = counts_of(release)
-        odd = np.flatnonzero(counts.sizes % self.by)
-        place = int(odd[0]) if len(odd) else 0
-        rest = int(counts.sizes[place]) % self.by
-        return Attained(rest, not rest, f"{rest} people are left over", counts.group_label(place))
-
-    def monotone(self, semantics="single"):
-        return False
-
-    def ledger(self, semantics="single", whole=None):
-        return EachGroup(lambda counts: counts.sizes % self.by != 0)
-
-    def to_dict(self):
-        return {"even_groups": self.by}
-
-    @staticmethod
-    def _gauge(held, by):
-        for group, (people, _) in held.items():
-            if people % by:
-                return Fraction(people % by), group, False
-        return Fraction(0), next(iter(held)), True
-
-    gauge: ClassVar[Gauge] = Gauge(_gauge, of_people=True)
-
-
-class PairsSettings(Settings):
-    size: FromOne
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Puts people together in the order of the table."""
-
-    size: int
-    key: ClassVar[str] = "pairs"
-    settings: ClassVar[Any] = PairsSettings
-    traits: ClassVar[fk.Traits] = fk.Traits(notes=lambda policy, seed: ("pairs: in order",))
-
-    def partition(self, microdata, policy=None, seed=None):
-        return np.arange(microdata.n_rows) // self.size
-
-
 POLICY = """
 [schema]
 quasi_identifiers = ["age"]
@@ -214,9 +83,10 @@ AGES = [20, 21, 30, 31, 40, 41, 50, 51]
 @pytest.fixture
 def registered(monkeypatch):
     """One more of each, in its tuple."""
+    assert fk.publish  # whose modules keep the tuple of methods that they first see
     monkeypatch.setattr(adversaries, "ADVERSARIES", (*adversaries.ADVERSARIES, Friends))
     monkeypatch.setattr(criteria, "CRITERIA", (*criteria.CRITERIA, EvenGroups))
-    monkeypatch.setattr(methods, "METHODS", (*methods.METHODS, ("pairs", f"{__name__}:Pairs")))
+    monkeypatch.setattr(methods, "METHODS", (*methods.METHODS, ("pairs", "tests.toys:Pairs")))
 
 
 @pytest.fixture
