@@ -209,3 +209,44 @@ def test_a_sheet_beyond_the_size_of_archives_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 2000)
     with pytest.raises(OutputError, match="2 GB"):
         write_as(pa.table({"a": [f"text {i}" for i in range(500)]}), tmp_path / "a.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "match"),
+    [
+        (b'<row r="3">', b'<row r="4">', "row 3 is hidden, out of order"),
+        (b'<row r="3">', b'<row r="2">', "row 3 is hidden, out of order"),
+        (b'r="B3"', b'r="B2"', "row 3 has cells out of order"),
+        (b'r="B3"', b'r="A3"', "row 3 has cells out of order"),  # readers take either
+        (b'r="B3"', b'r="C3"', "in columns without a name"),
+        (b'r="B1"', b'r="C1"', "in columns without a name"),
+    ],
+)
+def test_each_cell_has_one_place(workbook, old, new, match):
+    parts = parts_of(workbook)
+    assert parts[SHEET].count(old) == 1
+    zipped(workbook, {**parts, SHEET: parts[SHEET].replace(old, new)})
+    refused(workbook, match)
+
+
+def test_bytes_within_what_is_packed_are_refused(workbook):
+    """After its stream a member has four bytes that its sizes allow for everywhere."""
+    content = zipped(workbook, parts_of(workbook))
+    with zipfile.ZipFile(workbook) as archive:
+        last = archive.infolist()[-1]
+    longer = struct.pack("<L", last.compress_size + 4)
+    listed, (start,) = content.rindex(b"PK\1\2"), struct.unpack("<L", content[-6:-2])
+    workbook.write_bytes(
+        content[: last.header_offset + 18]
+        + longer
+        + content[last.header_offset + 22 : start]
+        + b"Anna"
+        + content[start : listed + 20]
+        + longer
+        + content[listed + 24 : -6]
+        + struct.pack("<L", start + 4)
+        + content[-2:]
+    )
+    with zipfile.ZipFile(workbook) as archive:
+        assert archive.testzip() is None
+    refused(workbook, "something else than its members")
