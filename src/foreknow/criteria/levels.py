@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, time
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -326,13 +326,15 @@ def _cuts(way: Any) -> Iterable[Fraction]:
         yield Fraction(way.upper) + (not way.below)
 
 
-def _begins(moment: datetime, period: str) -> bool:
+def _begins(moment: Any, period: str) -> bool:
     """Whether a period of a kind begins at a moment."""
-    if period in MONTHS:
-        months = moment.year * 12 + moment.month - 1
-        return moment == datetime(moment.year, moment.month, 1) and months % MONTHS[period] == 0
+    months = moment.year * 12 + moment.month - 1
+    if months % MONTHS.get(period, 1):
+        return False
+    day = 1 if period in MONTHS else moment.day
     hour = moment.hour if period == "hour" else 0
-    return moment == datetime.combine(moment.date(), time(hour))
+    same: bool = moment == datetime(moment.year, moment.month, day, hour)
+    return same
 
 
 def _is_node(label: str, rows: Sequence[Sequence[Any]], level: int) -> bool:
