@@ -112,8 +112,8 @@ def _masked(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
     if _ALL.fullmatch(label):
         return True
     told: Any = re.fullmatch("(.*?)(?: [(]level ([0-9]{1,3})[)])?", label, re.DOTALL)
-    at_level = told[2] is None or int(told[2]) >= level
-    return len(told[1]) == length and told[1].endswith(character * level) and at_level
+    masked = len(told[1]) == length and told[1].endswith(character * level)
+    return masked and int(told[2] or level) >= level
 
 
 def _wide(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool) -> bool:
