@@ -5,7 +5,9 @@ A name that has one meaning here is taken for it. Where it has none, `ADVICE` sa
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
+from types import ModuleType
 from typing import Any
 
 # What parameters of functions, and options of commands, are called elsewhere.
@@ -156,6 +158,15 @@ def advice(name: str) -> str | None:
     'fk.Policy("policy.toml")'
     """
     return _OF_NAME.get(name)
+
+
+class Room(ModuleType):
+    """A folder that is an attribute of `foreknow`, where others look for a function."""
+
+    def __call__(self, *args: Any, **said: Any) -> Any:
+        """Call that function; where there is none, say what to type."""
+        package, _, name = self.__name__.rpartition(".")
+        return vars(sys.modules[package])["__getattr__"](name)(*args, **said)
 
 
 def of_object(name: str) -> str | None:
