@@ -134,7 +134,7 @@ def _schema(given: Mapping[str, Any]) -> Schema | None:
 
 def _table(key: str, given: Any) -> dict[str, Any]:
     """What a policy file says; a plain value of a criterion is its first setting."""
-    settings = next((kind.settings for kind in CRITERIA if kind.key == key), None)
+    settings: Any = next((kind.settings for kind in CRITERIA if kind.key == key), None)
     if isinstance(given, Mapping) or not hasattr(settings, "known_keys"):
         return {key: given}
     return {key: {settings.known_keys()[0]: given}}
