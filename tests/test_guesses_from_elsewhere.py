@@ -112,6 +112,10 @@ TOLD = {
     "validate": (lambda at: fk.validate("folder"), 'fk.verify("folder")'),
     "differential_privacy": (lambda at: fk.differential_privacy(at.df), "has no differential"),
     "explorer": (lambda at: fk.explorer, "foreknow explore"),
+    "report(audit), which made a page": (
+        lambda at: at.audit.summary() and fk.report(at.audit),
+        ".summary() and .to_html(path)",
+    ),
     "Report": (lambda at: fk.Report, ".to_html(path)"),
     "except fk.Error": (lambda at: fk.Error, "fk.ForeknowError"),
     "Policy(columns, k=)": (

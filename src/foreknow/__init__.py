@@ -50,9 +50,9 @@ def __getattr__(name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(said)
         from foreknow.errors import did_you_mean
-        from foreknow.names import advice
+        from foreknow.names import ADVICE
 
-        instead, near = advice(name), did_you_mean(name, (*__all__, *_ALIAS))
+        instead, near = ADVICE.get(name), did_you_mean(name, (*__all__, *_ALIAS))
         hint = f"; {instead}" if instead else near if "did you" in near else "; see dir(foreknow)"
         raise AttributeError(f"{said}{hint}")
     found = getattr(import_module(_HOME[own]), own)

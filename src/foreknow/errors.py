@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from foreknow.names import ELSEWHERE, of_object, renamed
+from foreknow.names import ELSEWHERE, OF_OBJECTS, renamed
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -269,7 +269,7 @@ def _lacking(own: Any, name: str) -> Any:
     if hasattr(type(own), name):  # a property that failed says why
         return object.__getattribute__(own, name)
     said = f"{type(own).__name__!r} object has no attribute {name!r}"
-    raise AttributeError(f"{said}; {does}" if (does := of_object(name)) else said)
+    raise AttributeError(f"{said}; {does}" if (does := OF_OBJECTS.get(name)) else said)
 
 
 def _pointing(text: str, position: int) -> str:

@@ -5,7 +5,9 @@ A name that has one meaning here is taken for it. Where it has none, `ADVICE` sa
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
+from types import ModuleType
 from typing import Any
 
 # What parameters of functions, and options of commands, are called elsewhere.
@@ -101,20 +103,15 @@ _ADVICE = {
     "m_invariance": "fk.publish(table, policy, after=[...])",
 }
 # Options that a command has not, and what to type.
-OPTIONS = {
+_OPTIONS = {
     "-q": "-q is --quiet; columns are named by --quasi-identifiers age,sex (or --qi)",
     "-k": "k-anonymity is --k-anonymity 5 (or --k 5)",
-    "-f": "nothing is written over: name a new folder, or remove it first",
-    "--force": "nothing is written over: name a new folder, or remove it first",
-    "--overwrite": "nothing is written over: name a new folder, or remove it first",
+    "-f --force --overwrite": "nothing is written over: name a new folder, or remove it first",
     "--format": "findings as JSON are --json FILE, and --json - to a pipe",
-    "--output": "--html FILE writes a page, --json FILE plain values",
-    "--out": "--html FILE writes a page, --json FILE plain values",
-    "-o": "--html FILE writes a page, --json FILE plain values",
+    "--output --out -o": "--html FILE writes a page, --json FILE plain values",
     "-v": "--verbose says what columns were taken for; foreknow --version prints the version",
-    "-i": "the table is named without an option: foreknow COMMAND TABLE",
-    "--input": "the table is named without an option: foreknow COMMAND TABLE",
-    "--sep": "--delimiter",
+    "-i --input": "the table is named without an option: foreknow COMMAND TABLE",
+    "--sep": "what stands between the fields of a CSV file is --delimiter",
     "extra": "columns are named with commas between: --quasi-identifiers age,zip",
     "--html": "--out FILE names the page of a release; foreknow audit RELEASE --html FILE writes "
     "that of a verdict",
@@ -122,11 +119,9 @@ OPTIONS = {
 }
 
 # Parameters that belong elsewhere, and where.
-ELSEWHERE = {
-    "suppression": "; it is for a method: method=fk.FullDomain(suppression=0.05)",
-    "suppression_limit": "; it is for a method: method=fk.FullDomain(suppression=0.05)",
-    "max_suppression": "; it is for a method: method=fk.FullDomain(suppression=0.05)",
-    "supp_level": "; it is for a method: method=fk.FullDomain(suppression=0.05)",
+_ELSEWHERE = {
+    "suppression suppression_limit max_suppression supp_level": "; it is for a method: "
+    "method=fk.FullDomain(suppression=0.05)",
     "r": "; it is for a method: method=fk.ART(r=4)",
 }
 
@@ -146,25 +141,25 @@ _OF_OBJECTS = {
     "k": "see fk.k_anonymity(release)",
     "score risk value values unique uniqueness highest average max mean": "see .to_dict()",
 }
-_OF_NAME = {name: said for names, said in _ADVICE.items() for name in names.split()}
 
 
-def advice(name: str) -> str | None:
-    """What to type in place of a name that is not in `foreknow`.
-
-    >>> advice("read_policy")
-    'fk.Policy("policy.toml")'
-    """
-    return _OF_NAME.get(name)
+def _by_name(table: Mapping[str, str]) -> dict[str, str]:
+    """What is said of each name."""
+    return {name: said for names, said in table.items() for name in names.split()}
 
 
-def of_object(name: str) -> str | None:
-    """What to ask of an object in place of what it does not have.
+# Of a name that is not in `foreknow`, and of what an object does not have.
+ADVICE, OF_OBJECTS = _by_name(_ADVICE), _by_name(_OF_OBJECTS)
+OPTIONS, ELSEWHERE = _by_name(_OPTIONS), _by_name(_ELSEWHERE)
 
-    >>> of_object("is_safe")
-    'see .safe'
-    """
-    return next((does for names, does in _OF_OBJECTS.items() if name in names.split()), None)
+
+class Room(ModuleType):
+    """A folder that is an attribute of `foreknow`, where others look for a function."""
+
+    def __call__(self, *args: Any, **said: Any) -> Any:
+        """Call that function; where there is none, say what to type."""
+        package, _, name = self.__name__.rpartition(".")
+        return vars(sys.modules[package])["__getattr__"](name)(*args, **said)
 
 
 def own_name(name: str, known: Iterable[str]) -> str | None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from foreknow.names import of_object
+from foreknow.names import OF_OBJECTS
 
 
 class Plain:
@@ -39,7 +39,7 @@ class Plain:
         if hasattr(type(self), name):  # a property that failed says why
             return object.__getattribute__(self, name)
         said = f"{type(self).__name__} has no {name!r}"
-        raise AttributeError(f"{said}; {does}" if (does := of_object(name)) else said)
+        raise AttributeError(f"{said}; {does}" if (does := OF_OBJECTS.get(name)) else said)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

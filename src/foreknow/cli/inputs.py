@@ -310,7 +310,7 @@ class Judging(Columns):
             return policy_of(self.given, said)
         if said["quasi_identifiers"] is None or said["sensitive"] is None:
             called = visible(spoken(table))
-            if (table / "certificate.json").is_file():
+            if is_published(table):
                 raise InputError(
                     f"say what must hold: --policy FILE; or foreknow verify {called}, which judges "
                     "a published folder by the policy in its certificate"
@@ -370,8 +370,6 @@ def is_published(path: Path) -> bool:
 
 def say_index(release: Release) -> None:
     """Say that a column of the release looks like row numbers, which number people."""
-    from foreknow.report.words import visible
-
     written = [visible(name) for name in release.unseen() if _ROW_NUMBERS.fullmatch(name)]
     if written:
         print_plain(

@@ -25,13 +25,13 @@ from foreknow.report.words import number, visible
 
 ROLES = ("person", "identifier", "quasi-identifier", "sensitive", "other", "")
 _KEYS = {"identifier": "identifiers", "quasi-identifier": "quasi_identifiers", "other": "other"}
+_PURPOSE = "say what columns are"
 _EXAMPLES, _ROWS, _MOST_VALUES, _MOST_NAMED = 3, 8, 5000, 5
 
 
 def overview(session: Session, asked: Any) -> dict[str, Any]:
     """Every column of a table, with its role in the policy and a reason where it was suggested."""
-    name = session.name_of(asked)
-    draft = _draft(session, name)
+    name, draft = session.table_of(asked, _PURPOSE)
     reasons, mistake = _reasons(session, name), ""
     try:
         schema = _schema_of(draft)
@@ -47,15 +47,6 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
         "rows_are": _rows_are(schema),
         "undo": session.can_undo(name),
     }
-
-
-def _draft(session: Session, name: str) -> Draft:
-    kind = session.kind_of(name)
-    draft = session.draft(name) if kind == "table" else None
-    if draft is None:
-        said = "is a policy" if kind == "policy" else "is published already"
-        raise InputError(f"{name!r} {said}: open the table to say what columns are")
-    return draft
 
 
 def _schema_of(draft: Draft) -> dict[str, Any]:
@@ -154,10 +145,10 @@ def _frequent(found: Profile) -> list[Any]:
 
 def settled(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     """Give a column a role, and a hierarchy or none; the policy then says so."""
-    name, column, role = session.name_of(given.get("of")), given.get("column"), given.get("role")
+    name, draft = session.table_of(given.get("of"), _PURPOSE)
+    column, role = given.get("column"), given.get("role")
     if role not in ROLES:
         raise InputError(f"a role is one of {', '.join(filter(None, ROLES))}")
-    draft = _draft(session, name)
     found = _found(session, name)
     order = [each.name for each in found]
     if column not in order:
@@ -229,11 +220,11 @@ def _named(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> st
 
 def preview(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     """What a hierarchy makes of a column: its levels, some values, and those it does not cover."""
-    name, column = session.name_of(given.get("of")), given.get("column")
+    name, draft = session.table_of(given.get("of"), _PURPOSE)
+    column = given.get("column")
     table = given.get("hierarchy")
     if not isinstance(table, Mapping) or not isinstance(column, str):
         raise InputError("a hierarchy is a table, such as { mask = 5 }")
-    draft = _draft(session, name)
     draft.check_paths(table)
     made = hierarchy_from(table, column, draft.beside)
     found = _found(session, name)

@@ -21,7 +21,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.documents import from_toml
 from foreknow.errors import InputError, NoSafeRelease, OutputError, did_you_mean
 from foreknow.explore.security import is_device
-from foreknow.explore.session import Session
+from foreknow.explore.session import Draft, Session
 from foreknow.methods.proof import AS_REQUIRED, FREQUENCIES
 from foreknow.methods.registry import METHODS, key_of, kind_of
 from foreknow.numbers import percentage
@@ -41,6 +41,7 @@ from foreknow.text import some
 from foreknow.utility.query_error import query_error
 from foreknow.workers import Failure, side_by_side
 
+_PURPOSE = "publish it"
 _QUERIES, _PEOPLE = 300, 8
 _MOST_READ = 1_000_000  # rows that are read once more for some of them
 _MOST_TRIALS = 12
@@ -74,6 +75,13 @@ class Made:
     why: tuple[str, ...] = ()
     ncp: Mapping[str, float] = field(default_factory=dict)
     people: Table | None = None
+
+
+def _weights(draft: Draft) -> dict[str, float]:
+    """What a policy says that columns count."""
+    if draft.mistake:
+        return {}
+    return {column: float(own) for column, own in draft.policy.options.weights.items()}
 
 
 def _kept(ncp: Mapping[str, float], weights: Mapping[str, Any]) -> float | None:
@@ -236,9 +244,8 @@ class Press:
 
     def overview(self, asked: Any) -> dict[str, Any]:
         """The methods, and the releases that were made of a table."""
-        name = self._table(asked)
-        draft = self._session.draft(name)
-        table = {} if draft is None or draft.is_broken else from_toml(draft.text)
+        name, draft = self._session.table_of(asked, _PURPOSE)
+        table = {} if draft.is_broken else from_toml(draft.text)
         own = table.get("publish", {})
         kinds = {key: kind_of(key) for key, _ in METHODS}
         return {
@@ -254,17 +261,17 @@ class Press:
             "columns": table.get("schema", {}).get("quasi_identifiers", []),
             "method": own.get("method", "mondrian"),
             "form": own.get("form", ""),
-            "mistake": "" if draft is None else draft.mistake,
+            "mistake": draft.mistake,
             "before": _BEFORE,
             **self.state(name),
         }
 
     def state(self, asked: Any) -> dict[str, Any]:
         """How far it is, and what was made."""
-        name = self._table(asked)
+        name, draft = self._session.table_of(asked, _PURPOSE)
         note = None if self._aside is None else self._aside[0] / CONTENT / _NOTE
         said = note.read_text("utf-8") if note is not None and note.is_file() else ""
-        weights = self._weights(name)
+        weights = _weights(draft)
         shown = [_shown(trial, weights) for trial in self._trials if trial.table == name]
         shown.sort(key=lambda each: (each["state"] == "running", each["share"], each["place"]))
         return {
@@ -274,25 +281,9 @@ class Press:
             "trials": shown[::-1],
         }
 
-    def _weights(self, name: str) -> dict[str, float]:
-        """What the policy says that columns count."""
-        draft = self._session.draft(name)
-        if draft is None or draft.mistake:
-            return {}
-        return {column: float(own) for column, own in draft.policy.options.weights.items()}
-
-    def _table(self, asked: Any) -> str:
-        name = self._session.name_of(asked)
-        if (kind := self._session.kind_of(name)) != "table":
-            said = "is a policy" if kind == "policy" else "is published already"
-            raise InputError(f"{visible(name)} {said}: open the table to publish it")
-        return name
-
     def start(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Begin to publish, unless that is being done."""
-        name = self._table(given.get("of"))
-        draft = self._session.draft(name)
-        assert draft is not None  # of a table there is always one
+        name, draft = self._session.table_of(given.get("of"), _PURPOSE)
         if not isinstance(given.get("method"), str):
             raise InputError("say by which method")
         method, form = key_of(given["method"]), given.get("form") or None
@@ -395,7 +386,7 @@ class Press:
 
     def compared(self, given: Mapping[str, str]) -> dict[str, Any]:
         """Two releases of a table side by side; or one, and the table as it is."""
-        name = self._table(given.get("of"))
+        name, _ = self._session.table_of(given.get("of"), _PURPOSE)
         titles, columns, figures = [], [], []
         people: list[dict[str, Any] | None] = []
         for key in ("a", "b"):

@@ -314,6 +314,12 @@ class Session:
                 self._drafts[name] = Draft(found.to_toml(beside), None, self.folder, beside)
             return self._drafts[name]
 
+    def policy_of(self, name: str) -> Policy:
+        """What something is judged by; of a release, its certificate if no other was given."""
+        if (draft := self.draft(name)) is not None:
+            return draft.policy
+        return certified_policy(Certificate.load(self.path_of(name) / CERTIFICATE))
+
     def suggested(self, name: str) -> PolicySuggestion | None:
         """What was suggested for a table, where no policy was given."""
         return self._suggested.get(name)
@@ -363,6 +369,16 @@ class Session:
             raise InputError(f"{name!r} is no table, no release and no policy")
         return "table" if kind == "tables" else kind
 
+    def table_of(self, asked: Any, purpose: str) -> tuple[str, Draft]:
+        """The name of a table that is not published yet, and its policy."""
+        name = self.name_of(asked)
+        kind = self.kind_of(name)
+        draft = self.draft(name) if kind == "table" else None
+        if draft is None:
+            said = "is a policy" if kind == "policy" else "is published already"
+            raise InputError(f"{name!r} {said}: open the table to {purpose}")
+        return name, draft
+
     def looked(self, asked: Any) -> Looked:
         """A release or table as its policy judges it; counted when it is asked for first."""
         name = self.name_of(asked)
@@ -379,13 +395,8 @@ class Session:
             return self._looked[key]
 
     def _open(self, name: str, draft: Draft | None) -> Looked:
-        path = self.path_of(name)
-        if draft is None:
-            policy = certified_policy(Certificate.load(path / CERTIFICATE))
-            release = release_of(path)
-        else:
-            policy = draft.policy
-            release = release_of(path, policy)
+        path, policy = self.path_of(name), self.policy_of(name)
+        release = release_of(path) if draft is None else release_of(path, policy)
         made = Looked(name, path, _kind(path) == "release", policy, release)
         made.audit  # noqa: B018 - what cannot be judged is said here
         return made

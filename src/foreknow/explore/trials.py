@@ -11,9 +11,7 @@ from foreknow.auditing.audit import audit
 from foreknow.documents import from_json
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.explore.session import Looked, Session
-from foreknow.publishing.certificate import Certificate
-from foreknow.publishing.files import CERTIFICATE, OWNER, owners_folder
-from foreknow.report.evidence import certified_policy
+from foreknow.publishing.files import OWNER, owners_folder
 from foreknow.report.values import block_values
 from foreknow.report.words import visible
 from foreknow.result import Result, page_of
@@ -77,9 +75,7 @@ def together(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
         if session.kind_of(name) != "release":
             raise InputError(f"{visible(name)} is no release")
     paths = [session.path_of(name) for name in names]
-    draft = session.draft(names[-1])
-    policy = draft.policy if draft else certified_policy(Certificate.load(paths[-1] / CERTIFICATE))
-    return _shown(audit(paths, policy, learned=False))
+    return _shown(audit(paths, session.policy_of(names[-1]), learned=False))
 
 
 def _shown(found: Result) -> dict[str, Any]:

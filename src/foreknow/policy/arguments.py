@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
+from foreknow.criteria.registry import CRITERIA
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.errors import CallError, SchemaError
 from foreknow.numbers import Number
 from foreknow.policy.policy import Policy
+from foreknow.publishing.files import CERTIFICATE
 
 
 class Arguments(TypedDict, total=False):
@@ -33,8 +35,6 @@ class Arguments(TypedDict, total=False):
 _COLUMNS = ("quasi_identifiers", "sensitive", "identifiers", "hierarchies")
 # What must hold where nothing says it.
 _USUAL = [{"k_anonymity": 5}, {"facts": {"l": 1}, "below": 0.5}]
-# What a criterion is given by, where it is one number.
-_FIRST = {"l_diversity": "l", "t_closeness": "t"}
 _LISTS = ("quasi_identifiers", "identifiers")
 _WANTED = 'fk.audit(table, quasi_identifiers=["age", "zip"], sensitive="diagnosis", k_anonymity=5)'
 
@@ -54,9 +54,7 @@ def policy_of(
     limit = given.pop("below", None)
     if limit is not None and policy is not None and not isinstance(policy, (Policy, str, Path)):
         policy, limit = Policy(policy, below=limit), None
-    wanted: list[Any] = [{key: own} for key, own in given.items() if key not in _COLUMNS]
-    for own in wanted:
-        own |= {key: {first: own[key]} for key, first in _FIRST.items() if _is_plain(own.get(key))}
+    wanted: list[Any] = [_table(key, own) for key, own in given.items() if key not in _COLUMNS]
     if limit is not None:
         alone = [own for own in wanted if "facts" in own] or [{"facts": {"l": 0}}]
         wanted = [own for own in wanted if "facts" not in own]
@@ -67,7 +65,7 @@ def policy_of(
             beside = Path(table).with_name("policy.toml")
             if beside.is_file():  # of the table, as for the command line
                 return policy_of(beside, said, table, name)
-            if (Path(table) / "certificate.json").is_file():
+            if (Path(table) / CERTIFICATE).is_file():
                 raise CallError(
                     f"{name}() is missing the policy; fk.verify({str(table)!r}) judges a published "
                     "folder by the policy in its certificate"
@@ -134,5 +132,9 @@ def _schema(given: Mapping[str, Any]) -> Schema | None:
     return Schema(**own)
 
 
-def _is_plain(given: Any) -> bool:
-    return given is not None and not isinstance(given, Mapping)
+def _table(key: str, given: Any) -> dict[str, Any]:
+    """What a policy file says; a plain value of a criterion is its first setting."""
+    settings: Any = next((kind.settings for kind in CRITERIA if kind.key == key), None)
+    if isinstance(given, Mapping) or not hasattr(settings, "known_keys"):
+        return {key: given}
+    return {key: {settings.known_keys()[0]: given}}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from foreknow.errors import InternalError
+from foreknow.names import Room
 from foreknow.report import pages
 
 if TYPE_CHECKING:
     from foreknow.report.page import Page
+
+sys.modules[__name__].__class__ = Room
 
 
 def render(result: Any, **options: Any) -> Page[Any]:

@@ -1,4 +1,4 @@
-import { ask, byId, el, fill, keep, latest, scrolling, send, state, table, trouble } from "./dom.js";
+import { ask, body, byId, el, fill, keep, latest, scrolling, send, state, table, trouble } from "./dom.js";
 
 const NAMES = { person: "person", identifier: "identifier", "quasi-identifier": "quasi-identifier", sensitive: "sensitive", other: "other: as it is", "": "no role" };
 const HELP = {
@@ -46,11 +46,6 @@ function show() {
   const chosen = state().column;
   fill(byId("which"), ...coarse.map((column) => el("option", { value: column.name }, column.shown)));
   if (coarse.some((column) => column.name === chosen)) byId("which").value = chosen;
-}
-
-function body(given) {
-  const { of } = state();
-  return of ? { ...given, of } : given;
 }
 
 async function settle(column, role, place) {
@@ -164,8 +159,7 @@ async function start() {
       trouble(error);
     }
   });
-  const { of } = state();
-  found = await ask("/api/columns", of ? { of } : {});
+  found = await ask("/api/columns", body({}));
   show();
   built();
 }

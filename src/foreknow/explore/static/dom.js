@@ -197,6 +197,12 @@ export function state() {
   return Object.fromEntries(new URLSearchParams(location.search));
 }
 
+// What is asked, and of what: that which the address names.
+export function body(given) {
+  const { of } = state();
+  return of ? { ...given, of } : given;
+}
+
 export function keep(changes) {
   const query = new URLSearchParams(location.search);
   for (const [name, value] of Object.entries(changes)) {

@@ -1,14 +1,9 @@
-import { ask, byId, el, fill, send, state, trouble } from "./dom.js";
+import { ask, body, byId, el, fill, send, state, trouble } from "./dom.js";
 
 let found = null;
 let typing = 0;
 // What a requirement is to be about, by its place, until somebody says which values, or columns.
 const asked = {};
-
-function body(given) {
-  const { of } = state();
-  return of ? { ...given, of } : given;
-}
 
 // One change after the other, each of what the one before it left; `given` is asked then.
 let changes = Promise.resolve();
@@ -311,8 +306,7 @@ async function start() {
       trouble(error);
     }
   });
-  const { of } = state();
-  found = await ask("/api/policy", of ? { of } : {});
+  found = await ask("/api/policy", body({}));
   show();
 }
 

@@ -1,13 +1,8 @@
 import { chart } from "./chart.js";
-import { ask, byId, el, fill, keep, latest, send, state, table, trouble } from "./dom.js";
+import { ask, body, byId, el, fill, keep, latest, send, state, table, trouble } from "./dom.js";
 
 let found = null;
 let begun = 0;
-
-function body(given) {
-  const { of } = state();
-  return of ? { ...given, of } : given;
-}
 
 // ---- what was made ----------------------------------------------------------------------------
 
@@ -154,7 +149,7 @@ async function begin(event) {
 
 async function start() {
   const given = state();
-  found = await ask("/api/publish", given.of ? { of: given.of } : {});
+  found = await ask("/api/publish", body({}));
   byId("subject").textContent = found.name;
   byId("scope").textContent = `By the policy of ${found.name}, in a process of its own.`;
   fill(byId("method"), ...found.methods.map((each) => el("option", { value: each.key }, each.key)));

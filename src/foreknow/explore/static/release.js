@@ -1,4 +1,4 @@
-import { ask, blocks, byId, el, fill, keep, latest, send, state, table, trouble } from "./dom.js";
+import { ask, blocks, body, byId, el, fill, keep, latest, send, state, table, trouble } from "./dom.js";
 import { chart, heatMap } from "./chart.js";
 
 const AMOUNTS = ["l", "k", "m"];
@@ -68,9 +68,8 @@ function standing() {
 }
 
 const judge = latest(async (given) => {
-  const { of } = state();
   byId("said").classList.add("waiting");
-  const told = await ask("/api/release/judged", of ? { ...given, of } : given);
+  const told = await ask("/api/release/judged", body(given));
   const said = byId("said");
   said.className = "sentence " + (told.safe ? "safe" : "unsafe");
   fill(said, told.sentence, told.safe ? "" : " " + told.exposed);
@@ -87,9 +86,8 @@ const climb = latest(async (given) => {
     byId("skyline-title").textContent = "What is withstood";
     return;
   }
-  const { of } = state();
   const asked = { requirement: given.requirement, value: given.value, limit: given.limit };
-  const told = await ask("/api/release/skyline", of ? { ...asked, of } : asked);
+  const told = await ask("/api/release/skyline", body(asked));
   section.hidden = false;
   byId("skyline-title").textContent = told.title;
   byId("least").textContent = told.least;
@@ -160,9 +158,8 @@ function wire() {
 }
 
 async function rows() {
-  const { of } = state();
   try {
-    const told = await ask("/api/release/rows", of ? { of } : {});
+    const told = await ask("/api/release/rows", body({}));
     fill(byId("rows"), ...told.flatMap((each) => [el("h3", {}, `${each.title}: the first ${each.rows.length} of ${each.many} rows`), table(each, "ranks rows", each.title)]));
   } catch (error) {
     trouble(error);
@@ -174,11 +171,10 @@ async function rows() {
 async function asked(event) {
   event.preventDefault();
   const given = { about: byId("about").value, statements: byId("statements").value };
-  const { of } = state();
   const place = byId("answers");
   place.classList.add("waiting");
   try {
-    const told = await send("/api/release/asked", of ? { ...given, of } : given);
+    const told = await send("/api/release/asked", body(given));
     fill(place, table(told.answers, "ranks", "How sure they can be of " + told.person));
   } catch (error) {
     fill(place, el("p", { class: "sentence unsafe mono" }, error.message));
@@ -189,8 +185,7 @@ async function asked(event) {
 // ---- begin ------------------------------------------------------------------------------------
 
 async function start() {
-  const { of } = state();
-  found = await ask("/api/release", of ? { of } : {});
+  found = await ask("/api/release", body({}));
   show();
   byId("ask").addEventListener("submit", asked);
   byId("look").addEventListener("click", rows);

@@ -1,9 +1,4 @@
-import { ask, blocks, byId, el, fill, send, state, trouble } from "./dom.js";
-
-function body(given) {
-  const { of } = state();
-  return of ? { ...given, of } : given;
-}
+import { ask, blocks, body, byId, el, fill, send, trouble } from "./dom.js";
 
 function boxes(place, names) {
   fill(place, ...names.map((name, i) => el("label", { for: `${place.id}-${i}` }, el("input", { type: "checkbox", id: `${place.id}-${i}`, value: name }), " ", name)));
