@@ -192,6 +192,15 @@ def read_moment(given: Any) -> datetime | None:
     return datetime.combine(given, time.min) if isinstance(given, date) else None
 
 
+def days_of(moment: date | time) -> float:
+    """Place of a date, a date-time or a time of day, in days."""
+    days = float(moment.toordinal()) if isinstance(moment, date) else 0.0
+    if isinstance(moment, (datetime, time)):
+        seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
+        days += (seconds + moment.microsecond / 1e6) / 86400
+    return days
+
+
 def common_unit(numbers: Sequence[Decimal]) -> tuple[int, list[int]]:
     """The decimal places that the numbers need, and the numbers in units of the last place.
 

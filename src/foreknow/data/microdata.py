@@ -55,6 +55,7 @@ from foreknow.data.reading import Dialect, Reading
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, Keys, combine, starts_of
 from foreknow.errors import DataError, InternalError, SchemaError, UnsupportedError
+from foreknow.numbers import days_of
 from foreknow.result import card_of
 
 Order: TypeAlias = Literal["ordered", "nominal"]
@@ -1214,7 +1215,7 @@ def _positions(column: Column) -> NDArray[np.float64]:
     if column.kind == "number":
         lie = np.array([_float(v) for v in known])
     elif column.kind == "date" and known:
-        lie = np.array([_days(value) for value in known])
+        lie = np.array([days_of(value) for value in known])
     else:
         lie = np.arange(len(known), dtype=np.float64)
     if len(lie) and not np.isfinite(2 * (lie[-1] / 2 - lie[0] / 2) + 2 * abs(lie).max()):
@@ -1236,12 +1237,3 @@ def _float(number: Any) -> float:
         return float(number)
     except OverflowError:
         return float("inf")
-
-
-def _days(moment: dt.date | dt.time) -> float:
-    """Place of a date, a date-time or a time of day, in days."""
-    days = float(moment.toordinal()) if isinstance(moment, dt.date) else 0.0
-    if isinstance(moment, (dt.datetime, dt.time)):
-        seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
-        days += (seconds + moment.microsecond / 1e6) / 86400
-    return days

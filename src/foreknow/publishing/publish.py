@@ -34,7 +34,7 @@ from foreknow.data.engines import (
     write_in_parts,
 )
 from foreknow.data.engines.formats import LONGEST_TITLE, WITH_TITLES
-from foreknow.data.generalization import KnownLabels
+from foreknow.data.generalization import Coarsened, KnownLabels
 from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import SHUFFLED, Release
@@ -57,6 +57,7 @@ from foreknow.grammar import Form
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import (
     Anonymizer,
+    Grouping,
     as_written,
     check_needs,
     grouping_of,
@@ -525,98 +526,209 @@ def _made(
     if whole:
         raise InputError("whole is for a release after others: name these, too (after, --after)")
     options = options or policy.options
-    if not isinstance(options, PublishOptions):
-        raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
-    if method is None or isinstance(method, str):
-        changed["method"] = key_of(method or options.method)
-    options = replace(options, **changed).as_came(microdata.dialect)
-    # What is certified and reported is what was done, not what a file said before.
-    policy = replace(policy, schema=microdata.schema, options=options)
-    chosen = method if method is not None else options.method
-    anonymizer = method_of(chosen, policy)
-    policy = in_its_form(anonymizer, policy)
-    raw, entries = microdata, Entries.of(microdata, policy, anonymizer, engine)
-    microdata = entries.microdata
-    policy = marked(policy, microdata)
-    for population in policy.compared:
-        population.hold(microdata)
-    if method is not None:
-        policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
-    options = policy.options
-    check_needs(anonymizer, policy)
-    if options.format != "parquet":
-        _refuse_empty_texts(microdata, policy)
-    _log.info("grouping %d people", microdata.n_people)
-    written = as_written(anonymizer, microdata, policy)
-    found = grouping_of(anonymizer, written, policy, seed, explain=True)
-    anonymizer, floors = found.settled or anonymizer, found.floors
-    groups, n_groups = _people(found.of_row, microdata, type(anonymizer).__name__)
-    random = generator(seed, "publish")
-    most = entries.rows_per_part(options)
-    _log.info("writing %d groups as tables", n_groups)
-    if options.form == "generalized":
-        coarse = coarsened_columns(written, groups, n_groups, options.labels, floors)
-        refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
-        made = generalized(microdata, groups, coarse, random, options.unlinked, most)
-        people = np.bincount(groups, microdata.times)
-        ncp = {column.attribute.name: column.ncp(people) for column in coarse}
-        labels = {column.attribute.name: column.known for column in coarse}
-        columns = tuple(microdata.schema.quasi_identifiers)
-        called = {c.attribute.name: pa.array(c.labels, pa.string()) for c in coarse}
-    else:
-        ids = group_ids(n_groups, random)
-        made = bucketized(microdata, groups, ids, random, options.unlinked, most)
-        columns, labels, ncp, called = (GROUP,), {}, {}, {GROUP: pa.array(ids)}
-    tables, schema = entries.kept(made, policy), microdata.schema
+    task = _Task.of(microdata, policy, method, options, engine, seed, changed)
+    groups = _grouped(task)
+    tables = _tables_of(task, groups)
+    release = _counted(task, tables)
+    placed = Placed(task.entries, groups.of, tables.called)
+    seen = _seen(task, release, placed)
+    judged = _judged(task, groups, tables, release, seen, learned)
+    _stop(task.policy, judged.trials or ())
+    _refuse_unasked(task, release, judged)
+    _refuse_unsafe(task, groups, release, judged)
+    filed, shown = _as_filed(task.policy, release, judged)
+    certificate, private, kept = _certify(task, groups, tables, filed, shown)
+    return Publication(
+        release,
+        judged,
+        certificate,
+        tables.tables,
+        task.options,
+        private,
+        placed,
+        kept,
+        {column.attribute.name: column.known for column in tables.coarse},
+        _advice(task, groups, tables, judged, certificate),
+        sight=seen if task.policy.owned else None,
+        titles=microdata.titles,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What is published, by which method, and by a policy that says what is done."""
+
+    raw: Microdata
+    entries: Entries
+    policy: Policy
+    method: Anonymizer
+    seed: int | None
+    written: Microdata  # in the cells in which it is written
+
+    @classmethod
+    def of(
+        cls,
+        raw: Microdata,
+        policy: Policy,
+        method: Anonymizer | str | None,
+        options: PublishOptions,
+        engine: str,
+        seed: int | None,
+        changed: dict[str, Any],
+    ) -> _Task:
+        """Settle options and method, count equal rows, and refuse what cannot be published."""
+        if not isinstance(options, PublishOptions):
+            raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
+        if method is None or isinstance(method, str):
+            changed["method"] = key_of(method or options.method)
+        options = replace(options, **changed).as_came(raw.dialect)
+        # What is certified and reported is what was done, not what a file said before.
+        policy = replace(policy, schema=raw.schema, options=options)
+        anonymizer = method_of(method if method is not None else options.method, policy)
+        policy = in_its_form(anonymizer, policy)
+        entries = Entries.of(raw, policy, anonymizer, engine)
+        policy = marked(policy, entries.microdata)
+        for population in policy.compared:
+            population.hold(entries.microdata)
+        if method is not None:
+            policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
+        check_needs(anonymizer, policy)
+        if policy.options.format != "parquet":
+            _refuse_empty_texts(entries.microdata, policy)
+        written = as_written(anonymizer, entries.microdata, policy)
+        return cls(raw, entries, policy, anonymizer, seed, written)
+
+    @property
+    def microdata(self) -> Microdata:
+        """As it is grouped: equal rows may be one entry."""
+        return self.entries.microdata
+
+    @property
+    def options(self) -> PublishOptions:
+        return self.policy.options
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """How the people were divided, and the method with what it chose for them."""
+
+    found: Grouping
+    method: Anonymizer
+    of: IntArray  # of each entry
+    many: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """What is written."""
+
+    tables: Mapping[str, pa.Table]
+    called: Mapping[str, pa.Array]  # of each group, by group column
+    coarse: Sequence[Coarsened] = ()
+    ncp: dict[str, float] = field(default_factory=dict)
+
+
+def _grouped(task: _Task) -> _Groups:
+    """Let the method divide the people."""
+    _log.info("grouping %d people", task.microdata.n_people)
+    found = grouping_of(task.method, task.written, task.policy, task.seed, explain=True)
+    method = found.settled or task.method
+    of, many = _people(found.of_row, task.microdata, type(method).__name__)
+    return _Groups(found, method, of, many)
+
+
+def _tables_of(task: _Task, groups: _Groups) -> _Tables:
+    """Write the groups as tables."""
+    _log.info("writing %d groups as tables", groups.many)
+    microdata, options, random = task.microdata, task.options, generator(task.seed, "publish")
+    most, of, many = task.entries.rows_per_part(options), groups.of, groups.many
+    if options.form != "generalized":
+        ids = group_ids(many, random)
+        made = bucketized(microdata, of, ids, random, options.unlinked, most)
+        return _Tables(task.entries.kept(made, task.policy), {GROUP: pa.array(ids)})
+    coarse = coarsened_columns(task.written, of, many, options.labels, groups.found.floors)
+    refuse_borrowed_priors(coarse, of, many, task.policy.priors)
+    made = generalized(microdata, of, coarse, random, options.unlinked, most)
+    people = np.bincount(of, microdata.times)
+    return _Tables(
+        task.entries.kept(made, task.policy),
+        {column.attribute.name: pa.array(column.labels, pa.string()) for column in coarse},
+        coarse,
+        {column.attribute.name: column.ncp(people) for column in coarse},
+    )
+
+
+def _counted(task: _Task, tables: _Tables) -> Release:
+    """Count the release as its reader does."""
+    options, schema, columns = task.options, task.microdata.schema, tuple(tables.called)
     opened: dict[str, Table]
-    if isinstance(tables, Stored):
-        opened = {**tables.opened()}
+    if isinstance(tables.tables, Stored):
+        opened = {**tables.tables.opened()}
     else:
         if options.format in ("csv", "xlsx"):
-            _refuse_empty_lines(tables)
-        opened = {part: open_table(table) for part, table in tables.items()}
+            _refuse_empty_lines(tables.tables)
+        opened = {part: open_table(table) for part, table in tables.tables.items()}
     for table in opened.values():
         table.name = "the release"
     exact = schema.quasi_identifiers
     release = as_release(opened, options.written, columns, schema, options.unlinked, exact)
-    if options.form == "generalized" and policy.compared:
-        called_so = list(zip(*(c.labels for c in coarse), strict=True))
-        for population in policy.compared:
-            population.keep_exact(GroupLabels.of(called_so, columns))
-    placed = Placed(entries, groups, called)
+    if tables.coarse and task.policy.compared:
+        labels = list(zip(*(column.labels for column in tables.coarse), strict=True))
+        for population in task.policy.compared:
+            population.keep_exact(GroupLabels.of(labels, columns))
+    return release
+
+
+def _seen(task: _Task, release: Release, placed: Placed) -> Sight | None:
+    """The release beside the table: its readers know exact columns."""
+    schema, owned = task.microdata.schema, task.policy.owned
+    if schema.semantics != "single" and not owned:
+        return None
+    of_group, secret = placed.among(release.counts), schema.sensitive
+    seen = Sight(release.counts, task.microdata, of_group, secret, release.name, release)
+    release.owners = seen if owned else None
+    return seen
+
+
+def _judged(
+    task: _Task,
+    groups: _Groups,
+    tables: _Tables,
+    release: Release,
+    seen: Sight | None,
+    learned: bool,
+) -> Audit:
+    """Judge the release, and say what the verdicts leave open."""
     _log.info("judging the release")
-    utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
-    utility = replace(utility, weights=options.weights if ncp else {})
-    seen = None
-    if schema.semantics == "single" or policy.owned:
-        # Its readers know exact columns.
-        of_group, secret = placed.among(release.counts), schema.sensitive
-        seen = Sight(release.counts, microdata, of_group, secret, release.name, release)
-        release.owners = seen if policy.owned else None
+    policy, written, options = task.policy, task.written, task.options
+    utility = replace(utility_of(release.counts), ncp=tables.ncp)
+    if tables.ncp:
+        utility = replace(utility, grids=written.grids, weights=options.weights)
     tried = learned or bool(policy.tries)
-    verdicts = audit(
-        release, policy, utility=utility, name="the release", people=seen, learned=tried
-    )
-    traits = traits_of(anonymizer)
+    found = audit(release, policy, utility=utility, name="the release", people=seen, learned=tried)
     # What others prove of their own methods is not said as if we had.
-    proof = None if package_of(type(anonymizer)) else traits.proof
+    proof = None if package_of(type(groups.method)) else traits_of(groups.method).proof
     scope = replace(
-        verdicts.scope,
-        left_out=microdata.left_out,
+        found.scope,
+        left_out=task.microdata.left_out,
         method=NOT_JUDGED if proof is None else proof.said(policy),
-        people_suppressed=found.suppressed,
-        shared=raw.shared,
+        people_suppressed=groups.found.suppressed,
+        shared=task.raw.shared,
     )
-    _stop(policy, verdicts.trials or ())
-    verdicts = replace(verdicts, lattice=found.lattice, scope=scope)
-    exactly = options.written != "generalized"
+    return replace(found, lattice=groups.found.lattice, scope=scope)
+
+
+def _refuse_unasked(task: _Task, release: Release, judged: Audit) -> None:
+    """Refuse groups that do not hold what no search asks."""
+    exactly = task.options.written != "generalized"
     unasked = [
         (each.requirement, each.found)
-        for each in verdicts.criteria
+        for each in judged.criteria
         if not each.safe and each.requirement.searched(exactly) is not each.requirement
     ]
     told = "; ".join(f"{requirement.name}: {attained}" for requirement, attained in unasked)
-    if unasked and options.written == "bucketized":
+    if unasked and exactly:
+        exact = task.microdata.schema.quasi_identifiers
         raise NoSafeRelease(
             f"the bucketized form publishes {', '.join(exact)} of everybody as they are, and by "
             f'these {told}. Publish with form = "generalized"; or require group_size, '
@@ -628,15 +740,20 @@ def _made(
             f"the groups as they are written do not hold what no search asks: {told}",
             [line for criterion in criteria for line in criterion.ways_out(release)],
         )
-    if not verdicts.safe and not traits.consults_policy:
-        failed = [f"{own.requirement.name}: {own.words}" for own in verdicts.failures]
+
+
+def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, judged: Audit) -> None:
+    """Refuse groups that do not hold what their method did not ask, or could not."""
+    policy, method, traits = task.policy, groups.method, traits_of(groups.method)
+    if not judged.safe and not traits.consults_policy:
+        failed = [f"{own.requirement.name}: {own.words}" for own in judged.failures]
         failed = failed if policy.owned else policy.failures(release)
         raise NoSafeRelease(
-            f"{type(anonymizer).__name__} made groups that do not hold what the policy requires: "
+            f"{type(method).__name__} made groups that do not hold what the policy requires: "
             f"{'; '.join(failed)}. It does not ask the whole policy: "
             f"{traits.advice}"
         )
-    beyond = [v.words for v in verdicts.verdicts if not v.safe and _is_beyond_search(v)]
+    beyond = [v.words for v in judged.verdicts if not v.safe and _is_beyond_search(v)]
     if beyond:
         raise NoSafeRelease(
             f"the groups keep the limit as far as a search can ask for it, by the facts alone or "
@@ -644,41 +761,29 @@ def _made(
             '. Try method = "art", or ask for more facts in the search: require facts by '
             "themselves, too, with more of them"
         )
-    if options.written == "generalized":
-        _refuse_boxes(anonymizer, policy, release.counts)
-    filed, shown = policy, verdicts
-    if policy.owned:
-        filed = policy.filed
-        found_there = audit(release, filed, utility=utility, name=verdicts.name, learned=False)
-        claims: dict[str, Any] = {key: getattr(scope, key) for key in CLAIMED}
-        shown = replace(found_there, scope=replace(found_there.scope, **claims))
-    certificate, private, kept = _certify(
-        entries, filed, options, anonymizer, tables, columns, shown, seed
-    )
-    if found.lattice is not None and not found.lattice.complete:
-        notes = (*certificate.notes, CUT_OFF)
-        certificate = replace(certificate, notes=notes, minimal=False)
-    if rare := [a.name for a in written.attributes if a.cells and a.cells.grid is None]:
-        notes = (*certificate.notes, note_of_others(rare, policy.least_listed))
-        certificate = replace(certificate, notes=notes)
-    advice: tuple[str, ...] = ()
-    if microdata.n_people > 1:
-        said = advice_of(anonymizer, written, policy, verdicts, Made(n_groups, ncp), seed)
-        advice = tuple(map(in_cases, said) if certificate.in_cases else said)
-    return Publication(
-        release,
-        verdicts,
-        certificate,
-        tables,
-        options,
-        private,
-        placed,
-        kept,
-        labels,
-        tuple(advice),
-        sight=seen if policy.owned else None,
-        titles=raw.titles,
-    )
+    if task.options.written == "generalized":
+        _refuse_boxes(method, policy, release.counts)
+
+
+def _as_filed(policy: Policy, release: Release, judged: Audit) -> tuple[Policy, Audit]:
+    """What of a policy the files show, and how they are judged by that."""
+    if not policy.owned:
+        return policy, judged
+    filed = policy.filed
+    found = audit(release, filed, utility=judged.utility, name=judged.name, learned=False)
+    claims: dict[str, Any] = {key: getattr(judged.scope, key) for key in CLAIMED}
+    return filed, replace(found, scope=replace(found.scope, **claims))
+
+
+def _advice(
+    task: _Task, groups: _Groups, tables: _Tables, judged: Audit, certificate: Certificate
+) -> tuple[str, ...]:
+    """What to do where next to nothing is left."""
+    if task.microdata.n_people <= 1:
+        return ()
+    made = Made(groups.many, tables.ncp)
+    said = advice_of(groups.method, task.written, task.policy, judged, made, task.seed)
+    return tuple(map(in_cases, said) if certificate.in_cases else said)
 
 
 def _refuse_less(given: Schema, required: Schema) -> None:
@@ -923,18 +1028,13 @@ def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -
 
 
 def _certify(
-    entries: Entries,
-    policy: Policy,
-    options: PublishOptions,
-    anonymizer: Anonymizer,
-    tables: Mapping[str, Any],
-    columns: tuple[str, ...],
-    verdicts: Audit,
-    seed: int | None,
+    task: _Task, groups: _Groups, own: _Tables, policy: Policy, verdicts: Audit
 ) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
-    microdata, schema = entries.microdata, entries.microdata.schema
+    entries, microdata, options = task.entries, task.microdata, task.options
+    schema, columns = microdata.schema, tuple(own.called)
     semantics = schema.to_dict()["semantics"]
+    tables: Mapping[str, Any] = own.tables
     stored = tables if isinstance(tables, Stored) else None
     if stored is not None:
         tables = stored.paths
@@ -958,7 +1058,10 @@ def _certify(
     written = replace(written, populations=policy.populations)
     said, findings = _verified(written, policy, policy.combined(microdata).values, verdicts)
     key = secrets.token_hex(32)
-    notes, minimal = traits_of(anonymizer).notes, traits_of(anonymizer).minimal
+    notes, minimal = traits_of(groups.method).notes, traits_of(groups.method).minimal
+    lattice = groups.found.lattice
+    cut_off = lattice is not None and not lattice.complete
+    rare = [a.name for a in task.written.attributes if a.cells and a.cells.grid is None]
     loosely = not all(required.searched_exactly for required in policy.requirements)
     learned = learned_tables(policy)
     kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
@@ -973,17 +1076,20 @@ def _certify(
         sensitive=microdata.schema.sensitive,
         people=verdicts.counts.n_people,
         n_groups=verdicts.counts.n_groups,
-        method={**settings_of(anonymizer), "name": type(anonymizer).__name__},
+        method={**settings_of(groups.method), "name": type(groups.method).__name__},
         findings=_certified(findings, kept),
         source={
             "rows": microdata.n_rows,
             "digest": entries.digest(bytes.fromhex(key)),
             "digest_kind": KEYED if isinstance(entries.rows, Microdata) else OF_COUNTS,
         },
-        seeded=seed is not None,
+        seeded=task.seed is not None,
         escaped=options.escape_formulas and options.format in ("csv", "xlsx"),
         semantics=semantics,
-        minimal=policy.monotone() and not loosely and minimal is not None and bool(minimal(policy)),
+        minimal=policy.monotone()
+        and not (loosely or cut_off)
+        and minimal is not None
+        and bool(minimal(policy)),
         grids=dict(verdicts.utility.grids),
         delimiter=cast("Any", options.delimiter or ","),
         commas=entries.microdata.numeric if options.decimal == "," else (),
@@ -992,14 +1098,16 @@ def _certify(
             *([] if policy.monotone() or policy.attributes or of_lists else [NOT_MINIMAL]),
             *([OF_LISTS] if of_lists else []),
             *([PERHAPS_LARGER] if loosely and minimal is not None else []),
-            *(notes(policy, seed) if notes is not None else ()),
+            *(notes(policy, task.seed) if notes is not None else ()),
             *(TRIED.format(", ".join(each.attack.by)) for each in policy.tries),
+            *([CUT_OFF] if cut_off else []),
+            *([note_of_others(rare, task.policy.least_listed)] if rare else []),
         ),
         scope=_for_readers(verdicts.scope, schema),
     )
     if stored is not None:
         stored.contents = Contents.of(certificate, written.asked(columns=certificate.columns))
-    private = {"digest_key": key, "seed": seed, "source": microdata.name}
+    private = {"digest_key": key, "seed": task.seed, "source": microdata.name}
     return certificate, private, kept
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
-from functools import cached_property
 from importlib import import_module
 from itertools import combinations, pairwise
 from typing import Any, Literal, TypeAlias
@@ -25,7 +24,7 @@ from foreknow.data.labels import text_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean
-from foreknow.numbers import whole_number
+from foreknow.numbers import days_of, read_moment, read_number, whole_number
 from foreknow.plain import Plain
 from foreknow.publishing.flat_table import Coded, Flat
 from foreknow.publishing.opened import Published
@@ -223,8 +222,8 @@ def models_of(
     middles = flat.middles()
     if unknown := [name for name in variables if name not in tables[0]]:
         raise InputError(f"models: the release has no column {unknown[0]!r}; leave it out of by")
-    raw = _Table({own.name: own.raw for own in variables.values()}, microdata.n_people)
-    drawn = [_of_release(table, variables, flat.n_rows) for table in tables]
+    raw = _Table.of({n: own.column for n, own in variables.items()}, variables, microdata.n_people)
+    drawn = [_Table.of(table, variables, flat.n_rows) for table in tables]
     work = _Work(raw, [_with_middles(own, middles, variables) for own in drawn], drawn, question)
     fits, without = _fits(work, seed)
     return Models(
@@ -352,6 +351,24 @@ class _Table:
     columns: Mapping[str, _Data]
     n_rows: int
 
+    @classmethod
+    def of(
+        cls, table: Mapping[str, Coded], variables: Mapping[str, _Variable], n_rows: int
+    ) -> _Table:
+        """A table by the cells of the raw one."""
+        return cls({name: own.data(table[name]) for name, own in variables.items()}, n_rows)
+
+    def figures(self, of: _Variable, value: int | None) -> FloatArray:
+        """A number of each person, or whether they have a value; NaN where nothing tells."""
+        data = self.columns[of.name]
+        if of.numeric:
+            return data.numbers
+        has: FloatArray = (data.cells == value).astype(np.float64)
+        if data.who is not None:
+            return np.minimum(np.bincount(data.who, has, self.n_rows), 1)
+        has[data.cells < 0] = np.nan
+        return has
+
 
 @dataclass(frozen=True, eq=False)
 class _Variable:
@@ -366,7 +383,8 @@ class _Variable:
     places: Mapping[Key, int]  # the cell of each value; of numbers, that of a missing one
     edges: FloatArray  # of bands
     many: int  # distinct values
-    raw: _Data = field(repr=False)
+    column: Coded  # in the raw table
+    scale: tuple[float, float] = (0.0, 1.0)  # mean and standard deviation of numbers there
 
     @classmethod
     def of(cls, microdata: Microdata, name: str, asked: Sequence[str | None]) -> _Variable:
@@ -384,7 +402,9 @@ class _Variable:
         finite = numbers[codes][np.isfinite(numbers)[codes]]
         numeric = laid and not several and len(known) > least and len(np.unique(finite)) > 1
         places: dict[Key, int] = {}
+        scale = 0.0, 1.0
         if numeric:
+            scale = float(finite.mean()), float(finite.std()) or 1.0
             dates = isinstance(known[0], date) or read_as([text_of(known[0])]) == "date"
             edges = _edges(finite)
             names = _bands(edges, dates)
@@ -401,11 +421,19 @@ class _Variable:
                 keys[code]: place for place, code in enumerate(shown)
             }
             names += [OTHERS] * (len(shown) < len(domain))
-        own = cls(
-            *(name, numeric, dates, several, reads),
-            *(tuple(names), places, edges, len(domain), _NOTHING),
+        return cls(
+            name=name,
+            numeric=numeric,
+            dates=dates,
+            several=several,
+            reads=reads,
+            names=tuple(names),
+            places=places,
+            edges=edges,
+            many=len(domain),
+            column=Coded(codes.astype(np.int64), domain, who),
+            scale=scale,
         )
-        return replace(own, raw=own.data(Coded(codes.astype(np.int64), domain, who)))
 
     def data(self, column: Coded) -> _Data:
         """What a column of some table says, by this one's cells."""
@@ -421,12 +449,6 @@ class _Variable:
     def bands(self, numbers: FloatArray) -> IntArray:
         """The band of each number."""
         return np.searchsorted(self.edges, numbers, side="right").astype(np.int64)
-
-    @cached_property
-    def scale(self) -> tuple[float, float]:
-        """Mean and standard deviation in the raw table."""
-        known = self.raw.numbers[np.isfinite(self.raw.numbers)]
-        return float(known.mean()), float(known.std()) or 1.0
 
     @property
     def terms(self) -> list[str]:
@@ -445,9 +467,6 @@ class _Variable:
         found: FloatArray = is_value.astype(np.float64)
         found[data.cells < 0] = np.nan
         return found
-
-
-_NOTHING = _Data(np.zeros(0), np.zeros(0, np.int64))
 
 
 def _key(value: Any, reads: bool) -> Key:
@@ -488,21 +507,13 @@ def _are_numbers(values: Sequence[Any]) -> bool:
 def _number(value: Any) -> float:
     """A number, or the days to a date; NaN where it is neither."""
     if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            try:
-                value = date.fromisoformat(value)
-            except ValueError:
-                return float("nan")
-    if isinstance(value, datetime):
-        passed = value.replace(tzinfo=None) - datetime.combine(value.date(), datetime.min.time())
-        return value.toordinal() + passed.total_seconds() / 86_400
+        number = read_number(value)
+        value = read_moment(value) if number is None else number
     if isinstance(value, date):
-        return float(value.toordinal())
+        return days_of(value)
     try:
         found = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return float("nan")
     return found if np.isfinite(found) else float("nan")
 
@@ -517,14 +528,6 @@ def _bands(edges: FloatArray, dates: bool) -> list[str]:
 
     between = [f"{said(low)} to under {said(high)}" for low, high in pairwise(edges)]
     return [f"under {said(edges[0])}", *between, f"{said(edges[-1])} or more"]
-
-
-def _of_release(
-    table: Mapping[str, Coded], variables: Mapping[str, _Variable], n_rows: int
-) -> _Table:
-    """A drawn table by the cells of the raw one."""
-    own = {name: each.data(table[name]) for name, each in variables.items()}
-    return _Table(own, n_rows)
 
 
 def _with_middles(
@@ -551,6 +554,10 @@ class _Work:
     drawn: Sequence[_Table]
     question: Question
 
+    @property
+    def tables(self) -> list[_Table]:
+        return [self.raw, *self.middles, *self.drawn]
+
     def estimate(
         self, of: str, figure: Callable[[_Table], float | None], group: str = ""
     ) -> Estimate:
@@ -574,47 +581,26 @@ def _by_group(work: _Work) -> Iterator[Estimate]:
     """Means of numbers and shares of values, by group."""
     for target, value, by in work.question.explained():
         for other in by:
-            if target.numeric:
-                yield from _means(work, target, other)
-            elif other.numeric:
-                yield from _means(work, other, target)
-            else:
-                yield from _shares(work, target, other, _place_of(target, value))
+            turned = other.numeric and not target.numeric
+            of, groups = (other, target) if turned else (target, other)
+            place = None if of.numeric else _place_of(of, value)
+            said = f"mean of {of.name}" if place is None else f"share of {of.name} = "
+            said += "" if place is None else of.names[place]
+            for cell, group in enumerate(() if of.dates else groups.names):
 
+                def figure(
+                    table: _Table,
+                    of: _Variable = of,
+                    place: int | None = place,
+                    cells: str = groups.name,
+                    cell: int = cell,
+                ) -> float | None:
+                    within, figures = table.columns[cells], table.figures(of, place)
+                    own = figures if within.who is None else figures[within.who]
+                    inside = own[(within.cells == cell) & np.isfinite(own)]
+                    return float(inside.mean()) if len(inside) else None
 
-def _means(work: _Work, number: _Variable, groups: _Variable) -> Iterator[Estimate]:
-    for place, group in enumerate(groups.names):
-
-        def figure(table: _Table, place: int = place) -> float | None:
-            cells = table.columns[groups.name]
-            numbers = table.columns[number.name].of(cells.who).numbers
-            inside = numbers[(cells.cells == place) & np.isfinite(numbers)]
-            return float(inside.mean()) if len(inside) else None
-
-        if not number.dates:
-            yield work.estimate(f"mean of {number.name}", figure, f"{groups.name} = {group}")
-
-
-def _shares(work: _Work, target: _Variable, groups: _Variable, value: int) -> Iterator[Estimate]:
-    said = f"share of {target.name} = {target.names[value]}"
-    for place, group in enumerate(groups.names):
-
-        def figure(table: _Table, place: int = place) -> float | None:
-            has = _has(table, target.name, value)
-            inside = has[(table.columns[groups.name].cells == place) & np.isfinite(has)]
-            return float(inside.mean()) if len(inside) else None
-
-        yield work.estimate(said, figure, f"{groups.name} = {group}")
-
-
-def _has(table: _Table, name: str, value: int) -> FloatArray:
-    """Whether each person has a value; NaN where nothing tells."""
-    data = table.columns[name]
-    found: FloatArray = (data.cells == value).astype(np.float64)
-    if data.who is not None:
-        return np.minimum(np.bincount(data.who, found, table.n_rows), 1)
-    found[data.cells < 0] = np.nan
-    return found
+                yield work.estimate(said, figure, f"{groups.name} = {group}")
 
 
 def _place_of(target: _Variable, value: str | None) -> int:
@@ -635,12 +621,10 @@ def _cross_tables(work: _Work) -> Iterator[CrossTable]:
         a, b = (variables[name] for name in pair)
         if a.several and b.several:
             continue
-        shape = len(a.names), len(b.names)
         raw, *made = (
             np.sum([_counted(table, a, b) for table in tables], axis=0)
             for tables in ([work.raw], work.middles, work.drawn)
         )
-        both = a.numeric and b.numeric
         middles, drawn = (_misplaced(raw, own) for own in made)
 
         def figure(table: _Table, a: _Variable = a, b: _Variable = b) -> float | None:
@@ -650,10 +634,10 @@ def _cross_tables(work: _Work) -> Iterator[CrossTable]:
             (a.name, b.name),
             a.names,
             b.names,
-            "r" if both else "V",
+            "r" if a.numeric and b.numeric else "V",
             work.estimate(" × ".join(pair), figure),
-            _rows(raw[: shape[0], : shape[1]]),
-            _rows((made[1] * (raw.sum() / max(made[1].sum(), 1)))[: shape[0], : shape[1]]),
+            _rows(raw),
+            _rows(made[1] * (raw.sum() / max(made[1].sum(), 1))),
             Estimate("people in another cell", 0.0, middles, drawn),
         )
 
@@ -667,7 +651,7 @@ def _misplaced(raw: FloatArray, made: FloatArray) -> float | None:
 
 
 def _rows(cells: FloatArray) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(row) for row in cells.tolist())
+    return tuple(map(tuple, cells[:-1, :-1].tolist()))
 
 
 def _counted(table: _Table, a: _Variable, b: _Variable) -> FloatArray:
@@ -714,7 +698,7 @@ def _fits(work: _Work, seed: int | None) -> tuple[tuple[Fit, ...], str]:
     for own, value, columns in work.question.explained():
         if not columns:
             continue
-        designs = {id(table): _Design.of(table, columns) for table in (work.raw, *_all(work))}
+        designs = {id(table): _Design.of(table, columns) for table in work.tables}
         terms = [term for column in columns for term in column.terms]
         place = None if own.numeric else _place_of(own, value)
         for kind in ("linear" if own.numeric else "logistic", "tree"):
@@ -722,10 +706,6 @@ def _fits(work: _Work, seed: int | None) -> tuple[tuple[Fit, ...], str]:
             fit = _fit(work, learn, designs, own, place, known, terms, seed or 0)
             found += [] if fit is None else [fit]
     return tuple(found), ""
-
-
-def _all(work: _Work) -> list[_Table]:
-    return [*work.middles, *work.drawn]
 
 
 @dataclass(frozen=True, eq=False)
@@ -782,10 +762,8 @@ def _fit(
     all_values = kind == "tree" and not target.numeric and not target.several
 
     def wanted(table: _Table) -> FloatArray:
-        if target.numeric:
-            return table.columns[target.name].numbers
         if not all_values:
-            return _has(table, target.name, value or 0)
+            return table.figures(target, value)
         cells = table.columns[target.name].cells
         return np.where(cells < 0, np.nan, cells.astype(np.float64))
 
@@ -799,7 +777,7 @@ def _fit(
     truth = wanted(work.raw)
     known = np.isfinite(truth)
     people, truth = designs[id(work.raw)].matrix[known], truth[known]
-    models = {id(table): model_of(table) for table in (work.raw, *_all(work))}
+    models = {id(table): model_of(table) for table in work.tables}
     own = models[id(work.raw)]
     if own is None or (target.numeric and not np.ptp(truth)):
         return None

@@ -87,21 +87,10 @@ def draw_queries(
     what occurs in the table. A missing value is never asked for. `delta`, `like`: see
     `query_error`.
     """
-    if like is not None:
-        others = draw_queries(
-            like,
-            queries=queries,
-            attributes=attributes,
-            predicates=predicates,
-            selectivity=selectivity,
-            ranges=ranges,
-            delta=delta,
-            seed=seed,
-        )
-        return _asked_of(microdata, others, like)
     if not is_real(delta) or not 0 < delta <= 1:
         raise InputError(f"delta is a share of the people, above 0 to 1, not {delta!r}")
-    known = {attribute.name: attribute for attribute in microdata.attributes}
+    source = microdata if like is None else like
+    known = {attribute.name: attribute for attribute in source.attributes}
     names = _names(attributes, list(known))
     n_predicates = len(names) if predicates is None else predicates
     whole_number(queries, "queries", 1)
@@ -133,11 +122,11 @@ def draw_queries(
         wanted[:first, asks] = False
         wanted[first:, asks] = drawn[:, asks]
         asked.append(wanted)
-    n_values = len(microdata.values)
+    n_values = len(source.values)
     values = _subsets(n_values, _width(n_values, share), queries, random)
-    return Queries(
-        chosen, asked, values, n_predicates, float(selectivity), ranges, float(delta), seed
-    )
+    how = n_predicates, float(selectivity), ranges, float(delta), seed
+    found = Queries(chosen, asked, values, *how)
+    return found if like is None else _asked_of(microdata, found, like)
 
 
 def _asked_of(microdata: Microdata, drawn: Queries, like: Microdata) -> Queries:

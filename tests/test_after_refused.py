@@ -1,0 +1,24 @@
+"""Where those who are new are refused, their own way out is named beside waiting for more."""
+
+import pyarrow as pa
+import pytest
+
+import foreknow as fk
+
+
+def test_a_limit_that_those_who_are_new_would_satisfy_is_named(tmp_path):
+    rows = pa.table(
+        {
+            "pid": [f"p{i}" for i in range(63)],
+            "age": [20 + i % 40 for i in range(63)],
+            "ill": [*"abc"] * 21,
+        }
+    )
+    schema = fk.Schema(identifiers=["pid"], quasi_identifiers=["age"], sensitive="ill")
+    required = fk.Policy([fk.Requirement(fk.KAnonymity(5))], schema)
+    fk.publish(rows.slice(0, 60), required, seed=1).write(tmp_path / "january")
+    with pytest.raises(fk.NoSafeRelease, match="3 of 63 people are new") as caught:
+        fk.publish(rows, required, after=tmp_path / "january")
+    first, *others = caught.value.way_out
+    assert "wait for more" in first
+    assert any(line.split("#")[0].strip() == "k_anonymity = 3" for line in others)

@@ -1,0 +1,32 @@
+"""What a code book says of the format of files is what the format is registered as."""
+
+import json
+
+import pyarrow as pa
+import pytest
+
+import foreknow as fk
+
+# The registry of media types; SPSS and Stata are not in it, and have the usual ones.
+KINDS = {
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "sav": "application/x-spss-sav",
+    "dta": "application/x-stata-dta",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_format_and_its_media_type_are_those_of_the_files(kind, tmp_path):
+    rows = pa.table({"age": [*range(20)], "ill": [*"abcd"] * 5})
+    if kind in ("sav", "dta"):
+        pytest.importorskip("pyreadstat")
+    made = fk.publish(
+        rows, quasi_identifiers=["age"], sensitive="ill", k_anonymity=5, format=kind, seed=1
+    )
+    made.write(tmp_path / "out")
+    (resource,) = json.loads((tmp_path / "out" / "datapackage.json").read_text())["resources"]
+    assert resource["path"] == f"release.{kind}"
+    assert (resource["format"], resource["mediatype"]) == (kind, KINDS[kind])
+    assert resource["schema"]["missingValues"] == ([] if kind == "parquet" else [""])
