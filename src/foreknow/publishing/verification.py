@@ -574,6 +574,7 @@ def written_of(
         rules=rules_of(known.policy.get("schema", {})),
         delimiter=known.delimiter,
         commas=known.commas,
+        cohort=known.cohort,
     )
 
 
