@@ -19,12 +19,14 @@ ASKED = fk.Policy.from_dict(
 
 def people(n, start):
     rows = range(start, start + n)
-    return pd.DataFrame({
-        "id": [f"p{i}" for i in rows],
-        "age": [20 + i % 30 for i in rows],
-        "zip": ["north" if i % 2 else "south" for i in rows],
-        "ill": [("flu", "cold", "gout")[i % 3] for i in rows],
-    })
+    return pd.DataFrame(
+        {
+            "id": [f"p{i}" for i in rows],
+            "age": [20 + i % 30 for i in rows],
+            "zip": ["north" if i % 2 else "south" for i in rows],
+            "ill": [("flu", "cold", "gout")[i % 3] for i in rows],
+        }
+    )
 
 
 @pytest.fixture(params=[{}, {"form": "bucketized"}], ids=["generalized", "bucketized"])
@@ -58,17 +60,19 @@ def test_the_verifier_counts_so_too(published):
     for last in (march, whole):
         with pytest.raises(fk.ForeknowError, match="has 3"):
             fk.verify(last, ASKED)
-        with pytest.raises(fk.ForeknowError, match="together: .* has 3"):
+        with pytest.raises(fk.ForeknowError, match=r"together: .* has 3"):
             fk.verify(last, ASKED, after=[january])
 
 
 def test_what_holds_in_each_is_published_with_the_earlier_groups(tmp_path):
     january, march = tmp_path / "january", tmp_path / "march"
-    rules = fk.Policy.from_dict({
-        "schema": SCHEMA,
-        "require": [{"k_anonymity": {"k": 5, "of": [["zip"], ["age"]]}}],
-        "publish": {"labels": {"zip": "exact"}},
-    })
+    rules = fk.Policy.from_dict(
+        {
+            "schema": SCHEMA,
+            "require": [{"k_anonymity": {"k": 5, "of": [["zip"], ["age"]]}}],
+            "publish": {"labels": {"zip": "exact"}},
+        }
+    )
     fk.publish(people(40, 0), rules, seed=1).write(january)
     fk.publish(people(12, 40), rules, after=[january], whole=True, seed=1).write(march)
     found = fk.verify(march, after=[january])

@@ -622,8 +622,8 @@ def everybody_of(written: Written, table: Any) -> Everybody:
     return found
 
 
-def read_population(source: Any, columns: Sequence[str]) -> Everybody:
-    """Read a population by some columns."""
+def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = ()) -> Everybody:
+    """Read a population by some columns; nobody is in it twice by those that name people."""
     file = files_of({"population": source}).get("population")
     with _reading("the population") as connection:
         header, relation = open_written(connection, source, file)
@@ -632,6 +632,15 @@ def read_population(source: Any, columns: Sequence[str]) -> Everybody:
                 raise CertificateError(f"the population does not have one column {column!r}")
         places = [f"c{header.index(column)}" for column in columns]
         ((cells, times),) = count_rows(connection, relation, [places])
+        names = [f"c{header.index(column)}" for column in named if column in header]
+        if names:
+            ((who, often),) = count_rows(connection, relation, [names])
+            lacks = [sum(not text for text in own.texts[:2].to_pylist()) for own in who]
+            known = np.all([own.codes >= n for own, n in zip(who, lacks, strict=True)], axis=0)
+            if (often[known] > 1).any():
+                raise CertificateError(
+                    "the population has somebody in several rows, by the columns that name people"
+                )
         if file is not None:
             file.check(int(times.sum()))
         if isinstance(file, CsvFile):
