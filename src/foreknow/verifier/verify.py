@@ -37,6 +37,7 @@ from foreknow.verifier.files import (
     count_rows,
     exchanged,
     files_of,
+    has_more_bytes,
     merge_empties,
     metadata_of,
     open_written,
@@ -824,6 +825,8 @@ def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
             raise CertificateError(
                 f"{path.name} holds metadata beside its columns: {keys[0]!r}; publish writes none"
             )
+        if has_more_bytes(connection, path):
+            raise CertificateError(f"{path.name} has bytes that are of none of its columns")
 
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:
