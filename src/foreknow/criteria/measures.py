@@ -81,7 +81,9 @@ def k_anonymity(release: Any, quasi_identifiers: Sequence[str] | str | None = No
         release = release.source
     if quasi_identifiers is not None:
         named = quasi_identifiers
-        columns = [named] if isinstance(named, str) else list(named)
+        columns = [named] if isinstance(named, str) else list(dict.fromkeys(named))
+        if not columns:
+            raise InputError("k_anonymity of a table needs at least one column")
         people = combinations_of(open_table(release), columns).people
         return int(people.min(initial=len(people) and people[0]))
     counts = counts_of(_released("k_anonymity", release, None, None))
