@@ -108,7 +108,7 @@ class Population:
     def under(self, schema: Schema) -> Population:
         """The same with the hierarchies of a schema, and the columns that matter."""
         own = Population(self.at)
-        own.named = schema.identifiers if schema.person is None else (schema.person,)
+        own.named = (schema.person,) if schema.person else tuple(schema.identifiers)
         own.source, alike = self.source, not schema.hierarchies and own.named == self.named
         own._read = self._read if alike else {}
         own.columns, own.expected = tuple(schema.quasi_identifiers), self.expected
