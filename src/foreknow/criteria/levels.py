@@ -127,7 +127,8 @@ class Levels(OfGroups):
 
     def under(self, schema: Schema, sensitive: str | None = None) -> Levels:
         """The same with the hierarchies of a schema, whose columns it must be about."""
-        known: Mapping[str, Any] = schema.hierarchies
+        # Of a certificate, whose schema has only names of some, the requirement states them.
+        known: Mapping[str, Any] = {**self.hierarchies, **schema.hierarchies}
         for column, own in self.limits.items():
             if column not in schema.quasi_identifiers:
                 hint = did_you_mean(column, schema.quasi_identifiers)
@@ -135,7 +136,7 @@ class Levels(OfGroups):
             if "at_least" in own:
                 self._level_of(column, known.get(column), own["at_least"])
         mine = {name: known[name] for name in self.limits if name in known}
-        return replace(self, hierarchies={**self.hierarchies, **mine})
+        return replace(self, hierarchies=mine)
 
     def _level_of(self, column: str, hierarchy: Any, at_least: int) -> None:
         """Refuse a level that a hierarchy does not have."""

@@ -87,8 +87,11 @@ def k_anonymity(release: Any, quasi_identifiers: Sequence[str] | str | None = No
         )
     release, named = _of_schema("k_anonymity", release, quasi_identifiers)
     if named is not None:
-        columns = [named] if isinstance(named, str) else list(named)
-        return int(combinations_of(open_table(release), columns).people.min())
+        columns = [named] if isinstance(named, str) else list(dict.fromkeys(named))
+        if not columns:
+            raise InputError("k_anonymity of a table needs at least one column")
+        people = combinations_of(open_table(release), columns).people
+        return int(people.min(initial=len(people) and people[0]))
     counts = counts_of(_released("k_anonymity", release, None, None))
     return int(classes_of(release).sizes.min()) if counts.n_groups else 0
 

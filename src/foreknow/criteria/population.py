@@ -80,6 +80,7 @@ class Population:
         self.trees: dict[str, tuple[tuple[str, ...], ...]] = {}
         self.orders: dict[str, tuple[str, ...]] = {}
         self.columns: tuple[str, ...] = ()
+        self.named: tuple[str, ...] = ()  # columns that name people, if it has them
         # By column, labels that are one value as it is, whatever else they look like.
         self.exact: dict[str, frozenset[str]] = {}
         self.expected: str | None = None
@@ -107,7 +108,9 @@ class Population:
     def under(self, schema: Schema) -> Population:
         """The same with the hierarchies of a schema, and the columns that matter."""
         own = Population(self.at)
-        own.source, own._read = self.source, self._read if not schema.hierarchies else {}
+        own.named = (schema.person,) if schema.person else tuple(schema.identifiers)
+        own.source, alike = self.source, not schema.hierarchies and own.named == self.named
+        own._read = self._read if alike else {}
         own.columns, own.expected = tuple(schema.quasi_identifiers), self.expected
         own.held = self.held
         own.trees, own.orders, own.exact = dict(self.trees), dict(self.orders), dict(self.exact)
@@ -276,7 +279,7 @@ class Population:
         if key not in self._read:
             from foreknow.data.engines.priors import read_everybody
 
-            found = read_everybody(self.at, key, self.name)
+            found = read_everybody(self.at, key, self.name, self.named)
             values = [
                 Values(distinct, name, self.trees.get(name), self.orders.get(name))
                 for name, (_, distinct) in zip(key, found, strict=True)

@@ -179,7 +179,8 @@ class KAnonymity(GroupSize):
         columns, or of such lists: everybody shares with at least k people, themselves included,
         what is published in all columns of each list. They are quasi-identifiers, or columns that
         a requirement says are known (`knowing`). Two labels are shared where they are equal as
-        they are written: "20 to 29" and "20 to 24" are two, though they overlap.
+        they are written: "20 to 29" and "20 to 24" are two, though they overlap. Of several
+        releases as one, people of the same one share.
 
     Notes
     -----
@@ -283,8 +284,9 @@ class KAnonymity(GroupSize):
                     f"{self}: {name!r} is no column by which groups differ: name "
                     f"quasi-identifiers, or columns that are also in knowing{hint}"
                 )
+        apart = [labels.cohort] if labels.cohort in labels.columns else []
         for own in self.lists:
-            places = [labels.columns.index(name) for name in own]
+            places = [labels.columns.index(name) for name in (*apart, *own)]
             keys = [tuple(label[place] for place in places) for label in labels]
             which = {key: at for at, key in enumerate(dict.fromkeys(keys))}
             of_group = np.array([which[key] for key in keys])

@@ -123,10 +123,12 @@ class GroupLabels(Sequence[Any]):
     """Labels of groups by their quasi-identifiers, whose columns are named once.
 
     They are made when they are first looked at: of many groups, few are ever named. They are
-    `exact` where they are no labels, but values that people have.
+    `exact` where they are no labels, but values that people have. A column may say which of several
+    releases shows somebody: their `cohort`.
     """
 
     exact = False
+    cohort = ""
 
     def __init__(
         self, parts: Callable[[], Iterable[Any]], size: int, columns: Iterable[str]

@@ -632,6 +632,7 @@ class Release(Plain):
             if self._escaped:
                 groups = [tuple(x and rearmed(x) for x in label) for label in groups]
             named = GroupLabels.of(groups, (*self.recognized, *knowing), exact=True)
+            alike.cohort = self.cohort
             alike._found = replace(alike._counted, groups=named)
             self._seen[key] = alike
         return self._seen[key]
@@ -705,6 +706,7 @@ class Release(Plain):
                 shuffled=self._shuffled,
             )
             sight.knows, sight._whole, sight.cases = known, self, self.cases
+            sight.cohort = self.cohort
             if self._owner is not None:
                 if known:
                     raise UnsupportedError(
@@ -812,6 +814,8 @@ class Release(Plain):
     def counts(self) -> GroupCounts:
         """Counts per group and value, made on first use."""
         counts = self._counted
+        if isinstance(counts.groups, GroupLabels):
+            counts.groups.cohort = self.cohort
         if not self._escaped:
             return counts
         labels = [rearmed(v) if isinstance(v, str) else v for v in counts.values]

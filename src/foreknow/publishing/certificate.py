@@ -598,8 +598,11 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
                 return f"{name!r} is said to be known, and is not published beside values"
     for required in requirements:
         for column, own in required.get("levels", {}).items():
-            said = read.policy.schema_.hierarchies.get(column, {})
-            if "file" not in said and own.get("hierarchy") not in (None, said):
+            said, stated = read.policy.schema_.hierarchies.get(column, {}), own.get("hierarchy")
+            if "rows" in said:  # whose cells are texts in a requirement
+                said = {"rows": [[*map(str, row)] for row in said["rows"]]}
+            named = "file" in said and isinstance(stated, Mapping) and {*stated} == {"rows"}
+            if not named and stated not in (None, said):
                 return f"levels of {column!r} are of another hierarchy than the schema has"
     if release.semantics != semantics:
         return (

@@ -544,7 +544,9 @@ def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
         path = Path(path)
         if not path.is_file():
             raise CertificateError(f"there is no file {str(path)!r}")
-        digest = read_population(path, known.exact or known.groups).digest
+        schema = known.policy["schema"]
+        named = [schema["person"]] if schema.get("person") else schema.get("identifiers", [])
+        digest = read_population(path, known.exact or known.groups, named).digest
         if digest not in wanted:
             raise CertificateError(
                 f"{path.name} is not the population that was certified (digest differs)"
@@ -574,6 +576,7 @@ def written_of(
         rules=rules_of(known.policy.get("schema", {})),
         delimiter=known.delimiter,
         commas=known.commas,
+        cohort=known.cohort,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -20,6 +21,7 @@ from foreknow.verdict import Limit
 if TYPE_CHECKING:
     from foreknow.adversaries.statements import Posterior
 
+_MOST_SHOWN = 8  # values of a list
 _PLAIN_NAME = re.compile(r"[\w.+*-]+")
 _COMMON_NOUN = re.compile(r"[A-Za-z]?[a-z]+(?:[ _-][a-z]+)*")
 
@@ -118,14 +120,16 @@ def secret_words(
 
 
 def setting_text(setting: object) -> str:
-    """Write a setting as a policy file has it; of tables in it, only how long they are.
+    """Write a setting as a policy file has it; of long lists in it, only how long they are.
 
     >>> setting_text({"alpha": "1/4", "k": 20}), setting_text(5)
     ('{ alpha = 1/4, k = 20 }', '5')
     >>> setting_text({"t": "1/4", "tree": [["flu", "lung"], ["cold", "lung"]]})
     '{ t = 1/4, tree = 2 rows }'
     >>> setting_text({"age": {"top": 90}, "zip": {"hierarchy": {"mask": 5}}})
-    '{ age = { top = 90 }, zip = of hierarchy }'
+    '{ age = { top = 90 }, zip = { hierarchy = { mask = 5 } } }'
+    >>> print(setting_text({"k": 11, "of": [["age", "sex"], ["zip"]]}))
+    { k = 11, of = [["age", "sex"], ["zip"]] }
     """
     if not isinstance(setting, Mapping):
         return visible(setting)
@@ -136,10 +140,13 @@ def _brief(key: str, setting: object) -> str:
     if key == "population":  # of a path only the name: where files lie is the owner's
         return visible(re.split(r"[/\\]", str(setting))[-1])
     if isinstance(setting, Mapping):
-        large = any(isinstance(own, (Mapping, list)) for own in setting.values())
-        return f"of {', '.join(map(visible, setting))}" if large else setting_text(setting)
-    tables = isinstance(setting, list) and setting and isinstance(setting[0], list)
-    return f"{len(setting)} rows" if tables else visible(setting)  # type: ignore[arg-type]
+        return setting_text(setting)
+    if isinstance(setting, list) and key == "of":  # columns, by which people are counted
+        return visible(json.dumps(setting, ensure_ascii=False))
+    if isinstance(setting, list) and setting and isinstance(setting[0], list):
+        return f"{len(setting)} rows"
+    many = isinstance(setting, list) and len(setting) > _MOST_SHOWN
+    return f"{len(setting)} values" if many else visible(setting)  # type: ignore[arg-type]
 
 
 def average_text(average: float) -> str:

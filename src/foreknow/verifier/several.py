@@ -56,6 +56,7 @@ class Several(Written):
             shuffled=first.shuffled,
             each=each,
             own=own,
+            cohort=release,
             release=release,
         )
 

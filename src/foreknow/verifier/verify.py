@@ -37,6 +37,7 @@ from foreknow.verifier.files import (
     count_rows,
     exchanged,
     files_of,
+    has_more_bytes,
     merge_empties,
     metadata_of,
     open_written,
@@ -102,6 +103,7 @@ class Written:
     shuffled: Collection[str] = ()
     delimiter: str = ","  # of CSV
     commas: Collection[str] = ()  # columns in which commas and points are exchanged
+    cohort: str = ""  # the column that says which of several releases shows somebody
     memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
     @property
@@ -146,7 +148,7 @@ class Written:
         """People of equal exact columns, and of others that are known; their values are groups."""
         if not self.exact:
             raise CertificateError("it is not said by which columns people can be recognized")
-        columns, (ids,) = list(dict.fromkeys([*self.exact, *known])), self.groups
+        columns, ids = list(dict.fromkeys([*self.exact, *known])), self.groups[-1]
         own = replace(self, groups=columns, sensitive=ids, semantics="single", parts=None)
         own.memory.files = self.files  # and no more, as its groups are others
         rows = own.counted("people", [ids])
@@ -224,6 +226,7 @@ class Gauge(NamedTuple):
     of_classes: bool = False  # of who looks alike: by exact columns where there are any
     of_population: bool = False  # compares groups with one
     of_columns: bool = False  # is told what the columns that make groups are called
+    of_releases: bool = False  # is told, besides, which of them says what release shows somebody
     # Whether, by its settings, some values may be counted as one.
     of_sets: Callable[[Any], bool] = lambda settings: False
 
@@ -276,6 +279,8 @@ def verify(
         if gauge.of_columns:
             own = written.exact if exact else written.groups
             more.append(list(dict.fromkeys([*own, *table.known])))
+        if gauge.of_releases:
+            more.append(written.cohort)
         held = _of_sets(written, held, key, gauge, table) if table.secret.sets else held
         attained, group, holds = gauge.measure(held, settings, *more)
         of = () if not exact or not gauge.of_people else tuple(written.exact)
@@ -551,9 +556,12 @@ def _gauge_size(key: str, held: Held, k: Any) -> tuple[Fraction, Group, bool]:
 
 
 def _gauge_k_anonymity(
-    held: Held, given: Any, columns: Sequence[str]
+    held: Held, given: Any, columns: Sequence[str], cohort: str
 ) -> tuple[Fraction, Group, bool]:
-    """People of the smallest group; or, of lists of columns, the fewest who share one of them."""
+    """People of the smallest group; or, of lists of columns, the fewest who share one of them.
+
+    Whoever knows which release shows somebody shares with others of that one.
+    """
     if not isinstance(given, Mapping):
         return _gauge_size("k_anonymity", held, given)
     require_keys(given, "k_anonymity", {"k", "of"}, {"k", "of"})
@@ -561,6 +569,7 @@ def _gauge_k_anonymity(
     for names in given["of"] if isinstance(given["of"], list) else ():
         if not isinstance(names, list) or not names or not {*map(str, names)} <= {*columns}:
             raise CertificateError(f"{names!r} are no columns of {', '.join(columns)}")
+        names = [*({cohort} & {*columns}), *names]
         _, sort = distinct(*(held.labels[columns.index(name)].codes for name in names))
         many = np.zeros(int(sort.max()) + 1, np.int64)
         np.add.at(many, sort, held.people)
@@ -581,7 +590,9 @@ VERIFIERS: dict[str, Judge] = {
 }
 GAUGES: dict[str, Gauge] = {
     "group_size": Gauge(partial(_gauge_size, "group_size"), of_people=True),
-    "k_anonymity": Gauge(_gauge_k_anonymity, of_people=True, of_classes=True, of_columns=True),
+    "k_anonymity": Gauge(
+        _gauge_k_anonymity, of_people=True, of_classes=True, of_columns=True, of_releases=True
+    ),
     "l_diversity": Gauge(gauge_l_diversity, of_sets=lambda settings: True),
     "alpha_k": Gauge(gauge_alpha_k, of_classes=True, of_sets=lambda settings: True),
     "t_closeness": Gauge(gauge_t_closeness, of_sets=is_of_equal_distance),
@@ -612,8 +623,8 @@ def everybody_of(written: Written, table: Any) -> Everybody:
     return found
 
 
-def read_population(source: Any, columns: Sequence[str]) -> Everybody:
-    """Read a population by some columns."""
+def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = ()) -> Everybody:
+    """Read a population by some columns; nobody is in it twice by those that name people."""
     file = files_of({"population": source}).get("population")
     with _reading("the population") as connection:
         header, relation = open_written(connection, source, file)
@@ -622,6 +633,15 @@ def read_population(source: Any, columns: Sequence[str]) -> Everybody:
                 raise CertificateError(f"the population does not have one column {column!r}")
         places = [f"c{header.index(column)}" for column in columns]
         ((cells, times),) = count_rows(connection, relation, [places])
+        names = [f"c{header.index(column)}" for column in named if column in header]
+        if names:
+            ((who, often),) = count_rows(connection, relation, [names])
+            lacks = [sum(not text for text in own.texts[:2].to_pylist()) for own in who]
+            known = np.all([own.codes >= n for own, n in zip(who, lacks, strict=True)], axis=0)
+            if (often[known] > 1).any():
+                raise CertificateError(
+                    "the population has somebody in several rows, by the columns that name people"
+                )
         if file is not None:
             file.check(int(times.sum()))
         if isinstance(file, CsvFile):
@@ -805,6 +825,8 @@ def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
             raise CertificateError(
                 f"{path.name} holds metadata beside its columns: {keys[0]!r}; publish writes none"
             )
+        if has_more_bytes(connection, path):
+            raise CertificateError(f"{path.name} has bytes that are of none of its columns")
 
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:

@@ -94,7 +94,7 @@ class NarwhalsTable:
         try:
             if isinstance(frame, nw.LazyFrame):
                 return frame.collect("pyarrow").to_native()
-            return _with_lists(_with_intervals(frame)).to_arrow()
+            return _with_lists(_with_intervals(frame), self.name).to_arrow()
         except UnicodeEncodeError:
             raise DataError(
                 f"{self.name} holds half a character (a lone surrogate) in a text; replace it"
@@ -132,7 +132,7 @@ def _with_intervals(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     return nw.from_native(frame.to_native().assign(**made), eager_only=True) if made else frame
 
 
-def _with_lists(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+def _with_lists(frame: nw.DataFrame[Any], called: str) -> nw.DataFrame[Any]:
     """Turn sets, tuples and arrays in columns of Python objects into lists, which Arrow knows."""
     for name, kind in frame.schema.items():
         if kind != nw.Object or not frame.implementation.is_pandas_like():
@@ -142,7 +142,23 @@ def _with_lists(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
             lists = [_listed(value) for value in values]
             native = frame.to_native().assign(**{name: lists})
             frame = nw.from_native(native, eager_only=True)
+        elif twins := _twins(values):
+            raise DataError(
+                f"{called}: column {name!r} holds both {' and '.join(twins)}, which are equal, and "
+                "which a file shows as two; make it one type"
+            )
     return frame
+
+
+def _twins(values: Sequence[Any]) -> list[str]:
+    """Numbers that are equal and print otherwise, such as 1, 1.0 and True; Arrow makes them one."""
+    kinds: dict[Any, str] = {}
+    for value in values:
+        if isinstance(value, (bool, int, float, np.number, np.bool_)):
+            known = kinds.setdefault(value, str(value))
+            if known != str(value):
+                return [known, str(value)]
+    return []
 
 
 def _listed(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from foreknow.data.engines.columns import Codes, codes_of, fetch, to_python
 from foreknow.data.engines.group_counts import group_codes
@@ -146,19 +147,43 @@ def _chance(given: Any, where: str) -> Fraction:
 # ---- a population -------------------------------------------------------------------------------
 
 
-def read_everybody(source: Any, columns: Sequence[str], name: str) -> list[tuple[Codes, list[Any]]]:
-    """By column, the code of everybody and the distinct values; None is the missing one."""
+def read_everybody(
+    source: Any, columns: Sequence[str], name: str, named: Sequence[str] = ()
+) -> list[tuple[Codes, list[Any]]]:
+    """By column, the code of everybody and the distinct values; None is the missing one.
+
+    Somebody who is in it twice, by those `named` columns that it has, would count as two.
+    """
     table = open_table(source)
     table.name = f"the population {name}"
     require(table, columns)
-    rows = fetch(table, list(columns))
+    named = [column for column in named if column in table.columns]
+    rows = fetch(table, list(dict.fromkeys([*columns, *named])))
     if not len(rows):
         raise DataError(f"{table.name} has no rows")
+    _refuse_twice(table.name, rows.select(named))
     encoded = [codes_of(rows.column(column)) for column in columns]
     return [
         (codes, to_python(column, distinct))
         for column, (codes, distinct) in zip(columns, encoded, strict=True)
     ]
+
+
+def _refuse_twice(name: str, rows: pa.Table) -> None:
+    """Refuse people in several rows, by all columns that name them."""
+    people = rows.drop_null()
+    if not people.num_columns or not len(people):
+        return
+    named = people.group_by(people.column_names).aggregate([([], "count_all")])
+    again = named.filter(pc.greater(named.column("count_all"), 1))
+    if len(again):
+        *who, times = next(iter(again.slice(0, 1).to_pylist())).values()
+        raise DataError(
+            f"{name} has {' and '.join(map(repr, who))} in {times} rows, by "
+            f"{' and '.join(people.column_names)}, which name people, and so counts somebody more "
+            "than once: give one row for each person; or, if others have that name, leave the "
+            "column out of the population"
+        )
 
 
 def texts_of_everybody(columns: Sequence[tuple[str, Codes, Sequence[str | None]]]) -> pa.Table:

@@ -1,0 +1,79 @@
+"""Chosen combinations of columns (`k_anonymity` with `of`) in several releases as one."""
+
+import pandas as pd
+import pytest
+
+import foreknow as fk
+
+SCHEMA = {
+    "identifiers": ["id"],
+    "quasi_identifiers": ["age", "zip"],
+    "sensitive": "ill",
+    "hierarchies": {"age": {"intervals": [10]}},
+}
+WEAK = fk.Policy.from_dict({"schema": SCHEMA, "require": [{"k_anonymity": 2}]})
+ASKED = fk.Policy.from_dict(
+    {"schema": SCHEMA, "require": [{"k_anonymity": {"k": 5, "of": [["zip"]]}}]}
+)
+
+
+def people(n, start):
+    rows = range(start, start + n)
+    return pd.DataFrame(
+        {
+            "id": [f"p{i}" for i in rows],
+            "age": [20 + i % 30 for i in rows],
+            "zip": ["north" if i % 2 else "south" for i in rows],
+            "ill": [("flu", "cold", "gout")[i % 3] for i in rows],
+        }
+    )
+
+
+@pytest.fixture(params=[{}, {"form": "bucketized"}], ids=["generalized", "bucketized"])
+def published(request, tmp_path):
+    """January, which has many of each zip code, and March, which has few; and with all groups."""
+    options = {"labels": {"zip": "exact", "age": "exact"}, **request.param}
+    weak = fk.Policy.from_dict(
+        {"schema": SCHEMA, "require": [{"group_size": 2}], "publish": options}
+    )
+    january, march, whole = (tmp_path / name for name in ("january", "march", "whole"))
+    fk.publish(people(40, 0), weak, seed=1).write(january)
+    fk.publish(people(6, 40), weak, after=[january], seed=1).write(march)
+    fk.publish(people(6, 40), weak, after=[january], whole=True, seed=1).write(whole)
+    return january, march, whole
+
+
+def test_a_release_is_no_safer_beside_another(published):
+    january, march, whole = published
+    assert fk.audit(january, ASKED).safe
+    assert not fk.audit(march, ASKED).safe
+    for both in ([january, march], [january, whole], whole):
+        found = fk.audit(both, ASKED)
+        assert [verdict.reached for verdict in found.verdicts] == [3]
+        assert not found.safe
+
+
+def test_the_verifier_counts_so_too(published):
+    january, march, whole = published
+    fk.verify(march, after=[january])
+    fk.verify(whole, after=[january])
+    for last in (march, whole):
+        with pytest.raises(fk.ForeknowError, match="has 3"):
+            fk.verify(last, ASKED)
+        with pytest.raises(fk.ForeknowError, match=r"together: .* has 3"):
+            fk.verify(last, ASKED, after=[january])
+
+
+def test_what_holds_in_each_is_published_with_the_earlier_groups(tmp_path):
+    january, march = tmp_path / "january", tmp_path / "march"
+    rules = fk.Policy.from_dict(
+        {
+            "schema": SCHEMA,
+            "require": [{"k_anonymity": {"k": 5, "of": [["zip"], ["age"]]}}],
+            "publish": {"labels": {"zip": "exact"}},
+        }
+    )
+    fk.publish(people(40, 0), rules, seed=1).write(january)
+    fk.publish(people(12, 40), rules, after=[january], whole=True, seed=1).write(march)
+    found = fk.verify(march, after=[january])
+    assert [verdict.reached for verdict in (*found.findings, *found.together)] == [6, 6]
