@@ -118,14 +118,16 @@ def secret_words(
 
 
 def setting_text(setting: object) -> str:
-    """Write a setting as a policy file has it; of tables in it, only how long they are.
+    """Write a setting as a policy file has it; of large tables in it, only how long they are.
 
     >>> setting_text({"alpha": "1/4", "k": 20}), setting_text(5)
     ('{ alpha = 1/4, k = 20 }', '5')
     >>> setting_text({"t": "1/4", "tree": [["flu", "lung"], ["cold", "lung"]]})
     '{ t = 1/4, tree = 2 rows }'
     >>> setting_text({"age": {"top": 90}, "zip": {"hierarchy": {"mask": 5}}})
-    '{ age = { top = 90 }, zip = of hierarchy }'
+    '{ age = { top = 90 }, zip = { hierarchy = ... } }'
+    >>> setting_text({"k": 11, "of": [["age", "sex"], ["zip"]]})
+    '{ k = 11, of = [[age, sex], [zip]] }'
     """
     if not isinstance(setting, Mapping):
         return visible(setting)
@@ -136,8 +138,13 @@ def _brief(key: str, setting: object) -> str:
     if key == "population":  # of a path only the name: where files lie is the owner's
         return visible(re.split(r"[/\\]", str(setting))[-1])
     if isinstance(setting, Mapping):
-        large = any(isinstance(own, (Mapping, list)) for own in setting.values())
-        return f"of {', '.join(map(visible, setting))}" if large else setting_text(setting)
+        each = {
+            key: "..." if isinstance(own, (Mapping, list)) else own for key, own in setting.items()
+        }
+        return setting_text(each)
+    if key == "of" and isinstance(setting, list):
+        each_list = [f"[{', '.join(map(visible, own))}]" for own in setting]
+        return f"[{', '.join(each_list)}]"
     tables = isinstance(setting, list) and setting and isinstance(setting[0], list)
     return f"{len(setting)} rows" if tables else visible(setting)  # type: ignore[arg-type]
 
