@@ -34,7 +34,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, PolicyError
 from foreknow.frozen import settle
 from foreknow.needs import Need, Needs
-from foreknow.numbers import Number, as_fraction
+from foreknow.numbers import Number, as_fraction, significant
 from foreknow.settings import Settings
 from foreknow.text import people_text
 
@@ -92,7 +92,7 @@ class _Limits:
         words = []
         for each in figures:
             amount, limit = distinguished(each.amount, each.limit)
-            must = f"must be below {limit}" if self.strict else f"the most is {limit}"
+            must = f"must be below {limit}" if self.strict else f"the limit is {limit}"
             words.append(f"{each.words.format(amount)}, {must}")
         top = (failing or figures)[0]
         return Attained(top.amount, not failing, "; ".join(words) + beside, group)
@@ -189,7 +189,10 @@ class Risk(_Limits, OfGroups):
         counts = classes_of(release)
         (sums,) = self._sums(counts.sizes).sum(0, keepdims=True).tolist()
         at = int(np.argmin(counts.sizes))
-        return self._attained(self._figures(counts, *sums), counts.group_label(at))
+        most = significant(1 / int(counts.sizes[at]), 4)
+        beside = f"; one person's prosecutor risk is up to {most}, which is not limited"
+        beside *= "prosecutor" not in self.asked
+        return self._attained(self._figures(counts, *sums), counts.group_label(at), beside)
 
     def _figures(
         self, counts: GroupCounts, groups: int, people: int, small: int, alone: int
@@ -200,7 +203,9 @@ class Risk(_Limits, OfGroups):
             yield _Figure(Fraction(1, least), asked["prosecutor"], words)
         if "average" in asked:
             words = f"there are {groups:,} sets of people who look alike, of {people_text(people)}"
-            yield _Figure(Fraction(groups, people), asked["average"], f"{words}: on average {{}}")
+            yield _Figure(
+                Fraction(groups, people), asked["average"], f"{words}: an average risk of {{}}"
+            )
         if "uniqueness" in asked:
             words = f"{alone:,} of {people_text(people)} look like nobody else, a share of {{}}"
             yield _Figure(Fraction(alone, people), asked["uniqueness"], words)
