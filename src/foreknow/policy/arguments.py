@@ -32,7 +32,11 @@ class Arguments(TypedDict, total=False):
 
 _COLUMNS = ("quasi_identifiers", "sensitive", "identifiers", "hierarchies")
 # What must hold where nothing says it.
-_USUAL = [{"k_anonymity": 5}, {"facts": {"l": 1}, "below": 0.5}]
+BY_DEFAULT = "Foreknow's default"
+_USUAL = [
+    {"name": BY_DEFAULT, "k_anonymity": 5},
+    {"name": BY_DEFAULT, "facts": {"l": 1}, "below": 0.5},
+]
 # What a criterion is given by, where it is one number.
 _FIRST = {"l_diversity": "l", "t_closeness": "t"}
 _LISTS = ("quasi_identifiers", "identifiers")
