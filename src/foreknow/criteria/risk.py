@@ -74,6 +74,11 @@ class _Limits:
         own = {key: getattr(self, key) for key in self.names}
         return {key: given for key, given in own.items() if given is not None}
 
+    def __str__(self) -> str:
+        said = [f"{key}={limit}" for key, limit in self.asked.items()]
+        said += ["strict=True"] if self.strict else []
+        return f"{type(self).__name__}({', '.join(said)})"
+
     def keeps(self, amount: Fraction, limit: Fraction) -> bool:
         """Whether a figure keeps its limit."""
         return amount < limit if self.strict else amount <= limit
