@@ -109,3 +109,27 @@ def test_a_verdict_by_the_word_of_another_package_is_not_green():
     found = fk.audit(fk.GroupCounts.from_bags(["ab"]), fk.Policy([fk.Requirement(Mine(2))]))
     moods = [getattr(block, "mood", "") for block in AuditPage(found).blocks()]
     assert "safe" not in moods
+
+
+def test_an_attack_reaches_no_limit_that_nobody_set():
+    table = pa.table({"age": list(range(20, 32)), "ill": ["flu", "hiv", "cold", "mumps"] * 3})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    said = {}
+    for name, rule in (("counts", fk.KAnonymity(4)), ("limits", fk.Facts())):
+        below = None if name == "counts" else 1
+        policy = fk.Policy([fk.Requirement(rule, below=below)], schema)
+        found = fk.attack(fk.Microdata(table, schema), fk.Mondrian(), policy)
+        assert found.limited == (name == "limits")
+        said[name] = found.summary().splitlines()[0]
+    assert said["counts"].startswith("Nobody is certain because of the algorithm; no limit was set")
+    assert said["limits"].startswith("Knowing the algorithm reaches no limit here")
+
+
+def test_a_comparison_calls_nothing_safe_that_limits_no_inference():
+    table = pa.table({"age": list(range(20, 60)), "ill": ["flu", "hiv", "cold", "mumps"] * 10})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(4))], schema)
+    found = fk.compare(table, policy, methods=["mondrian"], processes=0)
+    said = found.summary()
+    assert said.startswith("1 of 1 tried holds the policy, but nothing limits inference")
+    assert "safe" not in said.lower().replace("safe at", "")
