@@ -48,7 +48,7 @@ def test_a_release_is_made_compared_and_written(browser, own):
     assert browser.post("/api/publish/start", {"method": "mondrian"}).status == 400
     (made,) = waited(browser)["trials"]
     assert made["state"] == "made", made
-    assert made["safe"]
+    assert made["mood"] == "safe"
     assert sorted(os.listdir(own))[1:] == ["hospital.csv", "marital.csv", "policy.toml"]
     opened = browser.ask("/api/release?of=" + made["name"].replace(" ", "%20")).json
     assert opened["published"]

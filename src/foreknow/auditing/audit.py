@@ -109,6 +109,11 @@ class Audit(Result):
         return all(verdict.idle for verdict in self.verdicts)
 
     @property
+    def limits_inference(self) -> bool:
+        """Whether any requirement is about what is inferred, not only about who looks alike."""
+        return any(not each.requirement.of_people and not each.idle for each in self.verdicts)
+
+    @property
     def in_cases(self) -> bool:
         """Whether a row is a case, of which a person may have several."""
         return self.scope.cases
@@ -161,6 +166,7 @@ class Audit(Result):
         return {
             "release": self.name,
             "safe": self.safe,
+            "limits_inference": self.limits_inference,
             "unprotected": [str(value) for value in self.unprotected],
             "scope": self.scope.to_dict(),
             "notes": list(self.notes),
@@ -223,7 +229,8 @@ class Audit(Result):
         if self.idle:
             return f"Audit({self.name}: {many} {noun}, and nothing is asked of the table)"
         if self.safe:
-            return f"Audit({self.name}: safe, {many} {noun})"
+            word = "safe" if self.limits_inference else "holds, but nothing limits inference"
+            return f"Audit({self.name}: {word}, {many} {noun})"
         failing = len({verdict.place for verdict in self.failures})
         return f"Audit({self.name}: UNSAFE in {failing} of {many} {noun})"
 

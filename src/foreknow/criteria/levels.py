@@ -166,7 +166,7 @@ class Levels(OfGroups):
         counts = classes_of(release)
         fails = self.fails(counts)
         many, at = int(counts.sizes[fails].sum()), int(np.argmax(fails))
-        words = f"no label shows {' or '.join(self._words)}"
+        words = f"no label shows {' or '.join(self._words)}; how many people share one is not asked"
         if many:
             verb = "has" if many == 1 else "have"
             words = f"{people_text(many)} {verb} a label that shows {' or '.join(self._words)}"

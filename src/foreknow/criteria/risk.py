@@ -35,7 +35,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError
 from foreknow.frozen import settle
 from foreknow.needs import Need, Needs
-from foreknow.numbers import Number, as_fraction
+from foreknow.numbers import Number, as_fraction, significant
 from foreknow.settings import Settings
 from foreknow.text import people_text
 
@@ -74,6 +74,11 @@ class _Limits:
         own = {key: getattr(self, key) for key in self.names}
         return {key: given for key, given in own.items() if given is not None}
 
+    def __str__(self) -> str:
+        said = [f"{key}={limit}" for key, limit in self.asked.items()]
+        said += ["strict=True"] if self.strict else []
+        return f"{type(self).__name__}({', '.join(said)})"
+
     def keeps(self, amount: Fraction, limit: Fraction) -> bool:
         """Whether a figure keeps its limit."""
         return amount < limit if self.strict else amount <= limit
@@ -97,7 +102,7 @@ class _Limits:
         words = []
         for each in figures:
             amount, limit = distinguished(each.amount, each.limit)
-            must = f"must be below {limit}" if self.strict else f"the most is {limit}"
+            must = f"must be below {limit}" if self.strict else f"the limit is {limit}"
             words.append(f"{each.words.format(amount)}, {must}")
         top = (failing or figures)[0]
         return Attained(top.amount, not failing, "; ".join(words) + beside, group)
@@ -193,7 +198,10 @@ class Risk(_Limits, OfGroups):
         """The figures of a release, and its smallest group."""
         counts = classes_of(release)
         at = int(np.argmin(counts.sizes))
-        return self._attained(self._figures(counts), counts.group_label(at))
+        most = significant(1 / int(counts.sizes[at]), 4)
+        beside = f"; one person's prosecutor risk is up to {most}, which is not limited"
+        beside *= "prosecutor" not in self.asked
+        return self._attained(self._figures(counts), counts.group_label(at), beside)
 
     def _figures(self, counts: GroupCounts) -> Iterable[_Figure]:
         least, asked = int(counts.sizes.min()), self.asked
@@ -203,7 +211,9 @@ class Risk(_Limits, OfGroups):
             yield _Figure(Fraction(1, least), asked["prosecutor"], words)
         if "average" in asked:
             words = f"there are {groups:,} sets of people who look alike, of {people_text(people)}"
-            yield _Figure(Fraction(groups, people), asked["average"], f"{words}: on average {{}}")
+            yield _Figure(
+                Fraction(groups, people), asked["average"], f"{words}: an average risk of {{}}"
+            )
         if "uniqueness" in asked:
             alone = int((counts.sizes == 1).sum())
             words = f"{alone:,} of {people_text(people)} look like nobody else, a share of {{}}"

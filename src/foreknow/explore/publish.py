@@ -30,7 +30,7 @@ from foreknow.policy.policy import Policy
 from foreknow.publishing.certificate import Certificate
 from foreknow.publishing.files import MEMBERS, owners_folder
 from foreknow.publishing.publish import publish
-from foreknow.report.blocks import Cell, Table, mood_of
+from foreknow.report.blocks import Cell, Mood, Table, mood_of
 from foreknow.report.exposed import exposed_table
 from foreknow.report.pages.audit import criterion_text, sizes_block, titled_exposed
 from foreknow.report.values import block_values, table_values
@@ -71,7 +71,7 @@ class Made:
     rows: tuple[tuple[str, Any], ...] = ()
     sizes: Any = None
     headline: str = ""
-    safe: bool = False
+    mood: Mood = ""
     why: tuple[str, ...] = ()
     ncp: Mapping[str, float] = field(default_factory=dict)
     people: Table | None = None
@@ -125,7 +125,7 @@ def _publish(order: _Order, job: str) -> Made:
     page = page_of(made.audit)
     ncp, people = made.utility.ncp, _people(made.certificate, microdata, order)
     sizes = _sizes(made.audit)
-    return Made(tuple(rows), sizes, page.headline, made.audit.safe, ncp=ncp, people=people)
+    return Made(tuple(rows), sizes, page.headline, page.mood, ncp=ncp, people=people)
 
 
 def _people(known: Certificate, microdata: Microdata, order: _Order) -> Table | None:
@@ -440,7 +440,7 @@ def _shown(trial: Trial, weights: Mapping[str, Any]) -> dict[str, Any]:
         "place": trial.place,
         "title": _title(trial),
         "state": trial.state,
-        "safe": made is not None and made.safe,
+        "mood": "" if made is None else made.mood,
         "said": "" if made is None else made.headline,
         "why": [] if made is None else list(made.why),
         "seconds": f"{trial.seconds:.1f}",

@@ -34,7 +34,11 @@ class Arguments(TypedDict, total=False):
 
 _COLUMNS = ("quasi_identifiers", "sensitive", "identifiers", "hierarchies")
 # What must hold where nothing says it.
-_USUAL = [{"k_anonymity": 5}, {"facts": {"l": 1}, "below": 0.5}]
+BY_DEFAULT = "Foreknow's default"
+_USUAL = [
+    {"name": BY_DEFAULT, "k_anonymity": 5},
+    {"name": BY_DEFAULT, "facts": {"l": 1}, "below": 0.5},
+]
 _LISTS = ("quasi_identifiers", "identifiers")
 _WANTED = 'fk.audit(table, quasi_identifiers=["age", "zip"], sensitive="diagnosis", k_anonymity=5)'
 

@@ -171,6 +171,12 @@ class Verification(Result):
         """Whether nothing is asked of the table: nobody has a value that is to be hidden."""
         return bool(self.findings) and all(finding.idle for finding in self.findings)
 
+    @property
+    def limits_inference(self) -> bool:
+        """Whether any requirement is about what is inferred, not only about who looks alike."""
+        gauges, tables = _gauges(), asked_of(self.requirements)
+        return any(not of_people(tables[e.place], gauges) and not e.idle for e in self.findings)
+
     def __repr__(self) -> str:
         columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
         noun = "cases" if self.scope.cases else "people"

@@ -11,6 +11,8 @@ from foreknow.scope import Scope
 from foreknow.text import visible
 
 HEADING = "What the verdicts do not cover:"
+# Ends a headline where all that is required counts people, or is about labels.
+UNLIMITED = ", but nothing limits inference"
 _NOTED = "The publisher notes, which is not verified:"
 _METHOD = {
     NOT_JUDGED: "Knowledge of the method was not judged: an adversary who knows it may be surer. "

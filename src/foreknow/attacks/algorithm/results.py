@@ -117,6 +117,11 @@ class Attack(Result):
         return self._microdata.schema.unit == "row"
 
     @property
+    def limited(self) -> bool:
+        """Whether the policy limits how sure of any value somebody may become."""
+        return bool(self._limits)
+
+    @property
     def n_people(self) -> int:
         """People of the release, with those who are left out."""
         return self._posteriors.worlds.n_people

@@ -20,7 +20,7 @@ function trial(each) {
           el("input", { type: "text", id, value: "release", autocomplete: "off", spellcheck: "false" }),
           el("button", { type: "submit" }, "Write the folder")
         );
-    parts.push(el("span", { class: "word " + (each.safe ? "safe" : "unsafe") }, each.said), el("span", {}, each.kept), look, writing);
+    parts.push(el("span", { class: "word " + each.mood }, each.said), el("span", {}, each.kept), look, writing);
   } else if (each.state === "running") {
     parts.push(el("span", {}, "being made"));
   } else {

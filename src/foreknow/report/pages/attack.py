@@ -97,6 +97,8 @@ def _title(attack: Attack) -> str:
         bound = attack.how == "bound"
         why = "a limit is below the bound" if bound else "too few possible worlds were met"
         return f"{_are(len(attack.unsettled))} unsettled: {why}"
+    if attack.kept and not attack.limited:
+        return "By a proof, the requirements hold; none of them limits inference"
     if attack.kept:
         return "By a proof, no posterior reaches a limit of the policy"
     if attack.highest is not None:
@@ -104,6 +106,10 @@ def _title(attack: Attack) -> str:
     if attack.exact and attack.certain_by_release:
         many = len(attack.certain_by_release)
         return f"Knowing the algorithm adds nothing; {_are(many).lower()} certain without it"
+    if not attack.limited:
+        proved = attack.exact or attack.how == "parts"
+        sure = "is certain because of the algorithm" if proved else "was found to be certain so far"
+        return f"Nobody {sure}; no limit was set"
     if attack.exact:
         return "Knowing the algorithm reaches no limit here"
     if attack.how == "parts":

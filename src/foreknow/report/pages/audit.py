@@ -17,6 +17,8 @@ from foreknow.data.schema import Schema
 from foreknow.grammar import Secret
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.numbers import percentage
+from foreknow.plugins import package_of
+from foreknow.policy.arguments import BY_DEFAULT
 from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
@@ -60,7 +62,7 @@ from foreknow.report.knowledge import (
 from foreknow.report.page import Page
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
 from foreknow.report.pages.utility import measures
-from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, by_word_of, sentences
+from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, UNLIMITED, by_word_of, sentences
 from foreknow.report.trial import trials_beside
 from foreknow.report.words import (
     average_text,
@@ -113,9 +115,11 @@ class AuditPage(Page[Audit]):
     @property
     def mood(self) -> Mood:
         """How it ends."""
-        if self._idle.count(False) == 0 or (self.result.safe and self.result.scope.foreign):
+        audit = self.result
+        proved = audit.limits_inference and not audit.scope.foreign
+        if self._idle.count(False) == 0 or (audit.safe and not proved):
             return ""
-        return mood_of(self.result.safe)
+        return mood_of(audit.safe)
 
     @property
     def headline(self) -> str:
@@ -139,14 +143,17 @@ class AuditPage(Page[Audit]):
 
     def _settled(self, safe: list[bool]) -> str:
         total, failing = len(safe), safe.count(False)
-        if total == 1:
-            return "Not safe: the requirement fails" if failing else "Safe: the requirement holds"
-        every = "both" if total == 2 else f"all {number(total)}"
-        if failing in (0, total):
-            word, verb = ("Safe", "hold") if not failing else ("Not safe", "fail")
-            return f"{word}: {every} requirements {verb}"
-        verb = "fails" if failing == 1 else "fail"
-        return f"Not safe: {number(failing)} of {number(total)} requirements {verb}"
+        if failing not in (0, total):
+            verb = "fails" if failing == 1 else "fail"
+            return f"Not safe: {number(failing)} of {number(total)} requirements {verb}"
+        several = "both requirements" if total == 2 else f"all {number(total)} requirements"
+        verb = "fail" if failing else "hold"
+        said = f"the requirement {verb}s" if total == 1 else f"{several} {verb}"
+        if failing:
+            return f"Not safe: {said}"
+        if self.result.limits_inference:
+            return f"Safe: {said}"
+        return f"{said.capitalize()}{UNLIMITED}"
 
     def as_they_are(self) -> Iterable[str]:
         """Labels of the table, and what is said of the people whose cases these are."""
@@ -171,24 +178,29 @@ class AuditPage(Page[Audit]):
         if self.published and schema is not None:
             scope = scope.for_readers(schema)
         said = sentences(scope, nouns, audit.counts.semantics)
-        return [*tried, *said] if audit.trials and not self.published else [*said, *tried]
+        said = [*tried, *said] if audit.trials and not self.published else [*said, *tried]
+        chosen = all(each.name != BY_DEFAULT for each in audit.policy.requirements)
+        return said if chosen else [_UNCHOSEN, *said]
 
     @property
     def _foreseen(self) -> bool:
         """Whether the headline says that it holds from who knows the method, too."""
-        return self.result.safe and self.result.scope.method == AS_REQUIRED
+        audit = self.result
+        return audit.safe and audit.limits_inference and audit.scope.method == AS_REQUIRED
 
     def blocks(self) -> Iterator[Block]:
         """A row for each verdict, a part for each, what the release is worth, and the policy."""
         audit = self.result
         parts = list(zip(titled(audit), audit.verdicts, strict=True))
         yield Heading("The verdict on each requirement", "verdicts")
-        if rows := [self._row(*of, verdict) for of, verdict in parts if not verdict.of_groups]:
+        rows = [self._row(*of, verdict) for of, verdict in parts if not verdict.of_groups]
+        if rows:
             yield Table(_HEAD, rows, (0, 1, 2, 5), title="Verdicts", style="verdicts")
         for place, verdict in enumerate(audit.verdicts):
             if verdict.of_groups:
-                yield Sentence(self._sentence(place), mood_of(verdict.safe))
-        yield Sentence(f"{_WORST}{_legend(audit)}", "note", whole=True)
+                yield Sentence(self._sentence(place), _mood(verdict))
+        if rows:
+            yield Sentence(f"{_WORST}{_legend(audit)}", "note", whole=True)
         if not self.published:
             yield Later(lambda: exposed_blocks(titled_exposed(audit)))
         for place, ((title, anchor), verdict) in enumerate(parts):
@@ -221,17 +233,14 @@ class AuditPage(Page[Audit]):
             worst, limit = worst_cell(found, verdict.required), limit_of(found, verdict.required)
             if found.value is not None:
                 where = Cell(visible(found.value), below=_in_group(verdict))
-        sign = word_of(verdict.safe, _is_idle(verdict))
-        return sign, secret, self._allowed(verdict).short, worst, limit, where
+        return _word(verdict), secret, self._allowed(verdict).short, worst, limit, where
 
     def _part(self, title: str, anchor: str, place: int) -> Iterator[Block]:
         """What a verdict says, and what shows that it is so."""
         verdict = self.result.verdicts[place]
         idle = _is_idle(verdict)
-        mood = "lead" if idle else mood_of(verdict.safe)
-        word = word_of(verdict.safe, idle)
-        yield Heading(f"{title}: {self._about(verdict)}", anchor, word=word)
-        yield Sentence(self._sentence(place), mood, whole=verdict.safe)
+        yield Heading(f"{title}: {self._about(verdict)}", anchor, word=_word(verdict))
+        yield Sentence(self._sentence(place), _mood(verdict), whole=verdict.safe)
         knows = self._allowed(verdict).knows
         yield Sentence(f"The requirement guards against anyone who {knows}.", whole=True)
         if not idle and not self._withheld(verdict):
@@ -331,6 +340,7 @@ _HEAD = (
     *("verdict", "what must stay hidden", "from who knows", "worst", "limit"),
     "value, and in which group",
 )
+_UNCHOSEN = "No policy was given: what is required is Foreknow's default, and nobody's choice."
 _WORST = (
     "The worst case is how sure an adversary can become who knows the most telling facts that the "
     "requirement allows, whichever they are."
@@ -346,6 +356,22 @@ def _legend(audit: Audit) -> str:
 
 def _is_idle(verdict: Verdict) -> bool:
     return verdict.idle and not is_learned(verdict.judged)
+
+
+def _is_unproved(verdict: Verdict) -> bool:
+    """Whether it holds by the word of another package alone."""
+    return verdict.safe and bool(package_of(type(verdict.judged)))
+
+
+def _mood(verdict: Verdict) -> Mood:
+    unproved = _is_idle(verdict) or _is_unproved(verdict)
+    return "lead" if unproved else mood_of(verdict.safe)
+
+
+def _word(verdict: Verdict) -> Cell:
+    if _is_unproved(verdict) and not _is_idle(verdict):
+        return Cell("not proved", sign=True)
+    return word_of(verdict.safe, _is_idle(verdict))
 
 
 def _in_group(verdict: Verdict) -> str:

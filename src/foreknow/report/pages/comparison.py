@@ -13,6 +13,7 @@ from foreknow.report.blocks import Block, Cell, Figure, Heading, Mood, Row, Sent
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
 from foreknow.report.page import Page
 from foreknow.report.pages.utility import explained, figure_text, measure_text
+from foreknow.report.scope import UNLIMITED
 from foreknow.report.words import limit_text, listing, number, percent, some, visible
 from foreknow.utility.comparison import Candidate, Comparison
 from foreknow.utility.models import NEEDED
@@ -34,10 +35,16 @@ class ComparisonPage(Page[Comparison]):
     @property
     def headline(self) -> str:
         """Say how many releases are compared."""
-        many = self.result.candidates
-        return (
-            f"{some(len(self.result.safe), 'safe release', 'safe releases')} of {len(many)} tried"
-        )
+        many, safe = len(self.result.candidates), len(self.result.safe)
+        if not self._limits:
+            verb = "holds" if safe == 1 else "hold"
+            return f"{number(safe)} of {many} tried {verb} the policy{UNLIMITED}"
+        return f"{some(safe, 'safe release', 'safe releases')} of {many} tried"
+
+    @property
+    def _limits(self) -> bool:
+        """Whether any requirement is about what is inferred."""
+        return not all(each.of_people for each in self.result.policy.requirements)
 
     def blocks(self) -> Iterator[Block]:
         """The frontier, every run, and why some made no release."""
@@ -68,7 +75,7 @@ class ComparisonPage(Page[Comparison]):
                     each.method,
                     _NOTHING if each.limit is None else limit_text(each.limit),
                     *(number(each.amounts[name]) for name in varied),
-                    Cell(f"{_WORDS.get(each.status, each.status)}{star}", _mood(each)),
+                    self._word(each, star),
                     loss_text(each),
                     share_text(each.query_error),
                     *(_models_text(each) if modelled else ()),
@@ -86,6 +93,11 @@ class ComparisonPage(Page[Comparison]):
         roomy = [head.index(name) for name in ("sec", *(("known", "groups") if modelled else ()))]
         note = _STARRED if best else ""
         return Table(head, rows, (0, 2 + len(varied)), note, style="runs", roomy=roomy)
+
+    def _word(self, each: Candidate, star: str) -> Cell:
+        if each.safe and not self._limits:
+            return Cell(f"holds{star}")
+        return Cell(f"{_WORDS.get(each.status, each.status)}{star}", _mood(each))
 
     def _rows(self) -> Iterator[Candidate]:
         """Runs with a release, and those of methods that were asked for; the rest have a reason."""

@@ -48,6 +48,7 @@ from foreknow.report.scope import (
     ALL_OF_ONE,
     OTHER_RELEASES,
     TOLD_OF_PEOPLE,
+    UNLIMITED,
     by_word_of,
     noted,
     sentences,
@@ -121,8 +122,9 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def mood(self) -> Mood:
-        """Safe: nothing else can be evidenced, but where nothing is asked."""
-        return "" if self.result.audit.idle or self.result.audit.scope.foreign else "safe"
+        """Safe: nothing else can be evidenced, but where nothing is limited."""
+        audit = self.result.audit
+        return "" if audit.scope.foreign or not audit.limits_inference else "safe"
 
     def as_they_are(self) -> Iterable[str]:
         """Labels of the table, and the questions of guidances, in their words."""
@@ -145,7 +147,7 @@ class EvidencePage(Page[EvidenceReport]):
         yield Sentence(_NO_CONCLUSION, "note")
         yield Heading("What was published", "published")
         yield Pairs("What was published", self._published(), whole=True)
-        yield Heading("To whom it is safe, and under which assumptions", "safe")
+        yield Heading("What holds, against whom, and under which assumptions", "safe")
         yield from [Sentence(said, mood, whole=before is not None) for said in self._safe]
         yield Heading("What is assumed", level=3)
         yield Items(self._assumptions(), whole=True)
@@ -207,7 +209,9 @@ class EvidencePage(Page[EvidenceReport]):
     def _held(self) -> str:
         if self.result.audit.idle:
             return "nothing is asked of this table, as nobody has a value that must stay hidden"
-        return f"every requirement holds{by_word_of(self.result.audit.scope)}"
+        audit = self.result.audit
+        beside = "" if audit.limits_inference else UNLIMITED
+        return f"every requirement holds{beside}{by_word_of(audit.scope)}"
 
     @cached_property
     def _noun(self) -> str:

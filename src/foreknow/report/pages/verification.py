@@ -19,6 +19,7 @@ from foreknow.report.scope import (
     OTHER_RELEASES,
     SEVERAL_CASES,
     TOLD_OF_PEOPLE,
+    UNLIMITED,
     by_word_of,
     noted,
     sentences,
@@ -45,18 +46,22 @@ class VerificationPage(Page[Verification]):
         by = ", ".join(map(visible, found.groups))
         whose = "of your policy " if found.own_policy else ""
         columns = _all(found.sensitives)
-        what = (
-            f"nothing is asked of this table: nobody has a value that a requirement {whose}on "
-            f"{columns} is about"
-            if found.idle
-            else f"every requirement {whose}on {columns} holds{by_word_of(found.scope)}"
-        )
+        if found.idle:
+            what = (
+                f"nothing is asked of this table: nobody has a value that a requirement {whose}on "
+                f"{columns} is about"
+            )
+        elif found.limits_inference:
+            what = f"every requirement {whose}on {columns} holds{by_word_of(found.scope)}"
+        else:
+            what = f"every requirement {whose}holds{UNLIMITED}{by_word_of(found.scope)}"
         return f"Verified: {people} in {groups} by {by}; {what}"
 
     @property
     def mood(self) -> Mood:
-        """Safe, but where nothing is asked: what is not safe is an error, and no verification."""
-        return "" if self.result.idle or self.result.scope.foreign else "safe"
+        """Safe, but where nothing is limited: what is not safe is an error, and no verification."""
+        found = self.result
+        return "" if found.scope.foreign or not found.limits_inference else "safe"
 
     @property
     def notes(self) -> list[str]:
