@@ -30,3 +30,15 @@ def test_the_format_and_its_media_type_are_those_of_the_files(kind, tmp_path):
     assert resource["path"] == f"release.{kind}"
     assert (resource["format"], resource["mediatype"]) == (kind, KINDS[kind])
     assert resource["schema"]["missingValues"] == ([] if kind == "parquet" else [""])
+
+
+def test_labels_of_numbers_with_decimal_commas_say_so(tmp_path):
+    rows = pa.table({"size": [i + 0.5 for i in range(20)], "ill": [*"abcd"] * 5})
+    roles = {"quasi_identifiers": ["size"], "sensitive": "ill", "k_anonymity": 5}
+    made = fk.publish(rows, **roles, decimal=",", delimiter=";", seed=1)
+    made.write(tmp_path / "out")
+    (resource,) = json.loads((tmp_path / "out" / "datapackage.json").read_text())["resources"]
+    size = next(each for each in resource["schema"]["fields"] if each["name"] == "size")
+    assert (size["type"], size["foreknow"]["labels"]) == ("string", "number")
+    assert size["foreknow"]["decimalChar"] == ","
+    assert resource["dialect"]["delimiter"] == ";"

@@ -298,6 +298,8 @@ class Judging(Columns):
 
     def rules(self, table: Path) -> Policy:
         """The policy for a table."""
+        from foreknow.data.engines import open_table
+        from foreknow.data.reading import STDIN, is_address
         from foreknow.policy.arguments import policy_of
 
         said: dict[str, Any] = {name: getattr(self, name) for name in CRITERIA}
@@ -315,6 +317,8 @@ class Judging(Columns):
                     f"say what must hold: --policy FILE; or foreknow verify {called}, which judges "
                     "a published folder by the policy in its certificate"
                 )
+            if str(table) != STDIN and not is_address(table):
+                open_table(table)  # which says what is wrong with it first
             raise InputError(
                 f"say what must hold: --policy FILE (foreknow init {called} writes one); or "
                 "--quasi-identifiers COLUMN,COLUMN, --sensitive COLUMN and such as --k-anonymity 5"

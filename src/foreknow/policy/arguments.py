@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
@@ -13,6 +14,8 @@ from foreknow.errors import CallError, SchemaError
 from foreknow.numbers import Number
 from foreknow.policy.policy import Policy
 from foreknow.publishing.files import CERTIFICATE
+
+_LOG = logging.getLogger(__name__)
 
 
 class Arguments(TypedDict, total=False):
@@ -68,6 +71,7 @@ def policy_of(
         if schema is None and isinstance(table, (str, Path)):
             beside = Path(table).with_name("policy.toml")
             if beside.is_file():  # of the table, as for the command line
+                _LOG.warning("%s: by %s, which lies beside it", table, beside)
                 return policy_of(beside, said, table, name)
             if (Path(table) / CERTIFICATE).is_file():
                 raise CallError(

@@ -109,9 +109,9 @@ _KNOWN = _vocabulary(
 )
 _SECRET = _vocabulary(
     """
-    diagnosis diagnose diagnoses disease illness krankheit icd icd10 condition hiv income
-    einkommen salary gehalt lohn wage wages earnings debt loan affairs crime religion
-    religiousness injury severity schwere drug medication medikament abortion result ergebnis
+    diagnosis diagnose diagnoses disease illness sick sickness krankheit icd icd10
+    condition hiv income einkommen salary gehalt lohn wage wages earnings debt loan affairs crime
+    religion religiousness injury severity schwere drug medication medikament abortion result ergebnis
     outcome death transplant cost costs charges score grade note vote rating
     """
 )
