@@ -35,16 +35,16 @@ BUDGETS = {
     "attacks": 23_500,
     "auditing": 23_500,
     "cli": 19_000,
-    "criteria": 23_500,
-    "data": 102_000,
+    "criteria": 24_000,
+    "data": 102_500,
     "explore": 19_500,
     "methods": 85_500,
     "policy": 29_500,
-    "publishing": 43_500,
-    "report": 40_500,
+    "publishing": 44_500,
+    "report": 41_000,
     "root": 26_000,
     "sample": 500,
-    "tests": 632_000,
+    "tests": 641_500,
     "utility": 22_500,
     "verifier": 38_500,
 }
@@ -83,7 +83,7 @@ PLACES = {
     "at_level": 3,
     "at_most_times": 8,
     "knowing": 10,
-    "within": 10,
+    "within": 11,
 }
 
 

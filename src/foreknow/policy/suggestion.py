@@ -111,8 +111,8 @@ _SECRET = _vocabulary(
     """
     diagnosis diagnose diagnoses disease illness sick sickness krankheit icd icd10
     condition hiv income einkommen salary gehalt lohn wage wages earnings debt loan affairs crime
-    religion religiousness injury severity schwere drug medication medikament abortion result ergebnis
-    outcome death transplant cost costs charges score grade note vote rating
+    religion religiousness injury severity schwere drug medication medikament abortion result
+    ergebnis outcome death transplant cost costs charges score grade note vote rating
     """
 )
 _POSTAL = _vocabulary("zip zipcode postcode postal plz")
