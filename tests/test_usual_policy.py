@@ -15,8 +15,8 @@ def test_of_columns_alone_five_are_alike_and_who_knows_a_fact_is_less_sure_than_
     assert [each.to_dict() for each in own.requirements] == [
         each.to_dict()
         for each in (
-            fk.Requirement(fk.KAnonymity(5)),
-            fk.Requirement(fk.Facts(l=1), below="1/2"),
+            fk.Requirement(fk.KAnonymity(5), name="Foreknow's default"),
+            fk.Requirement(fk.Facts(l=1), below="1/2", name="Foreknow's default"),
         )
     ]
 

@@ -484,7 +484,7 @@ def publish(
     ...     sample.table_path(), quasi_identifiers=known, sensitive="diagnosis", k_anonymity=5
     ... )
     >>> made.audit
-    Audit(the release: safe, 1 requirement)
+    Audit(the release: holds, but nothing limits inference, 1 requirement)
     """
     if seed is not None:
         whole_number(seed, "the seed", 0)
