@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.report.knowledge import NOUN
@@ -77,148 +77,178 @@ def sentences(
 
     What is only `claimed` is said beside what was found.
     """
-    said, of_value = [], ("time", "times") if semantics == "multiset" else ("person", "people")
-    said += [
-        f"By the word of another package alone, which Foreknow cannot prove: {visible(kind)}."
-        for kind in scope.foreign
+    return [
+        *_of_proof(scope),
+        *_of_values(scope, ("time", "times") if semantics == "multiset" else ("person", "people")),
+        *_of_names(scope),
+        *_of_columns(scope),
+        *sight(scope),
+        *([] if scope.method is None else [_of_method(scope.method)]),
+        *_of_rows(scope, noun),
+        *_of_groups(scope),
+        *_households(scope.shared),
+        *_of_owner(scope),
+        *_of_releases(scope, claimed),
     ]
+
+
+def _of_proof(scope: Scope) -> Iterator[str]:
+    """Whose word a verdict is, and what a row stands for."""
+    for kind in scope.foreign:
+        yield (
+            f"By the word of another package alone, which Foreknow cannot prove: {visible(kind)}."
+        )
     if scope.cases:
-        said.append(SEVERAL_CASES if not scope.word else CASES_OF_PEOPLE)
+        yield CASES_OF_PEOPLE if scope.word else SEVERAL_CASES
+
+
+def _of_values(scope: Scope, holders: tuple[str, str]) -> Iterator[str]:
+    """Values that no requirement is about, that are too many, or that look alike."""
     if scope.unprotected:
-        values = [f"{named(v)} ({some(n, *of_value)})" for v, n in scope.unprotected.items()]
-        said.append(
-            f"No requirement is about: {_several(values)}. The release may disclose "
-            f"{'them' if len(values) > 1 else 'it'} outright."
+        values = [f"{named(v)} ({some(n, *holders)})" for v, n in scope.unprotected.items()]
+        them = "them" if len(values) > 1 else "it"
+        yield (
+            f"No requirement is about: {_several(values)}. The release may disclose {them} "
+            "outright."
         )
     crowded = [] if scope.values_and_people is None else [("", scope.values_and_people)]
-    crowded += [(f" of {visible(name)}", of) for name, of in scope.crowded.items()]
-    for of, (several, people) in crowded:
-        said.append(
-            f"{_some(several, 'value', 'values')}{of} for {some(people, *of_value)}: a requirement "
-            "about single values says little; use within = ..., any_of, or a hierarchy."
+    crowded += [(f" of {visible(column)}", of) for column, of in scope.crowded.items()]
+    for of_column, (n_values, n_people) in crowded:
+        yield (
+            f"{_some(n_values, 'value', 'values')}{of_column} for {some(n_people, *holders)}: a "
+            "requirement about single values says little; use within = ..., any_of, or a hierarchy."
         )
     if scope.alike:
-        each = [_several([f"'{visible(value)}'" for value in values]) for values in scope.alike]
-        said.append(
-            f"These look like one value: {'; '.join(each[:_MOST])}"
-            + (f"; and {number(len(each) - _MOST)} more" if len(each) > _MOST else "")
-            + ". They are judged as different ones."
+        lists = [_several([f"'{visible(value)}'" for value in values]) for values in scope.alike]
+        unlisted = len(lists) - _MOST
+        more = f"; and {number(unlisted)} more" if unlisted > 0 else ""
+        yield (
+            f"These look like one value: {'; '.join(lists[:_MOST])}{more}. They are judged as "
+            "different ones."
         )
-    said += _of_names(scope)
+
+
+def _of_columns(scope: Scope) -> Iterator[str]:
+    """Columns that no requirement is about, that name people, or that are published as they are."""
     if scope.unrequired:
         columns = _several([visible(column) for column in scope.unrequired])
-        said.append(f"No requirement is about {columns}: the release may disclose any value of it.")
+        yield f"No requirement is about {columns}: the release may disclose any value of it."
     if scope.identifiers:
-        names = _several([visible(column) for column in scope.identifiers])
-        said.append(f"The table names people, in {names}: what is published must not.")
+        columns = _several([visible(column) for column in scope.identifiers])
+        yield f"The table names people, in {columns}: what is published must not."
     if scope.exact:
         are, them = ("are", "them") if scope.exact[1:] else ("is", "it")
-        said.append(
+        yield (
             f"Everybody's {_columns(scope.exact, 'and')} {are} published as in the table: whoever "
             f"knows somebody by {them} may find the row, and so who is in the table."
         )
-    said += sight(scope)
-    if scope.method is not None:
-        said.append(_of_method(scope.method))
+
+
+def _of_rows(scope: Scope, noun: str) -> Iterator[str]:
+    """How rows were counted, and which were left out."""
     if scope.linked:
-        said.append(
+        yield (
             "Judged by the counts of its groups. The table itself shows which values are of one "
             "person: publish counts instead, as foreknow publish does."
         )
     if scope.tallied:
-        said.append(
+        yield (
             "Judged by a tally, as if each row that it counts were one person, and the table had "
             "no further columns: whether somebody has several rows, it does not tell."
         )
     if scope.lacking:
         rows = [
-            f"{_some(many, 'row has', 'rows have')} no {noun_of(name)}"
-            for name, many in scope.lacking.items()
+            f"{_some(n_rows, 'row has', 'rows have')} no {noun_of(column)}"
+            for column, n_rows in scope.lacking.items()
         ]
-        said.append(
-            f"{_several(rows)}: left out where that column is judged, and nothing is said of it."
-        )
+        yield f"{_several(rows)}: left out where that column is judged, and nothing is said of it."
     elif scope.left_out:
-        has, them = ("row has", "it") if scope.left_out == 1 else ("rows have", "them")
-        were = "was" if scope.left_out == 1 else "were"
-        said.append(
+        one = scope.left_out == 1
+        has, were, them = ("row has", "was", "it") if one else ("rows have", "were", "them")
+        yield (
             f"{_some(scope.left_out, has, has)} no {noun} and {were} left out; nothing is said "
             f"about {them}."
         )
-    without = {noun_of(name): many for name, many in scope.without.items()}
+    without = {noun_of(column): n_people for column, n_people in scope.without.items()}
     if scope.without_value and not without:
         without = {noun: scope.without_value}
-    for of, people in without.items():
-        are = "is" if people == 1 else "are"
-        said.append(
-            f"{_some(people, 'person', 'people')} {are} in groups in which nobody has "
-            f"any {of}: that they have none can be read from the release."
+    for missing, n_people in without.items():
+        are = "is" if n_people == 1 else "are"
+        yield (
+            f"{_some(n_people, 'person', 'people')} {are} in groups in which nobody has "
+            f"any {missing}: that they have none can be read from the release."
         )
+
+
+def _of_groups(scope: Scope) -> Iterator[str]:
+    """How small groups are, what was judged by itself, and what is not published."""
     if scope.smallest_group:
         alone = scope.groups_of_one
         more = f"; {number(alone)} groups have only one" if alone > 1 else ""
         least = some(scope.smallest_group, "person", "people")
-        said.append(f"The smallest group has {least}{more}.")
+        yield f"The smallest group has {least}{more}."
     if scope.apart:
         shown = [named(value) for value in scope.apart[: -1 if scope.more_apart else None]]
         left = scope.more_apart + 1 if scope.more_apart else 0
         listed = ", ".join(shown) + (f" and {number(left)} more" if left else "")
-        said.append(
+        yield (
             f"Judged each by itself: {listed}. How sure somebody can be of any one of several was "
             "not judged: see any_of."
         )
     if scope.people_suppressed:
         many = some(scope.people_suppressed, "person is", "people are")
-        said.append(
+        yield (
             f"{many[0].upper()}{many[1:]} suppressed: in one group, whatever their "
             "quasi-identifiers."
         )
     if scope.suppressed:
         columns = _several([visible(column) for column in scope.suppressed])
-        said.append(f"Nothing is published of {columns}: everybody has *.")
-    said += _households(scope.shared)
+        yield f"Nothing is published of {columns}: everybody has *."
+
+
+def _of_owner(scope: Scope) -> Iterator[str]:
+    """What only the owner knows, and what was counted by them."""
     if scope.open:
-        said.append(
-            f"Labels leave open who cannot have a value (impossible, by "
-            f"{_several([visible(name) for name in scope.open])}): whoever perhaps cannot was not "
-            "counted among those who can, so how sure somebody can be is a bound. The owner, who "
-            "knows these columns, may find less: audit with the table (people)."
+        columns = _several([visible(column) for column in scope.open])
+        yield (
+            f"Labels leave open who cannot have a value (impossible, by {columns}): whoever "
+            "perhaps cannot was not counted among those who can, so how sure somebody can be is a "
+            "bound. The owner, who knows these columns, may find less: audit with the table "
+            "(people)."
         )
-    said += [
-        f"Counted by the owner, since a release does not show it: {visible(word)}."
-        for word in scope.word
-    ]
+    for word in scope.word:
+        yield f"Counted by the owner, since a release does not show it: {visible(word)}."
+
+
+def _of_releases(scope: Scope, claimed: bool) -> Iterator[str]:
+    """Which releases were judged as one, and that others were not."""
     if scope.releases:
-        shown_releases = listing(
-            [
-                f"{visible(n)} ({_some(of, 'person', 'people')}"
-                f"{', written on ' if n in scope.written else ''}{scope.written.get(n, '')})"
-                for n, of in scope.releases
-            ]
-        )
         if scope.names_alike:
             one, other = map(named, scope.names_alike[0])
-            pairs = len(scope.names_alike)
-            said.append(
-                f"{_some(pairs, 'pair', 'pairs')} of names in two releases, such as {one} and "
-                f"{other}: alike but for hyphens and other marks, and taken for different people. "
-                "If they are one, write them in one way, or nothing of this holds."
+            pairs = _some(len(scope.names_alike), "pair", "pairs")
+            yield (
+                f"{pairs} of names in two releases, such as {one} and {other}: alike but for "
+                "hyphens and other marks, and taken for different people. If they are one, write "
+                "them in one way, or nothing of this holds."
             )
-        return [
-            *said,
-            f"Judged together, as one release: {shown_releases}. {FURTHER_RELEASES}",
+        shown = []
+        for name, n_people in scope.releases:
+            date = f", written on {scope.written[name]}" if name in scope.written else ""
+            shown.append(f"{visible(name)} ({_some(n_people, 'person', 'people')}{date})")
+        yield f"Judged together, as one release: {listing(shown)}. {FURTHER_RELEASES}"
+        yield (
             "Whoever knows when somebody came may know more of their value: of that, only trials "
-            "say something.",
-        ]
-    if scope.earlier and not claimed:
+            "say something."
+        )
+    elif scope.earlier and not claimed:
         others = some(len(scope.earlier), "earlier release", "earlier releases")
         of_them = some(sum(scope.earlier), "person", "people")
-        said.append(
+        yield (
             f"Published after {others} of {of_them} of the same register: nobody is in two groups, "
             f"and all together, as one release, hold what is required. {FURTHER_RELEASES}"
         )
-        return said
-    return said if claimed else [*said, OTHER_RELEASES]
+    elif not claimed:
+        yield OTHER_RELEASES
 
 
 def _households(columns: Sequence[str]) -> list[str]:
