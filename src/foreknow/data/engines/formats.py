@@ -11,9 +11,9 @@ import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from html import escape
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -132,7 +132,7 @@ _LINK = (
 _BOOK = (
     f'<workbook xmlns="{_NS}spreadsheetml/2006/main" '
     f'xmlns:r="{_NS}officeDocument/2006/relationships"><sheets>'
-    '<sheet name={name} sheetId="1" r:id="rId1"/></sheets></workbook>'
+    '<sheet name="{name}" sheetId="1" r:id="rId1"/></sheets></workbook>'
 )
 _MOST_ROWS, _MOST_COLUMNS, _BATCH = 1 << 20, 1 << 14, 1 << 14
 _ON_DISK = (1980, 1, 1, 0, 0, 0)  # the day from which archives count; nobody wrote it then
@@ -148,7 +148,7 @@ def _write_workbook(table: pa.Table, path: Path) -> None:
     parts = {
         "[Content_Types].xml": _TYPES,
         "_rels/.rels": _LINK.format(kind="officeDocument", target="xl/workbook.xml"),
-        "xl/workbook.xml": _BOOK.format(name=quoteattr(path.stem)),
+        "xl/workbook.xml": _BOOK.format(name=escape(path.stem)),
         "xl/_rels/workbook.xml.rels": _LINK.format(
             kind="worksheet", target="worksheets/sheet1.xml"
         ),
@@ -190,7 +190,7 @@ def _cell(place: str, value: Any) -> str:
     if isinstance(value, float):
         number = str(int(value)) if value.is_integer() and abs(value) < _EXACT else repr(value)
         return f'<c r="{place}"><v>{number}</v></c>'
-    text = escape(value)
+    text = escape(value, quote=False)
     return f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
 
 
