@@ -16,9 +16,8 @@ from foreknow.numbers import percentage, significant
 from foreknow.report import render
 from foreknow.report.knowledge import share_text
 from foreknow.report.pages.skyline import notable_points, value_blocks
-from foreknow.report.pages.utility import measure_text
 from foreknow.report.terminal import Laid
-from foreknow.report.words import interval_text, percent
+from foreknow.report.words import interval_text, measure_text, percent
 
 
 def number_of(text):

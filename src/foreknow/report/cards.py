@@ -10,9 +10,9 @@ from foreknow.errors import InternalError
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.report.blocks import Pairs, Sentence
+from foreknow.report.figures import measures
 from foreknow.report.html import fragment
 from foreknow.report.pages.audit import policy_rows, schema_rows
-from foreknow.report.pages.utility import measures
 from foreknow.report.words import some
 from foreknow.utility.utility import Utility
 

@@ -1,4 +1,4 @@
-"""Figures of an audit: how large the groups are, and priors beside posteriors."""
+"""Figures of an audit: how large the groups are, what they keep, and priors beside posteriors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from foreknow.adversaries.priors.disclosure import Judged, judged_before
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.counts import GroupCounts
 from foreknow.numbers import percentage
-from foreknow.report.blocks import Cell, Figure, Table, bar_cell, mood_of
+from foreknow.report.blocks import Cell, Figure, Row, Table, bar_cell, mood_of
 from foreknow.report.chart import LIMIT, STYLES, Bar, Chart, Series, amounts, bar_table, shares
 from foreknow.report.knowledge import Terms
 from foreknow.report.words import (
+    average_text,
+    measure_text,
     named,
     number,
     percent,
@@ -25,6 +27,7 @@ from foreknow.report.words import (
     some,
     visible,
 )
+from foreknow.utility.utility import Utility, optimal_discernibility
 from foreknow.verdict import Limit, Verdict
 
 
@@ -170,3 +173,25 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
         "and of links, nobody can be surer than it says; that somebody can be so sure is not said."
     )
     yield Figure(anchor, "If more were known", chart, caption, level=3)
+
+
+def measures(found: Utility) -> Table:
+    """Each measure: its name, its value, and what to compare it with."""
+    least = number(found.smallest_group)
+    optimum = optimal_discernibility(found.people, found.smallest_group)
+    times = f"{found.discernibility / optimum:,.2f} times the least"
+    rows: list[Row] = [
+        ("people", number(found.people), ""),
+        (
+            "groups",
+            number(found.groups),
+            f"of {least} to {some(found.largest_group, 'person', 'people')}",
+        ),
+        ("average group size", average_text(found.average_group_size), ""),
+        ("discernibility", number(found.discernibility), f"{times} for groups of {least} or more"),
+    ]
+    if found.average_ncp is not None:
+        rows.append(("NCP", measure_text(found.average_ncp), "0% is exact, 100% is suppressed"))
+        for name, loss in found.ncp.items():
+            rows.append((f"NCP of {visible(name)}", bar_cell(measure_text(loss), loss), ""))
+    return Table(("measure", "value", ""), rows, left=(0, 2))

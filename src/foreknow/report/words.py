@@ -158,6 +158,17 @@ def average_text(average: float) -> str:
     return f"{average:,.1f}".removesuffix(".0")
 
 
+def measure_text(share: float) -> str:
+    """Write a share as a percentage; 0% only where it is none.
+
+    >>> measure_text(0.12345), measure_text(0.0), measure_text(1e-9), measure_text(12.3)
+    ('12.3%', '0%', 'below 0.1%', '1,230.0%')
+    """
+    if 0 < share < 0.0005:
+        return "below 0.1%"
+    return percentage(share, 1)
+
+
 def noun_of(column: str) -> str:
     """Write the name of a column as a noun: "Blood_type" as "blood type", "ICD10" as it is.
 

@@ -44,6 +44,7 @@ from foreknow.report.exposed import (
     exposed_sentence,
 )
 from foreknow.report.figures import (
+    measures,
     more_known_figure,
     priors_figure,
     sizes_figure,
@@ -61,7 +62,6 @@ from foreknow.report.knowledge import (
 )
 from foreknow.report.page import Page
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
-from foreknow.report.pages.utility import measures
 from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, UNLIMITED, by_word_of, sentences
 from foreknow.report.trial import trials_beside
 from foreknow.report.words import (

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from foreknow.numbers import percentage
-from foreknow.report.blocks import Block, Folded, Heading, Row, Sentence, Table, bar_cell
+from foreknow.report.blocks import Block, Folded, Heading, Sentence, Table
+from foreknow.report.figures import measures
 from foreknow.report.page import Page
-from foreknow.report.words import average_text, listing, number, some, visible
+from foreknow.report.words import listing, measure_text, some, visible
 from foreknow.utility.models import CrossTable, Estimate, Fit, Models
 from foreknow.utility.report import UtilityReport
-from foreknow.utility.utility import Utility, optimal_discernibility
 
 
 class UtilityPage(Page[UtilityReport]):
@@ -91,39 +90,6 @@ _BASELINE = (
     "Overall counts: the same queries, answered by someone who has only the range of each column "
     "and how often each sensitive value occurs among all. What the release adds is the difference."
 )
-
-
-def measures(found: Utility) -> Table:
-    """Each measure: its name, its value, and what to compare it with."""
-    least = number(found.smallest_group)
-    optimum = optimal_discernibility(found.people, found.smallest_group)
-    times = f"{found.discernibility / optimum:,.2f} times the least"
-    rows: list[Row] = [
-        ("people", number(found.people), ""),
-        (
-            "groups",
-            number(found.groups),
-            f"of {least} to {some(found.largest_group, 'person', 'people')}",
-        ),
-        ("average group size", average_text(found.average_group_size), ""),
-        ("discernibility", number(found.discernibility), f"{times} for groups of {least} or more"),
-    ]
-    if found.average_ncp is not None:
-        rows.append(("NCP", measure_text(found.average_ncp), "0% is exact, 100% is suppressed"))
-        for name, loss in found.ncp.items():
-            rows.append((f"NCP of {visible(name)}", bar_cell(measure_text(loss), loss), ""))
-    return Table(("measure", "value", ""), rows, left=(0, 2))
-
-
-def measure_text(share: float) -> str:
-    """Write a share as a percentage; 0% only where it is none.
-
-    >>> measure_text(0.12345), measure_text(0.0), measure_text(1e-9), measure_text(12.3)
-    ('12.3%', '0%', 'below 0.1%', '1,230.0%')
-    """
-    if 0 < share < 0.0005:
-        return "below 0.1%"
-    return percentage(share, 1)
 
 
 # ---- models ------------------------------------------------------------------------------------
