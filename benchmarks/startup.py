@@ -1,10 +1,11 @@
-"""How long it takes to import Foreknow, and to audit the bundled sample from the command line."""
+"""How long commands take on the bundled sample: what somebody waits for who tries Foreknow."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import tempfile
+from itertools import count
 from pathlib import Path
 
 from benchmarks.measure import heading, line, medians
@@ -18,26 +19,35 @@ def run(*arguments: str) -> None:
 def main() -> None:
     heading("(d) start-up")
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "out"
-        cli = ["-m", "foreknow.cli"]
-        policy = ["--policy", str(sample.policy_path())]
-        run(*cli, "publish", str(sample.table_path()), *policy, "--out", str(out))
-        release = str(out / "release.csv")
+        new = (str(Path(folder, str(number))) for number in count())
+        cli, table = ["-m", "foreknow.cli"], str(sample.table_path())
+        policy, out = ["--policy", str(sample.policy_path())], next(new)
+        run(*cli, "publish", table, *policy, "--out", out)
+        release = str(Path(out, "release.csv"))
         found = medians(
-            7,
+            9,
             python=lambda: run("-c", "pass"),
+            libraries=lambda: run("-c", "import numpy, duckdb, pyarrow"),
             imported=lambda: run("-c", "import foreknow"),
+            helped=lambda: run(*cli, "--help"),
+            publish=lambda: run(*cli, "publish", table, *policy, "--out", next(new)),
+            verify=lambda: run(*cli, "verify", out),
             audit=lambda: run(*cli, "audit", release, *policy),
             report=lambda: run(*cli, "audit", release, *policy, "--html", f"{folder}/report.html"),
-            verify=lambda: run(*cli, "verify", str(out)),
-            helped=lambda: run(*cli, "--help"),
+            folder=lambda: run(*cli, "audit", out, *policy),
+            init=lambda: run(*cli, "init", table, "--out", f"{next(new)}.toml"),
         )
+    libraries = found["libraries"]
     line("python -c pass", found["python"])
+    line('python -c "import numpy, duckdb, pyarrow"', libraries)
     line("import foreknow", found["imported"], limit=0.3)
-    line("foreknow audit on the sample's release", found["audit"], limit=1.5)
-    line("the same with --html", found["report"])
-    line("foreknow verify of it", found["verify"], limit=1.5)
     line("foreknow --help", found["helped"], limit=0.3)
+    line("foreknow publish of the sample", found["publish"], libraries, limit=1.0)
+    line("foreknow verify of it", found["verify"], libraries, limit=1.0)
+    line("foreknow audit of its file", found["audit"], libraries, limit=1.0)
+    line("the same with --html", found["report"], libraries)
+    line("foreknow audit of its folder", found["folder"], libraries, limit=1.0)
+    line("foreknow init of the sample's table", found["init"], libraries, limit=1.0)
 
 
 if __name__ == "__main__":
