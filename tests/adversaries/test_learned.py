@@ -12,7 +12,7 @@ from tests.examples import NIGHTLY
 from tests.oracle import learned_worlds, posterior_worlds
 
 import foreknow as fk
-from foreknow.adversaries.priors.expectation import Layout
+from foreknow.adversaries.priors.expectation import LEARNING, Layout
 from foreknow.adversaries.priors.fit import Kinds, _Climb, fits, numbers_among
 
 TIMES = 5 if NIGHTLY else 1
@@ -62,7 +62,7 @@ def fit_of(release, smoothing):
     signatures, counts = release.signatures(["kind"]), release.counts
     kinds = Kinds.of(signatures)
     groups = kinds.groups(signatures, counts.offsets, counts.codes, counts.counts)
-    (found,) = fits(groups, kinds, counts.n_values, [smoothing])
+    (found,) = fits(Layout.of(groups, LEARNING), kinds, counts.n_values, [smoothing])
     return found
 
 

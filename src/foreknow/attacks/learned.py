@@ -5,25 +5,25 @@ D. Kifer, "Attacks on privacy and deFinetti's theorem", SIGMOD 2009.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from foreknow.adversaries.disclosure import Disclosure, of_value
-from foreknow.adversaries.priors.expectation import Layout
+from foreknow.adversaries.priors.expectation import JUDGING, LEARNING, Layout
 from foreknow.adversaries.priors.fit import SMOOTHINGS, Kinds, fits, numbers_among
-from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
+from foreknow.adversaries.priors.signature_groups import FloatArray
 from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
 from foreknow.attacks.trial import Claim, Share, Trial, Tried, most_successful, shares_of
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
-from foreknow.data.people import Signatures
+from foreknow.data.people import Signature, Signatures
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.data.sparse import IntArray, ranges
@@ -224,11 +224,11 @@ class Learning:
             float(self.posteriors[cell]),
         )
 
-    def trial(self, release: Any, truth: Signatures | None, limit: float, about: IntArray) -> Trial:
+    def trial(self, release: Any, truth: _Truth | None, limit: float, about: IntArray) -> Trial:
         """How many are guessed right, and of how many it is surer than a limit.
 
-        `truth`: how many people of each group have which columns and value; None where nobody may
-        count that. Of the values in `about`, by their codes, it is said how sure it makes.
+        `truth`: who has which value; None where nobody may count that. Of the values in `about`, by
+        their codes, it is said how sure it makes.
         """
         layout, counts = self.layout, self.counts
         heights = np.where(np.isin(layout.value, about), self.posteriors, 0.0)
@@ -241,8 +241,8 @@ class Learning:
         right = float(people @ self.posteriors[guess]) / counts.n_people
         shares: dict[str, Share] = {}
         if truth is not None:
-            group, row, value, amount = self._of_truth(truth)
-            hit = amount * (layout.value[guess[row]] == value)
+            group, amount, row = truth.group, truth.people, self._row_of(truth)
+            hit = amount * (layout.value[guess[row]] == truth.value)
             of_group = np.bincount(group, hit, minlength=counts.n_groups)
             shares = shares_of(of_group, frequent, counts.sizes)
             right, rightly = shares["right"].share, round(float(hit[sure_row[row]].sum()))
@@ -269,18 +269,31 @@ class Learning:
             in_cases=release.cases,
         )
 
-    def _of_truth(self, truth: Signatures) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-        """Of people who are alike: group, row, code of the value, and how many they are."""
+    def _row_of(self, truth: _Truth) -> IntArray:
+        """The row of people who are alike."""
         layout, n_kinds = self.layout, len(self.kinds.labels)
-        group = np.repeat(np.arange(len(truth.offsets) - 1), np.diff(truth.offsets))
-        kind_of = {label: i for i, label in enumerate(self.kinds.signatures)}
-        code_of = {str(value): code for code, value in enumerate(self.counts.values)}
-        kinds = np.array([kind_of[label[:-1]] for label in truth.labels], dtype=np.int64)
-        codes = np.array([code_of[str(label[-1])] for label in truth.labels], dtype=np.int64)
         keys = (layout.case * n_kinds + layout.signature)[self._first]
-        wanted = layout.case_of[group] * n_kinds + self.kinds.of_signature[kinds[truth.codes]]
-        row = np.searchsorted(keys, wanted)
-        return group, row, codes[truth.codes], truth.people.astype(np.float64)
+        kind = self.kinds.of_signature[truth.signature]
+        return np.searchsorted(keys, layout.case_of[truth.group] * n_kinds + kind)
+
+
+class _Truth(NamedTuple):
+    """Of people who are alike: their group, signature and value, and how many they are."""
+
+    group: IntArray
+    signature: IntArray
+    value: IntArray
+    people: FloatArray
+
+    @classmethod
+    def of(cls, held: Signatures, signatures: Sequence[Signature], counts: GroupCounts) -> _Truth:
+        """Of signatures that end with the value, by the code of what is before it."""
+        known = {label: i for i, label in enumerate(signatures)}
+        code_of = {str(value): code for code, value in enumerate(counts.values)}
+        signature = np.array([known[label[:-1]] for label in held.labels], dtype=np.int64)
+        value = np.array([code_of[str(label[-1])] for label in held.labels], dtype=np.int64)
+        group = np.repeat(np.arange(counts.n_groups), np.diff(held.offsets))
+        return cls(group, signature[held.codes], value[held.codes], held.people.astype(np.float64))
 
 
 def _given(claim: Claim) -> Callable[[], Claim]:
@@ -292,7 +305,7 @@ def learnings(
 ) -> list[Learning]:
     """What each attacker learns by some columns; kept with the counts of the release.
 
-    With fewer smoothings than all, trees are left out.
+    With fewer smoothings than all, trees are left out; with one, exact numbers, too.
 
     Raises
     ------
@@ -300,16 +313,18 @@ def learnings(
         If the release does not tell the columns of its people, or people have several values.
     """
     counts = counts_of(release)
-    key = "learned", tuple(by), tuple(smoothings), getattr(release, "sight", None)
+    key = "learned", tuple(by), getattr(release, "sight", None)
     if key not in counts.memory:
-        counts.memory[key] = list(_learned(release, counts, by, smoothings))
-    found: list[Learning] = counts.memory[key]
-    return found
+        counts.memory[key] = _ways(release, counts, by)
+    ways: list[_Way] = counts.memory[key]
+    if len(smoothings) == len(SMOOTHINGS):
+        return [*(one for way in ways for one in way.all), *ways[0].trees]
+    some = ways[-1:] if len(smoothings) == 1 else ways
+    return [way.brief(smoothing) for way in some for smoothing in smoothings]
 
 
-def _learned(
-    release: Any, counts: GroupCounts, by: Sequence[str], smoothings: Sequence[float]
-) -> Iterator[Learning]:
+def _ways(release: Any, counts: GroupCounts, by: Sequence[str]) -> list[_Way]:
+    """By exact values; and by bins, where there are numbers."""
     find = signatures_of(Learned, release)
     if release.sensitive in by:
         raise DataError(
@@ -317,35 +332,66 @@ def _learned(
             "columns that are known of people"
         )
     signatures = find(by)
-    bags = counts.offsets, counts.codes, counts.counts
-    numbers, brief = numbers_among(signatures), len(smoothings) < len(SMOOTHINGS)
     ways = [("exact values", Kinds.of(signatures))]
-    if numbers:
+    if numbers := numbers_among(signatures):
         ways.append(("bins of numbers", Kinds.of(signatures, numbers)))
-    for what, kinds in ways[-1:] if len(smoothings) == 1 else ways:
-        groups = kinds.groups(signatures, *bags).checked(counts)
-        for found in fits(groups, kinds, counts.n_values, smoothings, brief=brief):
-            name = f"EM, {what}, smoothing {found.smoothing:g}"
-            yield Learning(name, counts, kinds, found.layout, found.without_own)
-    (_, kinds), *_ = ways
-    if not brief:
-        groups = kinds.groups(signatures, *bags).checked(counts)
-        if (trees := _trees(groups, kinds, counts.n_values)) is not None:
-            yield Learning("trees", counts, kinds, *trees)
+    bags = counts.offsets, counts.codes, counts.counts
+    return [
+        _Way(
+            what,
+            counts,
+            kinds,
+            Layout.of(kinds.groups(signatures, *bags).checked(counts), LEARNING),
+        )
+        for what, kinds in ways
+    ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Way:
+    """A way to tell people apart, and what those attackers learned who do so."""
+
+    what: str
+    counts: GroupCounts
+    kinds: Kinds
+    layout: Layout
+    _brief: dict[float, Learning] = field(default_factory=dict)
+
+    def brief(self, smoothing: float) -> Learning:
+        """What one learns at a brief look."""
+        if smoothing not in self._brief:
+            (self._brief[smoothing],) = self._learned([smoothing], brief=True)
+        return self._brief[smoothing]
+
+    @cached_property
+    def all(self) -> list[Learning]:
+        """What is learned with each smoothing."""
+        return self._learned(SMOOTHINGS, brief=False)
+
+    @cached_property
+    def trees(self) -> list[Learning]:
+        """What trees learn, where they can."""
+        found = _trees(replace(self.layout, seconds=JUDGING), self.kinds, self.counts.n_values)
+        return [] if found is None else [Learning("trees", self.counts, self.kinds, *found)]
+
+    def _learned(self, smoothings: Sequence[float], brief: bool) -> list[Learning]:
+        learned = []
+        counts, kinds = self.counts, self.kinds
+        for found in fits(self.layout, kinds, counts.n_values, smoothings, brief=brief):
+            name = f"EM, {self.what}, smoothing {found.smoothing:g}"
+            learned.append(Learning(name, counts, kinds, found.layout, found.without_own))
+        return learned
 
 
 # ---- trees ----------------------------------------------------------------------------------
 
 
-def _trees(
-    groups: SignatureGroups, kinds: Kinds, n_values: int
-) -> tuple[Layout, FloatArray] | None:
+def _trees(layout: Layout, kinds: Kinds, n_values: int) -> tuple[Layout, FloatArray] | None:
     """What extremely randomized trees learn, of each third of the groups from the others."""
     try:
         forest = import_module("sklearn.ensemble").ExtraTreesClassifier
     except ImportError:
         return None
-    layout = Layout.of(groups)
     if layout.cases.n_groups < 2 * _FOLDS or len(kinds.labels) < 2:
         return None
     known = np.hstack([_features(column) for column in zip(*kinds.labels, strict=True)])
@@ -406,7 +452,7 @@ def learned_trial(
         The values of which it is said how sure it makes; default: all.
     """
     some = _Some(release, MOST_PEOPLE)
-    return _trial(some, by, limit, about, some.truth(by))
+    return _trial(some, by, limit, about, some.held(by))
 
 
 def learned_beside(
@@ -429,12 +475,13 @@ def learned_beside(
     if not known:
         return None
     some = _Some(release, MOST_BESIDE)
+    held = cache(some.held)
 
-    def tried(by: Sequence[str], smoothings: Sequence[float]) -> Trial:
-        return _trial(some, by, limit, about, some.truth(by), smoothings)
+    def tried(by: tuple[str, ...], smoothings: Sequence[float]) -> Trial:
+        return _trial(some, by, limit, about, held(by), smoothings)
 
     try:
-        told = sorted(known, key=lambda name: -tried((name,), _LOOK).right)[:2]
+        told = tuple(sorted(known, key=lambda name: -tried((name,), _LOOK).right)[:2])
         found = [tried((name,), _BESIDE) for name in told]
         found += [tried(told, _BESIDE)] if len(told) > 1 else []
         found += [tried((*told, *apart), _BESIDE)] if apart else []
@@ -449,12 +496,14 @@ def _trial(
     by: Sequence[str],
     limit: float,
     about: Sequence[Label] | None,
-    truth: Signatures | None,
+    held: Signatures | None,
     smoothings: Sequence[float] = SMOOTHINGS,
 ) -> Trial:
     values = some.counts.values
     codes = np.arange(len(values)) if about is None else np.array([values.codes[v] for v in about])
     each = learnings(some, by, smoothings)
+    signatures = each[0].kinds.signatures
+    truth = None if held is None else _Truth.of(held, signatures, some.counts)
     trials = [own.trial(some, truth, limit, codes) for own in each]
     if truth is None:
         place = max(range(len(each)), key=lambda i: each[i].predicts)
@@ -488,8 +537,9 @@ class _Some:
         self.counts = counts if self.whole else counts.take(self._groups)
         self.sensitive, self.name = release.sensitive, release.name
         self.cases = bool(getattr(release, "cases", False))
+        self.sight = getattr(release, "sight", None)
 
-    def truth(self, by: Sequence[str]) -> Signatures | None:
+    def held(self, by: Sequence[str]) -> Signatures | None:
         """How many people of each group have which columns and value, where that is known."""
         return self._release.held(by) if isinstance(self._release, Sight) else None
 

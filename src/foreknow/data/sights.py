@@ -140,7 +140,9 @@ class Sight:
         """How many people of each group have which values of columns of the microdata."""
         coded = [(codes[self._rows], texts) for codes, texts in columns.values()]
         joint, first = combine([codes for codes, _ in coded], [len(texts) for _, texts in coded])
-        labels = [tuple(texts[int(codes[row])] for codes, texts in coded) for row in first.tolist()]
+        labels = [
+            *zip(*(np.array(texts, object)[codes[first]] for codes, texts in coded), strict=True)
+        ]
         n_groups = self.counts.n_groups
         found = count_pairs(self._groups, joint, n_groups, len(labels), self._times)
         return Signatures(tuple(columns), labels, *found)

@@ -15,12 +15,12 @@ likelihood is dropped. Nothing here sees who has which value.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from foreknow.adversaries.priors.expectation import LEARNING, Layout
+from foreknow.adversaries.priors.expectation import JUDGING, Layout
 from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
 from foreknow.data.people import Signature, Signatures
 from foreknow.data.sparse import IntArray, combine, count_pairs
@@ -53,7 +53,8 @@ class Kinds:
             own = [label[at] for label in signatures.labels]
             columns.append(_bins(own, people) if name in binned else _labels(own))
         keys, first = combine([codes for _, codes in columns], [len(names) for names, _ in columns])
-        labels = [tuple(names[int(codes[i])] for names, codes in columns) for i in first.tolist()]
+        named = (np.array(names, object)[codes[first]] for names, codes in columns)
+        labels = [*zip(*named, strict=True)]
         return cls(signatures.attributes, labels, signatures.labels, keys.astype(np.int64))
 
     def groups(
@@ -160,7 +161,7 @@ class Fit:
 
 
 def fits(
-    groups: SignatureGroups,
+    layout: Layout,
     kinds: Kinds,
     n_values: int,
     smoothings: Sequence[float] = SMOOTHINGS,
@@ -171,8 +172,7 @@ def fits(
 
     A brief look goes through as few groups exactly when it judges as when it learns.
     """
-    layout = Layout.of(groups, LEARNING)
-    judged = layout if brief else Layout.of(groups)
+    judged = layout if brief else replace(layout, seconds=JUDGING)
     for smoothing in smoothings:
         climb = _Climb(layout, kinds, n_values, smoothing)
         found = climb.climb()

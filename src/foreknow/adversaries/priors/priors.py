@@ -19,6 +19,7 @@ from foreknow.adversaries.disclosure import Disclosure, of_value, worst, worst_b
 from foreknow.adversaries.facts.facts import Facts, FactsSettings
 from foreknow.adversaries.priors.disclosure import Gain, Judged, judged, judged_set
 from foreknow.adversaries.priors.exchanges import Amounts
+from foreknow.adversaries.priors.expectation import LEARNING, Layout
 from foreknow.adversaries.priors.fit import Kinds, fits
 from foreknow.adversaries.priors.signature_groups import Reading
 from foreknow.adversaries.priors.table import PriorTable
@@ -273,8 +274,8 @@ class Priors:
         counts, signatures = counts_of(release), release.signatures(by)
         kinds = Kinds.of(signatures)
         bags = counts.offsets, counts.codes, counts.counts
-        groups = kinds.groups(signatures, *bags).checked(counts)
-        best = max(fits(groups, kinds, counts.n_values), key=lambda one: one.predicts)
+        layout = Layout.of(kinds.groups(signatures, *bags).checked(counts), LEARNING)
+        best = max(fits(layout, kinds, counts.n_values), key=lambda one: one.predicts)
         chances = {
             label: tuple(_in_steps(best.chances[kind]))
             for label, kind in zip(signatures.labels, kinds.of_signature.tolist(), strict=True)
