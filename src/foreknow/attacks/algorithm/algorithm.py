@@ -26,7 +26,7 @@ from foreknow.attacks.algorithm.results import Attack, limits_of
 from foreknow.attacks.algorithm.sampled import estimated
 from foreknow.attacks.algorithm.worlds import ATTACK, Codes, Worlds, amount_text
 from foreknow.data.counts import Semantics
-from foreknow.data.engines.narwhals_table import table_of_texts
+from foreknow.data.engines.arrow_table import table_of_texts
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema

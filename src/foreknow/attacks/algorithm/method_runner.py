@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from foreknow.attacks.algorithm.observation import Observation, Reader, numbered, read_returned
 from foreknow.attacks.algorithm.worlds import ATTACK, Codes
-from foreknow.data.engines.narwhals_table import with_column_from
+from foreknow.data.engines.arrow_table import with_column_from
 from foreknow.data.labels import text_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray

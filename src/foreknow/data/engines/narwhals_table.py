@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 from narwhals.exceptions import NarwhalsError
 
-from foreknow.data.engines.table import Table, check_columns, free_name
-from foreknow.data.sparse import IntArray
+from foreknow.data.engines.table import check_columns, free_name
 from foreknow.engine import admit_pandas
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 
@@ -165,22 +164,3 @@ def _listed(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return list(value) if isinstance(value, _SEVERAL) else value
-
-
-def with_column_from(rows: pa.Table, column: str, at: IntArray) -> pa.Table:
-    """Give every row the value of `column` that stands in another row; the type stays.
-
-    >>> table = pa.table({"age": [20, 30], "disease": ["flu", "cold"]})
-    >>> with_column_from(table, "disease", [1, 0]).to_pydict()
-    {'age': [20, 30], 'disease': ['cold', 'flu']}
-    """
-    place = rows.column_names.index(column)
-    return rows.set_column(place, column, rows.column(column).take(pa.array(at)))
-
-
-def table_of_texts(columns: Mapping[str, Sequence[str | None]], name: str) -> Table:
-    """Make a table of texts whose types are found as those of a CSV file are."""
-    made: dict[str, Any] = {key: pa.array(texts, pa.string()) for key, texts in columns.items()}
-    table = NarwhalsTable(pa.table(made))
-    table.name, table.untyped = name, True
-    return table

@@ -13,7 +13,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import pyarrow as pa
+
 from foreknow.data.address import spoken
+from foreknow.data.engines.arrow_table import ArrowTable
 from foreknow.data.engines.spelled import Spelled
 from foreknow.data.engines.table import Snapshot, Table
 from foreknow.data.reading import STDIN, UTF8, Dialect, Reading, is_address, named_part, to_add
@@ -80,6 +83,8 @@ def _opened(source: Any, reading: Reading | None) -> Table:
         from foreknow.data.engines.spark_table import SparkTable
 
         return SparkTable(source)
+    if isinstance(source, pa.Table):
+        return ArrowTable(source)
     from foreknow.data.engines.narwhals_table import NarwhalsTable
 
     return NarwhalsTable(source)

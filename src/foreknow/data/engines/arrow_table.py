@@ -1,0 +1,49 @@
+"""Tables of Arrow as they are: what we make ourselves, and who has theirs at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from foreknow.data.engines.table import Table, check_columns
+from foreknow.data.sparse import IntArray
+
+
+class ArrowTable:
+    """A table of Arrow, which no library of frames is needed for."""
+
+    untyped = False
+    settled = True
+
+    def __init__(self, rows: pa.Table) -> None:
+        self.name = "the pyarrow frame"
+        self.rows = rows
+        self.columns: list[str] = check_columns(rows.column_names, self.name)
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns."""
+        return self.rows.select(list(columns))
+
+    def tally(self, columns: Sequence[str]) -> None:
+        """Nothing: it lies here."""
+
+
+def with_column_from(rows: pa.Table, column: str, at: IntArray) -> pa.Table:
+    """Give every row the value of `column` that stands in another row; the type stays.
+
+    >>> table = pa.table({"age": [20, 30], "disease": ["flu", "cold"]})
+    >>> with_column_from(table, "disease", [1, 0]).to_pydict()
+    {'age': [20, 30], 'disease': ['cold', 'flu']}
+    """
+    place = rows.column_names.index(column)
+    return rows.set_column(place, column, rows.column(column).take(pa.array(at)))
+
+
+def table_of_texts(columns: Mapping[str, Sequence[str | None]], name: str) -> Table:
+    """Make a table of texts whose types are found as those of a CSV file are."""
+    made: dict[str, Any] = {key: pa.array(texts, pa.string()) for key, texts in columns.items()}
+    table = ArrowTable(pa.table(made))
+    table.name, table.untyped = name, True
+    return table
