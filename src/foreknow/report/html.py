@@ -48,7 +48,7 @@ def _sections(blocks: Iterable[Block]) -> list[list[Block]]:
 
 def fragment(heading: str, name: str = "", blocks: Iterable[Block] = (), mood: str = "") -> str:
     """Write a small HTML fragment: a heading, then sentences and tables."""
-    macros: Any = _template("blocks.html.j2").module
+    macros: Any = _template("fragment.html.j2").module
     return str(macros.fragment(heading, visible(name), list(blocks), mood))
 
 
@@ -65,6 +65,7 @@ def templates(package: str) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        optimized=False,  # a page is shown once: folding constants takes longer than it saves
     )
 
 
