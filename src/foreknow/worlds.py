@@ -224,25 +224,25 @@ def world_weights(
     array([ True])
     """
     items, kinds, problems = rows.shape
-    none = np.zeros((1, problems), dtype=rows.dtype)  # where a step of -1 leads
-    left = np.concatenate([none + 1, none])
-    forward = [left]
+    # The last state of each level has no weight: it is where a step of -1 leads.
+    forward = [np.zeros((width + 1, problems), dtype=rows.dtype) for width in shape.widths]
+    forward[0][0] += 1
     for level, before in enumerate(shape.before):
-        reached = sum(
-            _products("skp,kp->sp", forward[level][before[:, part]], rows[level, part])
-            for part in _parts(len(before), kinds, problems)
-        )
-        forward.append(np.concatenate([reached, none]))
+        reached = forward[level + 1][:-1]
+        for part in _parts(len(before), kinds, problems):
+            reached += _products("skp,kp->sp", forward[level][before[:, part]], rows[level, part])
+    left = np.zeros_like(forward[-1])
+    left[0] += 1
     weights = np.zeros_like(rows)
     for level in range(items - 1, -1, -1):
         after, come = shape.after[level], forward.pop(level)[:-1]
-        ahead = np.zeros_like(come)
+        ahead = np.zeros((len(come) + 1, problems), dtype=rows.dtype)
         for part in _parts(len(after), kinds, problems):
             step = left[after[:, part]]
             if wanted[level]:
                 weights[level, part] = _products("skp,sp->kp", step, come) * rows[level, part]
-            ahead += _products("skp,kp->sp", step, rows[level, part])
-        left = np.concatenate([ahead, none])
+            ahead[:-1] += _products("skp,kp->sp", step, rows[level, part])
+        left = ahead
     return weights, left[0]
 
 

@@ -305,7 +305,8 @@ def learnings(
 ) -> list[Learning]:
     """What each attacker learns by some columns; kept with the counts of the release.
 
-    With fewer smoothings than all, trees are left out; with one, exact numbers, too.
+    With fewer smoothings than all, trees are left out, and exact numbers that nearly everybody has
+    for themselves; with one, all exact numbers.
 
     Raises
     ------
@@ -319,7 +320,7 @@ def learnings(
     ways: list[_Way] = counts.memory[key]
     if len(smoothings) == len(SMOOTHINGS):
         return [*(one for way in ways for one in way.all), *ways[0].trees]
-    some = ways[-1:] if len(smoothings) == 1 else ways
+    some = ways[-1:] if len(smoothings) == 1 else [way for way in ways if way.teaches] or ways[-1:]
     return [way.brief(smoothing) for way in some for smoothing in smoothings]
 
 
@@ -356,6 +357,14 @@ class _Way:
     kinds: Kinds
     layout: Layout
     _brief: dict[float, Learning] = field(default_factory=dict)
+
+    @property
+    def teaches(self) -> bool:
+        """Whether there are two of each kind on average; of one alone, nothing is learned.
+
+        Where many smooth, a second one teaches next to nothing, either.
+        """
+        return 2 * len(self.kinds.labels) <= self.counts.n_people
 
     def brief(self, smoothing: float) -> Learning:
         """What one learns at a brief look."""
