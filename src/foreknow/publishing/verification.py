@@ -775,8 +775,10 @@ def _never_proved(known: Certificate) -> Iterator[str]:
     """Whether a certificate says more of a method of ours than was ever proved of it."""
     said, settings = known.scope["method"], dict(known.method)
     name = str(settings.pop("name", None))
+    if said == NOT_JUDGED:  # as of most releases: then no method is imported
+        return
     kinds = {kind.__name__: kind for kind in (kind_of(key) for key, _ in METHODS)}
-    if said == NOT_JUDGED or name not in kinds:  # of others' methods nothing is known
+    if name not in kinds:  # of others' methods nothing is known
         return
     try:
         proof = traits_of(kinds[name](**settings)).proof
