@@ -1,0 +1,54 @@
+"""The short trial beside a verdict: what it leaves out, and what it keeps apart."""
+
+import numpy as np
+import pyarrow as pa
+
+import foreknow as fk
+from foreknow.attacks.learned import learned_beside, learnings
+from foreknow.data.sights import Sight
+
+SCHEMA = fk.Schema(quasi_identifiers=["code", "serial"], sensitive="ill")
+PEOPLE = 300
+
+
+def seen(serials, turned=False):
+    """300 people in groups of 5, of whom a code says the illness; or says it of nobody."""
+    code = np.arange(PEOPLE) * 7 % 6
+    ill = [f"ill {c}" for c in code]
+    known = np.random.default_rng(3).permutation(code) if turned else code
+    rows = {"code": [f"c{c}" for c in known], "serial": serials, "ill": ill}
+    groups = np.arange(PEOPLE) // 5
+    release = fk.Release.from_groups(
+        pa.table({"group": groups, "ill": ill}), group="group", sensitive="ill"
+    )
+    return release, fk.Microdata(pa.table(rows), SCHEMA), groups
+
+
+def test_two_tables_of_one_release_are_learned_apart():
+    """The same object holds the counts of both."""
+    release, told, groups = seen([1] * PEOPLE)
+    apart, untold, _ = seen([1] * PEOPLE, turned=True)
+    one, other = (Sight(release.counts, own, groups, "ill", "x") for own in (told, untold))
+    assert learned_beside(one, ["code"]).right > 0.99
+    fresh = learned_beside(Sight(apart.counts, untold, groups, "ill", "x"), ["code"])
+    found = learned_beside(other, ["code"])
+    assert (found.right, found.surest) == (fresh.right, fresh.surest)
+    assert found.right < 0.5
+
+
+def test_exact_values_of_one_person_each_are_left_out_where_there_are_bins():
+    release, told, groups = seen(list(range(1000, 1000 + PEOPLE)))
+    own = Sight(release.counts, told, groups, "ill", "x")
+    brief = [each.attacker for each in learnings(own, ["serial"], (16.0, 256.0))]
+    assert all("bins of numbers" in attacker for attacker in brief)
+    assert len(brief) == 2
+    whole = {each.attacker.partition(", smoothing")[0] for each in learnings(own, ["serial"])}
+    assert {"EM, exact values", "EM, bins of numbers"} <= whole
+    assert len(learnings(own, ["code"], (16.0, 256.0))) == 2
+
+
+def test_a_look_is_not_learned_again():
+    release, told, groups = seen([1] * PEOPLE)
+    own = Sight(release.counts, told, groups, "ill", "x")
+    (look,) = learnings(own, ["code"], (256.0,))
+    assert look in learnings(own, ["code"], (16.0, 256.0, 4096.0))
