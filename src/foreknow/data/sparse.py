@@ -29,7 +29,7 @@ def count_pairs(
     stays in proportion to the number of pairs.
     """
     cells_in_all = n_rows * n_columns
-    small = weights is None and cells_in_all < 2**31
+    small = cells_in_all < 2**31
     keys: NDArray[Any] = rows.astype(np.int32 if small else np.int64)
     keys *= n_columns
     keys += columns.astype(keys.dtype, copy=False)
@@ -48,7 +48,10 @@ def count_pairs(
 
 def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, IntArray]:
     """Distinct keys in order, and how often each occurs; `keys` is consumed."""
-    if weights is None:
+    if len(keys) <= _BLOCK and (keys[1:] < keys[:-1]).any():  # so few stay near at hand
+        order = order_of(keys)
+        keys, weights = keys[order], None if weights is None else weights[order]
+    elif weights is None:
         keys.sort()
     elif (keys[1:] < keys[:-1]).any():
         bits = int(weights.max(initial=0)).bit_length()
@@ -73,7 +76,7 @@ def row_sums(amounts: IntArray, offsets: IntArray) -> IntArray:
     return running[offsets[1:]] - running[offsets[:-1]]
 
 
-def order_of(codes: IntArray) -> IntArray:
+def order_of(codes: NDArray[Any]) -> IntArray:
     """The order of codes; 16 bits of them at a time, which NumPy sorts in linear time."""
     order = np.argsort(codes.astype(np.uint16), kind="stable")
     for shift in range(16, int(codes.max(initial=0)).bit_length(), 16):
