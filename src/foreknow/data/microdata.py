@@ -395,14 +395,15 @@ class Microdata:
         pairs = list(zip(merged.attributes, self.attributes, strict=True))
         columns = [np.concatenate([entry.codes, row.codes]) for entry, row in pairs]
         keys = Keys(columns, [len(row.domain) for _, row in pairs])
-        key_of_entry = keys.of(slice(len(groups)))
-        order = np.argsort(key_of_entry, kind="stable")  # fast where they are in order, as mostly
-        ordered, groups = key_of_entry[order], groups[order]
-        starts = starts_of(ordered)
-        found = groups[starts]
-        if not np.array_equal(np.repeat(found, np.diff(starts, append=len(groups))), groups):
+        ordered, of_entry, n_entries = keys.of(slice(len(groups))), groups, len(groups)
+        if (ordered[1:] < ordered[:-1]).any():  # they are in order, as a rule
+            order = np.argsort(ordered, kind="stable")
+            ordered, of_entry = ordered[order], groups[order]
+        if ((ordered[1:] == ordered[:-1]) & (of_entry[1:] != of_entry[:-1])).any():
             raise InternalError("people with the same quasi-identifiers were put into two groups")
-        return self.rows_of(keys.spread(ordered[starts], found, len(groups)))
+        starts = starts_of(ordered)
+        ordered, of_entry = ordered[starts], of_entry[starts]
+        return self.rows_of(keys.spread(ordered, of_entry, n_entries))
 
     def _read_several(self) -> _Read:
         schema = self.schema
