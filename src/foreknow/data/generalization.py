@@ -35,7 +35,7 @@ from foreknow.data.meaning import (
     quote,
 )
 from foreknow.data.microdata import Attribute, merged
-from foreknow.data.sparse import IntArray, count_pairs
+from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import InternalError, PolicyError, did_you_mean
 
 Style: TypeAlias = Literal["range", "hierarchy", "set"]
@@ -186,8 +186,9 @@ def _ends(
 
 
 def _distinct(rows: IntArray) -> tuple[list[Codes], IntArray]:
-    distinct, which = np.unique(rows, axis=0, return_inverse=True)
-    return list(map(tuple, distinct.tolist())), which.reshape(-1)
+    """Rows of whole numbers from -1, each once and in order; and which of these each row is."""
+    which, first = combine([*(rows + 1).T], (rows.max(axis=0, initial=-1) + 2).tolist())
+    return list(map(tuple, rows[first].tolist())), which.astype(np.int64)
 
 
 def _lowest_nodes(attribute: Attribute, low: IntArray, high: IntArray, least: IntArray) -> IntArray:

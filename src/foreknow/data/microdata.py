@@ -57,6 +57,7 @@ from foreknow.data.sparse import IntArray, Keys, combine, starts_of
 from foreknow.errors import DataError, InternalError, SchemaError, UnsupportedError
 from foreknow.numbers import days_of
 from foreknow.result import card_of
+from foreknow.workers import ahead
 
 Order: TypeAlias = Literal["ordered", "nominal"]
 
@@ -277,13 +278,10 @@ class Microdata:
             raise DataError(f"{self.name} has no rows")
         sensitive, *more = (encode(name, rows.column(name)) for name in schema.sensitives)
         found = self._fired(rows, [sensitive, *more], None if times is not None else kept)
-        columns = []
-        for name in schema.quasi_identifiers:
-            columns.append(self._encode(name, rows.column(name), kept, times))
-            rows = rows.drop_columns([name])  # frees its memory
-        other = rows.select(schema.other)
+        names = schema.quasi_identifiers
+        columns = ahead(lambda name: self._encode(name, rows.column(name), kept, times), names)
         return _Read(
-            *(columns, sensitive, n_rows, kept, other),
+            *([*columns], sensitive, n_rows, kept, rows.select(schema.other)),
             more=tuple(more),
             times=times,
             n_entries=n_entries,
