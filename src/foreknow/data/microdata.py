@@ -53,7 +53,7 @@ from foreknow.data.meaning import OR_MORE
 from foreknow.data.people import CASES, numbered
 from foreknow.data.reading import Dialect, Reading
 from foreknow.data.schema import Schema
-from foreknow.data.sparse import IntArray, Keys, combine, starts_of
+from foreknow.data.sparse import IntArray, Keys, blocks, combine, starts_of
 from foreknow.errors import DataError, InternalError, SchemaError, UnsupportedError
 from foreknow.numbers import days_of
 from foreknow.result import card_of
@@ -931,13 +931,14 @@ class Microdata:
         """
         state = hashlib.blake2b(key=key, digest_size=32)
         for column in (*self._read.columns, *self.sensitives):
-            texts, codes = _as_printed(column)
+            texts, ranks = _as_printed(column)
             state.update(repr((column.name, texts)).encode())
             if column.name in self._read.held:
                 keys = self.holders_of(column.name).astype(np.int64) * len(texts)
-                state.update(np.sort(keys + codes).tobytes())
+                state.update(np.sort(keys + ranks[column.codes]).tobytes())
             else:
-                state.update(codes.tobytes())
+                for block in blocks(len(column.codes)):
+                    state.update(ranks[column.codes[block]].tobytes())
         return state.hexdigest()
 
     def digest_of_counts(self, key: bytes) -> str:
@@ -953,7 +954,8 @@ class Microdata:
         """
         columns = [*self._read.columns, *self.sensitives]
         state = hashlib.blake2b(key=key, digest_size=32)
-        each = [_as_printed(column) for column in columns]
+        printed_as = [(column, *_as_printed(column)) for column in columns]
+        each = [(texts, ranks[column.codes]) for column, texts, ranks in printed_as]
         for column, (texts, _) in zip(columns, each, strict=True):
             state.update(repr((column.name, texts)).encode())
         of_entry, first = combine([codes for _, codes in each], [len(own) for own, _ in each])
@@ -1024,12 +1026,11 @@ def _of(column: Column, people: IntArray) -> Column:
 
 
 def _as_printed(column: Column) -> tuple[list[str], IntArray]:
-    """The values of a column as texts that do not depend on how they came, and their codes."""
+    """The values of a column as texts that do not depend on how they came; the rank of each."""
     texts = list(map(printed, column.domain))
     distinct = sorted(set(texts))
     place = {text: code for code, text in enumerate(distinct)}
-    ranks = np.array([place[text] for text in texts], dtype=np.int64)
-    return distinct, ranks[column.codes]
+    return distinct, np.array([place[text] for text in texts], dtype=np.int64)
 
 
 def printed(value: Any) -> str:
