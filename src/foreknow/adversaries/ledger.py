@@ -24,6 +24,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, InternalError
+from foreknow.frozen import side_cached
 from foreknow.numbers import CLOSE
 
 # How many answers of fractions are remembered.
@@ -114,6 +115,11 @@ class MinLedger:
         """Whether minima rise again where groups leave."""
         return not self.falling
 
+    @property
+    def ahead(self) -> bool:
+        """Whether what proposals bring is measured without a look at what stands."""
+        return self.falling
+
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
         """Whether the release stays safe when `added` replaces `removed`."""
         return self._evaluate_one(removed, added).safe_jointly(np.ones(1, dtype=bool))
@@ -147,7 +153,8 @@ class MinLedger:
         if removed is not None:
             whole = removed.origin is None  # or several are parts of what one proposal replaces
             leaving = np.arange(removed.n_groups) if whole else removed.origin
-        return MinEvaluation(self, removed, added, np.asarray(owner, dtype=np.int64), leaving)
+        made = MinEvaluation(self, removed, added, np.asarray(owner, dtype=np.int64), leaving)
+        return made.measured() if self.falling else made
 
     def _evaluate_one(self, removed: GroupCounts | None, added: GroupCounts) -> MinEvaluation:
         self._bind(added)
@@ -325,11 +332,11 @@ class MinEvaluation:
     owner: IntArray
     leaving: IntArray | None
 
-    @cached_property
+    @side_cached
     def _n_proposals(self) -> int:
         return int(self.owner.max(initial=-1)) + 1
 
-    @cached_property
+    @side_cached
     def _possible(self) -> Mask:
         """Which proposals are not refused at once."""
         possible = np.ones(self._n_proposals, dtype=bool)
@@ -338,13 +345,13 @@ class MinEvaluation:
             possible[self.owner[refused]] = False
         return possible
 
-    @cached_property
+    @side_cached
     def _cells(self) -> Cells:
         """The cells of possible proposals."""
         some = None if self._possible.all() else self._possible[self.owner]
         return self.ledger.measure.cells(self.added, some)
 
-    @cached_property
+    @side_cached
     def _pairs(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
         """First cell, key and proposal of each pair that proposals bring, and its minima."""
         cells = self._cells
@@ -360,6 +367,11 @@ class MinEvaluation:
             place += 1
             longer = longer[many[longer] > place]
         return starts, cells.key[starts], owner[starts], least
+
+    def measured(self) -> MinEvaluation:
+        """The same, with all that does not depend on what stands worked out."""
+        _ = self._pairs
+        return self
 
     def safe_each(self) -> Mask:
         """Whether the release stays safe with each proposal by itself."""

@@ -10,6 +10,8 @@ from itertools import groupby, product
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
+
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.attacks.learned import SURE, learned_beside, learned_trial
 from foreknow.attacks.trial import Trial
@@ -457,16 +459,18 @@ def _refuse_misread(release: Any, counts: GroupCounts, policy: Policy) -> None:
     columns = release.group_columns if isinstance(release, Release) else ()
     if schema is None or not set(columns) <= set(schema.quasi_identifiers):
         return
-    labels, sizes = [*(counts.groups or ())], counts.sizes.tolist()
+    labels, sizes = [*(counts.groups or ())], counts.sizes
     for place, name in enumerate(columns):
         if name in schema.types or name in schema.hierarchies:
             continue
-        people: dict[str, int] = {}
-        for label, size in zip(labels, sizes, strict=False):
-            own = label[place] if isinstance(label, tuple) else label
-            if isinstance(own, str):
-                people[own] = people.get(own, 0) + size
-        refuse_misread(name, [*people], [*people.values()], labels=True)
+        own = [label[place] if isinstance(label, tuple) else label for label in labels]
+        codes = {label: code for code, label in enumerate(dict.fromkeys(own))}
+        of = np.array([codes[label] for label in own], dtype=np.int64)
+        people = np.bincount(of, sizes[: len(own)], len(codes))
+        texts = {
+            label: int(people[code]) for label, code in codes.items() if isinstance(label, str)
+        }
+        refuse_misread(name, [*texts], [*texts.values()], labels=True)
 
 
 def _seen(release: HasCounts, policy: Policy, people: Any) -> HasCounts:

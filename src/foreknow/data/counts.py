@@ -30,6 +30,7 @@ from foreknow.data.labels import (
 )
 from foreknow.data.sparse import IntArray, combine, count_pairs, ranges, row_sums
 from foreknow.errors import DataError, UnsupportedError, did_you_mean
+from foreknow.frozen import side_cached
 from foreknow.grammar import Semantics as Semantics
 from foreknow.text import people_text, some
 
@@ -420,7 +421,7 @@ class GroupCounts:
         """Number of people over all groups."""
         return int(self.sizes.sum())
 
-    @cached_property
+    @side_cached
     def cell_groups(self) -> IntArray:
         """The group of each cell, shape (cells,)."""
         return np.repeat(np.arange(self.n_groups), np.diff(self.offsets))
@@ -483,7 +484,7 @@ class GroupCounts:
         running = self._running_descending
         return running[np.minimum(starts + most, ends)] - running[starts]
 
-    @cached_property
+    @side_cached
     def _running_descending(self) -> IntArray:
         """Running total of all counts, largest first within each group; starts with 0."""
         top = int(self.counts.max(initial=0)) + 1

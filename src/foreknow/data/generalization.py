@@ -35,7 +35,7 @@ from foreknow.data.meaning import (
     quote,
 )
 from foreknow.data.microdata import Attribute, merged
-from foreknow.data.sparse import IntArray, count_pairs
+from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import InternalError, PolicyError, did_you_mean
 
 Style: TypeAlias = Literal["range", "hierarchy", "set"]
@@ -149,31 +149,46 @@ def coarsened(
     floor: IntArray | None = None,
 ) -> Coarsened:
     """Find what members have in common; `floor` is the least level of each group."""
-    offsets, codes, _ = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
-    low, high = codes[offsets[:-1]], codes[offsets[1:] - 1]
     least = np.zeros(n_groups, dtype=np.int64) if floor is None else np.asarray(floor)
-    if style == "hierarchy":
-        return Coarsened(attribute, style, *_distinct(_lowest_nodes(attribute, low, high, least)))
     suppressed = least >= max(1, len(attribute.ancestors))
     if style == "set":
-        cells = zip(offsets[:-1].tolist(), offsets[1:].tolist(), suppressed.tolist(), strict=True)
-        every = codes.tolist()
+        pairs = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
+        offsets, every = pairs[0].tolist(), pairs[1].tolist()
+        cells = zip(offsets, offsets[1:], suppressed.tolist(), strict=False)
         sets = [() if all_ else tuple(every[a:b]) for a, b, all_ in cells]
         place = {meaning: i for i, meaning in enumerate(dict.fromkeys(sets))}
         of_group = np.array([place[meaning] for meaning in sets], dtype=np.int64)
         return Coarsened(attribute, style, list(place), of_group)
+    null = attribute.domain[0] is None
+    low, first, high = _ends(attribute.codes, groups, n_groups, null=null)
+    if style == "hierarchy":
+        return Coarsened(attribute, style, *_distinct(_lowest_nodes(attribute, low, high, least)))
     # A null comes first, as code 0: it is not the lower end of a range.
-    null_too = (low == 0) & (high > 0) & (attribute.domain[0] is None)
-    first = np.where(null_too, codes[np.minimum(offsets[:-1] + 1, offsets[1:] - 1)], low)
-    ranges = np.stack((null_too, first, high), axis=1)
+    ranges = np.stack(((low == 0) & (high > 0) & null, first, high), axis=1)
     ranges[suppressed] = -1
     distinct, of_group = _distinct(ranges)
     return Coarsened(attribute, style, [() if row[0] < 0 else row for row in distinct], of_group)
 
 
+def _ends(
+    codes: NDArray[Any], groups: IntArray, n_groups: int, *, null: bool
+) -> tuple[IntArray, IntArray, IntArray]:
+    """The lowest code of each group, the lowest but a null's where it has others, the highest."""
+    low = np.full(n_groups, np.iinfo(codes.dtype).max, dtype=codes.dtype)
+    high = np.zeros_like(low)  # of one type with the codes, this is many times as fast
+    np.minimum.at(low, groups, codes)
+    np.maximum.at(high, groups, codes)
+    first = low
+    if null:
+        first, known = high.copy(), codes > 0
+        np.minimum.at(first, groups[known], codes[known])
+    return low.astype(np.int64), first.astype(np.int64), high.astype(np.int64)
+
+
 def _distinct(rows: IntArray) -> tuple[list[Codes], IntArray]:
-    distinct, which = np.unique(rows, axis=0, return_inverse=True)
-    return list(map(tuple, distinct.tolist())), which.reshape(-1)
+    """Rows of whole numbers from -1, each once and in order; and which of these each row is."""
+    which, first = combine([*(rows + 1).T], (rows.max(axis=0, initial=-1) + 2).tolist())
+    return list(map(tuple, rows[first].tolist())), which.astype(np.int64)
 
 
 def _lowest_nodes(attribute: Attribute, low: IntArray, high: IntArray, least: IntArray) -> IntArray:

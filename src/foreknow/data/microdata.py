@@ -53,10 +53,11 @@ from foreknow.data.meaning import OR_MORE
 from foreknow.data.people import CASES, numbered
 from foreknow.data.reading import Dialect, Reading
 from foreknow.data.schema import Schema
-from foreknow.data.sparse import IntArray, Keys, combine, starts_of
+from foreknow.data.sparse import IntArray, Keys, blocks, combine, starts_of
 from foreknow.errors import DataError, InternalError, SchemaError, UnsupportedError
 from foreknow.numbers import days_of
 from foreknow.result import card_of
+from foreknow.workers import ahead
 
 Order: TypeAlias = Literal["ordered", "nominal"]
 
@@ -277,13 +278,10 @@ class Microdata:
             raise DataError(f"{self.name} has no rows")
         sensitive, *more = (encode(name, rows.column(name)) for name in schema.sensitives)
         found = self._fired(rows, [sensitive, *more], None if times is not None else kept)
-        columns = []
-        for name in schema.quasi_identifiers:
-            columns.append(self._encode(name, rows.column(name), kept, times))
-            rows = rows.drop_columns([name])  # frees its memory
-        other = rows.select(schema.other)
+        names = schema.quasi_identifiers
+        columns = ahead(lambda name: self._encode(name, rows.column(name), kept, times), names)
         return _Read(
-            *(columns, sensitive, n_rows, kept, other),
+            *([*columns], sensitive, n_rows, kept, rows.select(schema.other)),
             more=tuple(more),
             times=times,
             n_entries=n_entries,
@@ -395,14 +393,15 @@ class Microdata:
         pairs = list(zip(merged.attributes, self.attributes, strict=True))
         columns = [np.concatenate([entry.codes, row.codes]) for entry, row in pairs]
         keys = Keys(columns, [len(row.domain) for _, row in pairs])
-        key_of_entry = keys.of(slice(len(groups)))
-        order = np.argsort(key_of_entry, kind="stable")  # fast where they are in order, as mostly
-        ordered, groups = key_of_entry[order], groups[order]
-        starts = starts_of(ordered)
-        found = groups[starts]
-        if not np.array_equal(np.repeat(found, np.diff(starts, append=len(groups))), groups):
+        ordered, of_entry, n_entries = keys.of(slice(len(groups))), groups, len(groups)
+        if (ordered[1:] < ordered[:-1]).any():  # they are in order, as a rule
+            order = np.argsort(ordered, kind="stable")
+            ordered, of_entry = ordered[order], groups[order]
+        if ((ordered[1:] == ordered[:-1]) & (of_entry[1:] != of_entry[:-1])).any():
             raise InternalError("people with the same quasi-identifiers were put into two groups")
-        return self.rows_of(keys.spread(ordered[starts], found, len(groups)))
+        starts = starts_of(ordered)
+        ordered, of_entry = ordered[starts], of_entry[starts]
+        return self.rows_of(keys.spread(ordered, of_entry, n_entries))
 
     def _read_several(self) -> _Read:
         schema = self.schema
@@ -932,13 +931,14 @@ class Microdata:
         """
         state = hashlib.blake2b(key=key, digest_size=32)
         for column in (*self._read.columns, *self.sensitives):
-            texts, codes = _as_printed(column)
+            texts, ranks = _as_printed(column)
             state.update(repr((column.name, texts)).encode())
             if column.name in self._read.held:
                 keys = self.holders_of(column.name).astype(np.int64) * len(texts)
-                state.update(np.sort(keys + codes).tobytes())
+                state.update(np.sort(keys + ranks[column.codes]).tobytes())
             else:
-                state.update(codes.tobytes())
+                for block in blocks(len(column.codes)):
+                    state.update(ranks[column.codes[block]].tobytes())
         return state.hexdigest()
 
     def digest_of_counts(self, key: bytes) -> str:
@@ -954,7 +954,8 @@ class Microdata:
         """
         columns = [*self._read.columns, *self.sensitives]
         state = hashlib.blake2b(key=key, digest_size=32)
-        each = [_as_printed(column) for column in columns]
+        printed_as = [(column, *_as_printed(column)) for column in columns]
+        each = [(texts, ranks[column.codes]) for column, texts, ranks in printed_as]
         for column, (texts, _) in zip(columns, each, strict=True):
             state.update(repr((column.name, texts)).encode())
         of_entry, first = combine([codes for _, codes in each], [len(own) for own, _ in each])
@@ -1025,12 +1026,11 @@ def _of(column: Column, people: IntArray) -> Column:
 
 
 def _as_printed(column: Column) -> tuple[list[str], IntArray]:
-    """The values of a column as texts that do not depend on how they came, and their codes."""
+    """The values of a column as texts that do not depend on how they came; the rank of each."""
     texts = list(map(printed, column.domain))
     distinct = sorted(set(texts))
     place = {text: code for code, text in enumerate(distinct)}
-    ranks = np.array([place[text] for text in texts], dtype=np.int64)
-    return distinct, ranks[column.codes]
+    return distinct, np.array([place[text] for text in texts], dtype=np.int64)
 
 
 def printed(value: Any) -> str:

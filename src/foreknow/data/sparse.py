@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.workers import ahead
+
 IntArray: TypeAlias = NDArray[np.int64]
 
 _DENSE_LIMIT = 1 << 16
@@ -29,7 +31,7 @@ def count_pairs(
     stays in proportion to the number of pairs.
     """
     cells_in_all = n_rows * n_columns
-    small = weights is None and cells_in_all < 2**31
+    small = cells_in_all < 2**31
     keys: NDArray[Any] = rows.astype(np.int32 if small else np.int64)
     keys *= n_columns
     keys += columns.astype(keys.dtype, copy=False)
@@ -48,13 +50,16 @@ def count_pairs(
 
 def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, IntArray]:
     """Distinct keys in order, and how often each occurs; `keys` is consumed."""
-    if weights is None:
-        keys.sort()
-    elif (keys[1:] < keys[:-1]).any():
-        bits = int(weights.max(initial=0)).bit_length()
-        if int(keys.max(initial=0)).bit_length() + bits < 63:  # to sort is faster than to argsort
+    if (keys[1:] < keys[:-1]).any():
+        bits = 0 if weights is None else int(weights.max(initial=0)).bit_length()
+        if len(keys) <= _BLOCK:  # so few stay near at hand
+            order = order_of(keys)
+            keys, weights = keys[order], None if weights is None else weights[order]
+        elif weights is None:
+            _sort(keys)
+        elif int(keys.max(initial=0)).bit_length() + bits < 63:  # argsort takes longer
             keys = (keys.astype(np.int64) << bits) | weights
-            keys.sort()
+            _sort(keys)
             keys, weights = keys >> bits, keys & ((1 << bits) - 1)
         else:
             order = np.argsort(keys)
@@ -67,13 +72,21 @@ def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, 
     return keys[starts], np.add.reduceat(weights, starts).astype(np.int64, copy=False)
 
 
+def _sort(keys: NDArray[Any]) -> None:
+    """Put many keys in order: halves side by side, which a stable sort then merges."""
+    half = len(keys) // 2
+    for _ in ahead(np.ndarray.sort, (keys[:half], keys[half:])):
+        pass
+    keys.sort(kind="stable")
+
+
 def row_sums(amounts: IntArray, offsets: IntArray) -> IntArray:
     """Sum of each compressed row; 0 for an empty one."""
     running = np.concatenate(([0], np.cumsum(amounts, dtype=np.int64)))
     return running[offsets[1:]] - running[offsets[:-1]]
 
 
-def order_of(codes: IntArray) -> IntArray:
+def order_of(codes: NDArray[Any]) -> IntArray:
     """The order of codes; 16 bits of them at a time, which NumPy sorts in linear time."""
     order = np.argsort(codes.astype(np.uint16), kind="stable")
     for shift in range(16, int(codes.max(initial=0)).bit_length(), 16):
@@ -214,11 +227,15 @@ class Keys:
             table = np.empty(span, dtype=given.dtype)
             table[found] = given
         result = np.empty(n_rows, dtype=given.dtype)
-        for block in blocks(n_rows):
+
+        def give(block: slice) -> None:
             keys, own = self.of(slice(block.start + start, block.stop + start)), result[block]
             if table is not None:
                 own[:] = table[keys]
             else:  # what is looked up in order is near at hand
                 order = np.argsort(keys)
                 own[order] = given[np.searchsorted(found, keys[order])]
+
+        for _ in ahead(give, blocks(n_rows)):
+            pass
         return result

@@ -106,10 +106,8 @@ def _ranks(columns: Sequence[Coarsened]) -> tuple[IntArray, IntArray]:
     Groups with the same labels are one group to a reader: they get one rank, and are mixed.
     """
     keys = [rank_of_labels(column.labels, column.places) for column in columns]
-    _, one_of, rank = np.unique(
-        np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
-    )
-    return one_of, rank.reshape(-1)
+    rank, one_of = combine(keys, [int(key.max(initial=0)) + 1 for key in keys])
+    return one_of, rank.astype(np.int64)
 
 
 def _others(microdata: Microdata) -> dict[str, tuple[NDArray[Any], Any]]:
