@@ -89,6 +89,7 @@ def public(folder):
     }
 
 
+@pytest.mark.complete
 def test_no_published_file_holds_a_row_of_them(own, tmp_path):
     publication = made(own)
     publication.write(tmp_path / "out")

@@ -105,6 +105,7 @@ def run(place, *arguments, installed=True, code=0):
     return said
 
 
+@pytest.mark.complete
 def test_a_policy_names_a_criterion_of_another_package_and_everything_says_whose_word_it_is(place):
     out = run(place, "publish", "table.csv", "--policy", "policy.toml", "--out", "out")
     whose = "even_groups (evens) by the word of another package alone"

@@ -211,6 +211,7 @@ def test_what_it_declares():
     assert some.to_dict() == {"cuts": 5, "suppression": 0.1}
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 def test_a_release_is_written_verified_and_says_how_many(tmp_path, form, file_format):
