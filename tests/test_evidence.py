@@ -358,6 +358,7 @@ def test_a_signature_stands_for_the_tables_too(place):
         fk.verify(place / "out", key=place / "key.pub")
 
 
+@pytest.mark.complete
 def test_a_signature_stands_for_the_report_too(place):
     report = place / "out" / "report.html"
     said = " ".join(run("verify", place / "out", "--key", place / "key.pub").output.split())
