@@ -154,9 +154,14 @@ def outcome(run):
     return run.exit_code, run.output
 
 
+@pytest.fixture(scope="module")
+def publication():
+    return made(learned())
+
+
 @pytest.fixture
-def folder(tmp_path):
-    made(learned()).write(tmp_path / "out")
+def folder(publication, tmp_path):
+    publication.write(tmp_path / "out")
     return tmp_path / "out"
 
 

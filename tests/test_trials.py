@@ -470,6 +470,7 @@ def test_without_scikit_learn_it_works_and_trees_are_not_tried(monkeypatch):
             raise ImportError(name)
         return import_module(name)
 
+    assert "trees" in {one.attacker for one in learned_trial(seen, ["code"]).tried}
     monkeypatch.setattr(attack, "import_module", missing)
     trial = learned_trial(seen, ["code"])
     assert trial.right > 0.9
