@@ -463,14 +463,14 @@ def test_several_values_per_person_are_refused(tmp_path, run):
 
 
 def test_without_scikit_learn_it_works_and_trees_are_not_tried(monkeypatch):
-    seen = sight(planted(people=300), [row // 3 for row in range(300)])
+    with_it, seen = (sight(planted(people=300), [row // 3 for row in range(300)]) for _ in "ab")
 
     def missing(name):
         if name.startswith("sklearn"):
             raise ImportError(name)
         return import_module(name)
 
-    assert "trees" in {one.attacker for one in learned_trial(seen, ["code"]).tried}
+    assert "trees" in {one.attacker for one in learned_trial(with_it, ["code"]).tried}
     monkeypatch.setattr(attack, "import_module", missing)
     trial = learned_trial(seen, ["code"])
     assert trial.right > 0.9
