@@ -52,7 +52,7 @@ def pytest_configure(config):
 
 
 # What is said beside a release takes most of a publication's time: advice, what is learned of it,
-# and its report. By day only tests that are marked `complete` have it, and forests of all trees.
+# and its report. By day only tests that are marked `complete` have it, and forests have few trees.
 # What is published, judged, certified and verified is the same with it and without.
 is_short = False
 TREES = learned._TREES
@@ -73,18 +73,17 @@ def short_page(own, path=None, *, published=False, page=audit.Audit.to_html):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    told(short=not NIGHTLY and not item.get_closest_marker("complete"))
+    told(short=not item.get_closest_marker("complete"), trees=TREES if NIGHTLY else 5)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown():
-    told(short=False)  # documentation is tested as it is
+    told(short=False, trees=TREES)  # documentation is tested as it is
 
 
-def told(*, short):
+def told(*, short, trees):
     global is_short
-    is_short = short
-    learned._TREES = 5 if short else TREES
+    is_short, learned._TREES = short, trees
 
 
 def pytest_collection_finish():

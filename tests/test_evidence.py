@@ -23,6 +23,8 @@ from foreknow.cli.entry import app
 from foreknow.errors import CertificateError, DataError, InputError, OutputError, SchemaError
 from foreknow.report import render
 
+pytestmark = pytest.mark.complete
+
 POLICY = """[schema]
 identifiers = ["name"]
 quasi_identifiers = ["age", "town"]
@@ -358,7 +360,6 @@ def test_a_signature_stands_for_the_tables_too(place):
         fk.verify(place / "out", key=place / "key.pub")
 
 
-@pytest.mark.complete
 def test_a_signature_stands_for_the_report_too(place):
     report = place / "out" / "report.html"
     said = " ".join(run("verify", place / "out", "--key", place / "key.pub").output.split())

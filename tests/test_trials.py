@@ -22,6 +22,8 @@ from foreknow.errors import PolicyError
 from foreknow.policy.tries import Try
 from foreknow.publishing.opened import open_published
 
+pytestmark = pytest.mark.complete
+
 NOTE = "an attacker who learns from the release by code was tried, and stopped nothing"
 SCHEMA = fk.Schema(quasi_identifiers=["code", "age"], sensitive="ill")
 ILLS = [f"ill {i}" for i in range(6)]
@@ -158,7 +160,6 @@ def test_what_says_nothing_is_not_guessed_better_than_by_the_groups():
 # ---- the figure is the same, and counted -----------------------------------------------------
 
 
-@pytest.mark.complete
 def test_the_same_release_has_the_same_figure_wherever_it_is_asked(written, run):
     """In Python and on the terminal, by the audit that publishes, and by the try of a policy."""
     table = planted()
@@ -382,7 +383,6 @@ def test_a_policy_with_tries_is_read_as_it_is_written(tmp_path):
 # ---- who reads what --------------------------------------------------------------------------
 
 
-@pytest.mark.complete
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 def test_figures_are_for_the_owner_and_readers_get_a_note(form, tmp_path, run):
     """How many guesses are right is counted in the table: it would confirm what readers guess."""
