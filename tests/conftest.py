@@ -10,6 +10,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.examples import NIGHTLY
 
+from foreknow.attacks import learned
+from foreknow.auditing import audit
+from foreknow.output import write_whole
+from foreknow.publishing import publish
+
 # A busy machine is no failure. In CI the same cases are drawn each time, so that a commit is judged
 # by what it changes; elsewhere new ones are drawn at every run.
 settings.register_profile(
@@ -35,8 +40,50 @@ def tiny_tables(monkeypatch):
 
 
 def pytest_configure(config):
-    said = "thinned(share): by day one of so many cases of crossed parameters"
-    config.addinivalue_line("markers", said)
+    for said in (
+        "thinned(share): by day one of so many cases of crossed parameters",
+        "complete: by day too with advice, with what is learned of a release, and with its report",
+    ):
+        config.addinivalue_line("markers", said)
+    if not NIGHTLY:
+        be_short(publish, "advice_of", lambda *given: iter(()))
+        be_short(audit, "learned_beside", lambda *given, **more: None)
+        be_short(audit.Audit, "to_html", short_page)
+
+
+# What is said beside a release takes most of a publication's time: advice, what is learned of it,
+# and its report. By day only tests that are marked `complete` have it, and forests have few trees.
+# What is published, judged, certified and verified is the same with it and without.
+is_short = False
+TREES = learned._TREES
+
+
+def be_short(place, name, short):
+    """Let something be done in short while `is_short`."""
+    usual = getattr(place, name)
+    setattr(place, name, lambda *own, **more: (short if is_short else usual)(*own, **more))
+
+
+def short_page(own, path=None, *, published=False, page=audit.Audit.to_html):
+    """A word for what is written with a release; a page that is asked for is made."""
+    if path is None or not published:
+        return page(own, path, published=published)
+    return write_whole(path, "report")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    told(short=not item.get_closest_marker("complete"), trees=TREES if NIGHTLY else 5)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown():
+    told(short=False, trees=TREES)  # documentation is tested as it is
+
+
+def told(*, short, trees):
+    global is_short
+    is_short, learned._TREES = short, trees
 
 
 def pytest_collection_finish():

@@ -2,12 +2,15 @@
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import foreknow as fk
 from foreknow.data.microdata import Microdata
 from foreknow.methods.registry import method_of
 from foreknow.publishing.advice import advice_of
 from foreknow.utility.costs import Made
+
+pytestmark = pytest.mark.complete
 
 
 def said_of(rows, policy, made):

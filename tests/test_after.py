@@ -42,6 +42,7 @@ def january(tmp_path):
     return tmp_path / "january"
 
 
+@pytest.mark.complete
 def test_newcomers_are_published_and_all_are_judged_as_one(january, tmp_path):
     made = fk.publish(register(100, 420), policy(), after=january, seed=1)
     assert (made.since.new, made.since.stay, made.since.left) == (120, 200, 100)
@@ -385,6 +386,7 @@ def test_an_owners_file_from_which_people_were_taken_is_refused(january):
         fk.publish(register(0, 420), policy(), after=january)
 
 
+@pytest.mark.complete
 def test_sizes_and_days_of_cohorts_are_said_and_days_are_not_published(january, tmp_path):
     private = january.with_name("january.owner") / "owner.json"
     kept = json.loads(private.read_text())
@@ -420,6 +422,7 @@ def test_a_release_beside_that_was_not_named_is_pointed_at(january, tmp_path, ca
     assert fk.publish(register(0, 500), policy(), after=both, seed=1).since.beside == ()
 
 
+@pytest.mark.complete
 def test_names_that_differ_by_hyphens_alone_are_said_beside_the_verdict(tmp_path):
     fk.publish(named("P-{}".format, register(0, 300)), policy(), seed=1).write(tmp_path / "january")
     made = fk.publish(

@@ -20,6 +20,8 @@ from foreknow.utility.costs import (
     worth_saying,
 )
 
+pytestmark = pytest.mark.complete
+
 FARS = Path(__file__).resolve().parents[2] / "shared" / "data" / "fars.csv"
 ROLES = {"quasi_identifiers": ["month", "race", "sex"], "sensitive": "injury"}
 

@@ -23,6 +23,8 @@ from foreknow.cli.entry import app
 from foreknow.errors import CertificateError, DataError, InputError, OutputError, SchemaError
 from foreknow.report import render
 
+pytestmark = pytest.mark.complete
+
 POLICY = """[schema]
 identifiers = ["name"]
 quasi_identifiers = ["age", "town"]

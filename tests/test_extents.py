@@ -66,7 +66,7 @@ def rows(draw, values):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@examples(3000, 50, deadline=None)
+@examples(3000, 20, deadline=None)
 @given(data=st.data())
 def test_every_member_of_a_group_lies_in_what_its_label_covers(kind, data):
     values, hierarchy, about = KINDS[kind]

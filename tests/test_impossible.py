@@ -109,12 +109,13 @@ def test_facts_are_never_below_the_worst_of_all_worlds_and_equal_for_one_kind():
     for seed in FAMILIES:
         groups, rules = family(random.Random(seed))
         counts = counted(groups, rules)
-        found = {amounts: fk.Facts(*amounts).disclosures(counts) for amounts in AMOUNTS}
+        asked = AMOUNTS if NIGHTLY else random.Random(seed).sample(AMOUNTS, 6)
+        found = {amounts: fk.Facts(*amounts).disclosures(counts) for amounts in asked}
         for value in counts.values:
             worst = worst_cases(asked_of(groups), value, MOST)
             kinds = [kinds_in(group, rules) for group in groups if value in {v for v, *_ in group}]
             alone = all(not of or (len(of) == 1 and value in partly) for of, partly in kinds)
-            for amounts in AMOUNTS:
+            for amounts in asked:
                 own = found[amounts][value]
                 assert own.exact >= worst[amounts], (groups, rules, value, amounts)
                 assert abs(own.probability - float(own.exact)) < 1e-9
@@ -124,7 +125,7 @@ def test_facts_are_never_below_the_worst_of_all_worlds_and_equal_for_one_kind():
                 seen[alone, equal] += 1
     assert seen[True, False] == 0
     assert seen[False, True] > 20 * seen[False, False]
-    assert min(seen[True, True], seen[False, True]) > 10 * len(FAMILIES)
+    assert min(seen[True, True], seen[False, True]) > (10 if NIGHTLY else 4) * len(FAMILIES)
 
 
 def test_negations_and_sets_of_one_kind_are_never_below_all_worlds():
@@ -181,14 +182,17 @@ def test_owner_reader_and_verifier_count_alike_where_columns_are_published():
         written = Written(
             "generalized", ["at"], "ill", {"release": table}, beside=columns, rules=Rules(tables)
         )
-        for l, k, m in ((0, 0, 0), (1, 1, 0), (1, 1, 1), (2, 0, 1)):  # noqa: E741
-            facts = fk.Facts(l, k, m)
+        asked, expected = [], []
+        for amounts in ((0, 0, 0), (1, 1, 0), (1, 1, 1), (2, 0, 1)):
+            facts = fk.Facts(*amounts)
             told = facts.disclosures(read)
+            known = {"facts": dict(zip("lkm", amounts, strict=True)), "below": "1", "knowing": []}
             for value, worst in facts.disclosures(own).items():
                 assert told[value].exact == worst.exact
-                asked = {"facts": {"l": l, "k": k, "m": m}, "below": "1", "knowing": []}
-                (found,) = verify(written, [{**asked, "values": [value]}])
-                assert found.reached == worst.exact, (groups, rules, value, (l, k, m))
+                asked.append({**known, "values": [value]})
+                expected.append(worst.exact)
+        found = [each.reached for each in verify(written, asked)]
+        assert found == expected, (groups, rules, asked)
 
 
 def test_what_labels_leave_open_never_looks_safer_than_it_is():
@@ -215,19 +219,19 @@ def test_what_labels_leave_open_never_looks_safer_than_it_is():
         read = possible(release, schema).able_of("ill", [])
         own = counted(groups, rules)
         tables = schema.to_dict().get("impossible", [])
+        written = Written(
+            "generalized", ["at"], "ill", {"release": table}, beside=shown, rules=Rules(tables)
+        )
+        asked, expected = [], []
         for amounts in ((0, 0, 0), (1, 1, 0), (2, 1, 1)):
             facts = fk.Facts(*amounts)
             told = facts.disclosures(read)
             for value, truth in facts.disclosures(own).items():
                 assert told[value].exact >= truth.exact, (groups, rules, value, amounts)
-            asked = {"facts": dict(zip("lkm", amounts, strict=True)), "below": "1", "knowing": []}
-            written = Written(
-                *("generalized", ["at"], "ill", {"release": table}),
-                beside=shown,
-                rules=Rules(tables),
-            )
-            (found,) = verify(written, [asked])
-            assert found.reached == facts.disclosure(read).exact
+            known = dict(zip("lkm", amounts, strict=True))
+            asked.append({"facts": known, "below": "1", "knowing": []})
+            expected.append(facts.disclosure(read).exact)
+        assert [each.reached for each in verify(written, asked)] == expected, (groups, rules)
 
 
 def test_a_ledger_never_admits_what_is_not_safe():

@@ -89,6 +89,7 @@ def public(folder):
     }
 
 
+@pytest.mark.complete
 def test_no_published_file_holds_a_row_of_them(own, tmp_path):
     publication = made(own)
     publication.write(tmp_path / "out")
@@ -153,9 +154,14 @@ def outcome(run):
     return run.exit_code, run.output
 
 
+@pytest.fixture(scope="module")
+def publication():
+    return made(learned())
+
+
 @pytest.fixture
-def folder(tmp_path):
-    made(learned()).write(tmp_path / "out")
+def folder(publication, tmp_path):
+    publication.write(tmp_path / "out")
     return tmp_path / "out"
 
 

@@ -419,6 +419,7 @@ def test_a_refusal_says_what_to_type(desk, arguments, said):
     desk.says(*desk.audit("--html", "page.HTM", "-q", release="out"))
 
 
+@pytest.mark.complete
 def test_a_report_says_how_it_was_published_only_of_what_was_published(desk, monkeypatch):
     monkeypatch.setattr(fk.Audit, "to_html", WRITE_REPORT)
     desk.says(*desk.publish("-q", "--method", "fulldomain"))
@@ -432,6 +433,7 @@ def test_a_report_says_how_it_was_published_only_of_what_was_published(desk, mon
 # ---- the method that was used ------------------------------------------------------------------
 
 
+@pytest.mark.complete
 def test_what_is_written_is_the_method_that_was_used(tmp_path, monkeypatch):
     class Everybody:
         def partition(self, microdata, policy=None, seed=None):

@@ -274,6 +274,7 @@ def test_overlapping_ranges_with_columns_that_are_known_and_with_criteria(tmp_pa
 # ---- what nobody has ----------------------------------------------------------------------------
 
 
+@pytest.mark.complete
 def test_a_policy_outlives_a_table(tmp_path):
     values = ["HIV", "Flu", "Cold", "Gout", "Ache"] * 20
     rules = fk.Policy(
@@ -388,6 +389,7 @@ def test_the_boundary_of_a_tenth():
     assert audit.scope.extremes == (("", "lowest", "0", 2, 11),)
 
 
+@pytest.mark.complete
 def test_groups_in_a_tenth_are_said_beside_the_verdict_and_verified(tmp_path):
     chance = random.Random(5)
     incomes = [chance.randrange(9_000, 15_000) for _ in range(90)]

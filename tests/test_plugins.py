@@ -1,8 +1,9 @@
 """Entry points: kinds and methods of an installed package, and that nothing is safe by them unsaid.
 
-Each test runs in a process of its own that has the package on its path, as if it were installed.
+Commands run in a process that has the package on its path, as if it were installed.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -73,11 +74,10 @@ AGES = (20, 21, 30, 31, 40, 41, 50, 51)
 
 @pytest.fixture
 def place(tmp_path):
-    """A table, a policy, and a package as an installer leaves it."""
+    """A table and a policy."""
     rows = [f"{age},{disease}" for age, disease in zip(AGES, "abcdabcd", strict=True)]
     (tmp_path / "table.csv").write_text("\n".join(["age,disease", *rows]) + "\n")
     (tmp_path / "policy.toml").write_text(POLICY)
-    install(tmp_path / "site", POINTS)
     return tmp_path
 
 
@@ -89,13 +89,64 @@ def install(site, points):
     (site / "evens.py").write_text(Path(toys.__file__).read_text("utf-8") + MORE, "utf-8")
 
 
-def run(place, *arguments, installed=True, code=0):
-    """What a command says, in a process of its own."""
-    path = [str(place / "site")] if installed else []
+# Imports the library once; each command, with its folder, is a fork of that.
+SERVER = """
+import json, os, sys
+import foreknow.auditing.audit, foreknow.cli.entry
+import foreknow.publishing.publish, foreknow.publishing.verification
+from foreknow.cli import main
+
+for line in sys.stdin:
+    folder, *arguments = json.loads(line)
+    os.chdir(folder)
+    child = os.fork()
+    if not child:
+        said = os.open("said.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(said, 1)
+        os.dup2(said, 2)
+        sys.argv[1:] = arguments
+        main()
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A process that has the package, as an installer leaves it, and runs commands."""
+    site = tmp_path_factory.mktemp("site")
+    install(site, POINTS)
+    command = [sys.executable, "-c", SERVER]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment(site), **pipes) as made:
+        yield made
+        made.stdin.close()
+
+
+@pytest.fixture
+def run(place, installed):
+    """What a command says that has the package."""
+
+    def call(*arguments, code=0):
+        installed.stdin.write(json.dumps([str(place), *arguments]) + "\n")
+        installed.stdin.flush()
+        found = int(installed.stdout.readline())
+        said = " ".join((place / "said.txt").read_text("utf-8").split())
+        assert found == code, said
+        return said
+
+    return call
+
+
+def environment(site):
+    return {**os.environ, "PYTHONPATH": str(site), "COLUMNS": "300"}
+
+
+def said_with(site, place, *arguments, code=0):
+    """What a command says in a process of its own, with other packages."""
     made = subprocess.run(
         [sys.executable, "-m", "foreknow", *arguments],
         cwd=place,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "COLUMNS": "300"},
+        env=environment(site),
         capture_output=True,
         text=True,
         check=False,
@@ -105,8 +156,11 @@ def run(place, *arguments, installed=True, code=0):
     return said
 
 
-def test_a_policy_names_a_criterion_of_another_package_and_everything_says_whose_word_it_is(place):
-    out = run(place, "publish", "table.csv", "--policy", "policy.toml", "--out", "out")
+@pytest.mark.complete
+def test_a_policy_names_a_criterion_of_another_package_and_everything_says_whose_word_it_is(
+    run, place
+):
+    out = run("publish", "table.csv", "--policy", "policy.toml", "--out", "out")
     whose = "even_groups (evens) by the word of another package alone"
     alone = (
         "By the word of another package alone, which Foreknow cannot prove: even_groups (evens)."
@@ -116,53 +170,53 @@ def test_a_policy_names_a_criterion_of_another_package_and_everything_says_whose
     report = (place / "out" / "report.html").read_text("utf-8")
     assert whose in report
     assert alone in report
-    said = run(place, "verify", "out")
+    said = run("verify", "out")
     assert f"every requirement holds, but nothing limits inference; {whose}" in said
     assert alone in said
-    audited = run(place, "audit", "out", "--policy", "policy.toml")
+    audited = run("audit", "out", "--policy", "policy.toml")
     assert f"Both requirements hold, but nothing limits inference; {whose}" in audited
-    run(place, "evidence", "out", "--out", "evidence.html")
+    run("evidence", "out", "--out", "evidence.html")
     page = (place / "evidence.html").read_text("utf-8")
     assert f"every requirement holds, but nothing limits inference; {whose}" in page
     assert alone in page
 
 
-def test_knowledge_of_another_package_is_not_safe_unsaid(place):
+def test_knowledge_of_another_package_is_not_safe_unsaid(run, place):
     """It says that nobody knows anything; a group of one value is then certain all the same."""
     rules = POLICY.replace("even_groups = 2", 'friends = { many = 3 }\nbelow = "1/2"')
     (place / "policy.toml").write_text(rules)
-    out = run(place, "audit", "table.csv", "--policy", "policy.toml", code=1)  # k_anonymity fails
+    out = run("audit", "table.csv", "--policy", "policy.toml", code=1)  # k_anonymity fails
     assert "which Foreknow cannot prove: friends (evens)." in out
     (place / "policy.toml").write_text(rules.replace("[[require]]\nk_anonymity = 2\n", ""))
-    out = run(place, "audit", "table.csv", "--policy", "policy.toml")
+    out = run("audit", "table.csv", "--policy", "policy.toml")
     assert "Safe: the requirement holds; friends (evens) by the word of another package" in out
 
 
-def test_who_lacks_the_package_cannot_verify_and_is_told(place):
-    run(place, "publish", "table.csv", "--policy", "policy.toml", "--out", "out")
-    said = run(place, "verify", "out", installed=False, code=2)
+def test_who_lacks_the_package_cannot_verify_and_is_told(run, place):
+    run("publish", "table.csv", "--policy", "policy.toml", "--out", "out")
+    said = said_with(place / "none", place, "verify", "out", code=2)
     assert "unknown key 'policy.require[0].even_groups'; if it is a kind of another package" in said
     assert "erified:" not in said
 
 
-def test_a_certificate_that_does_not_say_whose_word_it_is_is_refused(place):
-    run(place, "publish", "table.csv", "--policy", "policy.toml", "--out", "out")
+def test_a_certificate_that_does_not_say_whose_word_it_is_is_refused(run, place):
+    run("publish", "table.csv", "--policy", "policy.toml", "--out", "out")
     certificate = place / "out" / "certificate.json"
     text = certificate.read_text("utf-8")
     assert '"foreign"' in text
     certificate.write_text(text.replace("even_groups (evens)", "even_groups (foreknow)"))
-    said = run(place, "verify", "out", code=1)
+    said = run("verify", "out", code=1)
     assert "scope: foreign is" in said
 
 
-def test_a_method_of_another_package_is_named_and_its_proof_is_not_said(place):
+def test_a_method_of_another_package_is_named_and_its_proof_is_not_said(run):
     out = run(
-        place, "publish", "table.csv", "--policy", "policy.toml", "--out", "out",
+        "publish", "table.csv", "--policy", "policy.toml", "--out", "out",
         "--method", "pairs", "--set", "size=4",
     )  # fmt: skip
     assert "also against an adversary who knows the method" not in out
     assert "Knowledge of the method was not judged" in out
-    assert "pairs" in run(place, "publish", "--help")
+    assert "pairs" in run("publish", "--help")
 
 
 def test_a_name_that_is_taken_is_passed_over(place):
@@ -190,10 +244,10 @@ def test_a_name_that_is_taken_is_passed_over(place):
     ],
 )
 def test_a_package_that_is_broken_is_named(place, points, said):
-    (place / "site" / "evens-1.2.dist-info" / "entry_points.txt").write_text(
-        f"[foreknow.criteria]\n{points}\n"
+    install(place / "site", f"[foreknow.criteria]\n{points}\n")
+    found = said_with(
+        place / "site", place, "audit", "table.csv", "--policy", "policy.toml", code=2
     )
-    found = run(place, "audit", "table.csv", "--policy", "policy.toml", code=2)
     assert said in found
     assert "Traceback" not in found
 

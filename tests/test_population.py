@@ -247,6 +247,7 @@ def recounted(rows, people):
     return [(n, sum(falls(key, person) for person in people)) for key, n in groups.items()]
 
 
+@pytest.mark.complete
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("source", ["everybody.csv", "everybody.parquet", "frame"])

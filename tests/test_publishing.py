@@ -43,6 +43,7 @@ def small(table, quasi, sensitive="disease", other=(), **more):
 # ---- what is written ---------------------------------------------------------------------------
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize(("form", "fmt"), FORMS)
 def test_the_folder_holds_the_tables_and_their_papers_and_nothing_else_in_a_report(
     form, fmt, tmp_path

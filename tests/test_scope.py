@@ -133,6 +133,7 @@ def test_an_audit_says_it_in_terminal_report_and_json(desk, seed):
     assert beside == " ".join(f"– {note}" for note in read["notes"])
 
 
+@pytest.mark.complete
 def test_publish_says_it_in_terminal_report_and_certificate_and_verify_again(ward):
     out = ward.says("publish", "ward.csv", "-p", "ward.toml", "-o", "out")
     known, expected = ward.json("out/certificate.json"), recount(register())
@@ -315,6 +316,7 @@ AGE = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
 HALF = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")])
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize(
     ("method", "form", "said"),
     [
@@ -555,6 +557,7 @@ def test_rows_without_a_value_of_several_columns_are_counted_for_each(seed, tmp_
     fk.verify(tmp_path / "out")
 
 
+@pytest.mark.complete
 def test_exact_columns_of_people_are_named_beside_the_verdict(tmp_path):
     table = pa.table({"age": range(40), "ill": ["flu", "cold", "cough", "gout"] * 10})
     policy = {

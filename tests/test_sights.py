@@ -278,6 +278,7 @@ def test_other_columns_that_single_people_out_make_a_release_unsafe():
     assert not fk.audit(undeclared, fk.Policy([named])).safe
 
 
+@pytest.mark.complete
 def test_a_policy_file_says_columns_and_sights(tmp_path):
     path = tmp_path / "policy.toml"
     path.write_text(

@@ -4,7 +4,6 @@ A budget is a thermometer. To raise one is a line in a diff that somebody reads.
 """
 
 import ast
-import io
 import re
 import tokenize
 from collections import Counter
@@ -19,16 +18,6 @@ from foreknow.methods.registry import METHODS
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "foreknow"
-LAYOUT = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENCODING,
-    tokenize.ENDMARKER,
-}
-
 # Tokens without comments, docstrings and layout, by folder of `src/foreknow`, with what is in it.
 BUDGETS = {
     "adversaries": 69_500,
@@ -87,19 +76,26 @@ PLACES = {
 }
 
 
-def tokens(text: bytes) -> int:
+# What tokenize finds, in a fifth of its time.
+STRING = r"""(?:'{3}(?s:\\.|.)*?'{3}|"{3}(?s:\\.|.)*?"{3}|'(?s:\\.|[^'])*'|"(?s:\\.|[^"])*")"""
+TOKEN = re.compile(
+    rf"(?P<aside>#.*|\\\n)|(?i:[rbuf]{{0,2}}){STRING}|{tokenize.Number}|\w+|{tokenize.Special}"
+)
+
+
+def docstrings(node):
+    """How many a file has; only statements are looked through."""
+    own = isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+    inner = (ast.stmt, ast.excepthandler, ast.match_case)
+    within = (docstrings(each) for each in ast.iter_child_nodes(node) if isinstance(each, inner))
+    return sum(within, own and ast.get_docstring(node) is not None)
+
+
+def tokens(path):
     """The tokens of a file, without comments, docstrings and layout."""
-    docs = {
-        node.body[0].lineno
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-        and isinstance(node.body[0], ast.Expr)
-        and isinstance(getattr(node.body[0], "value", None), ast.Constant)
-    }
-    return sum(
-        each.type not in LAYOUT and not (each.type == tokenize.STRING and each.start[0] in docs)
-        for each in tokenize.tokenize(io.BytesIO(text).readline)
-    )
+    text = path.read_text("utf-8")
+    found = TOKEN.finditer(text)
+    return sum(each.lastgroup != "aside" for each in found) - docstrings(ast.parse(text))
 
 
 def sizes():
@@ -107,8 +103,8 @@ def sizes():
     found = Counter()
     for path in SRC.rglob("*.py"):
         parts = path.relative_to(SRC).parts
-        found[parts[0] if parts[1:] else "root"] += tokens(path.read_bytes())
-    found["tests"] = sum(tokens(p.read_bytes()) for p in (ROOT / "tests").rglob("*.py"))
+        found[parts[0] if parts[1:] else "root"] += tokens(path)
+    found["tests"] = sum(tokens(p) for p in (ROOT / "tests").rglob("*.py"))
     return found
 
 

@@ -22,6 +22,8 @@ from foreknow.errors import PolicyError
 from foreknow.policy.tries import Try
 from foreknow.publishing.opened import open_published
 
+pytestmark = pytest.mark.complete
+
 NOTE = "an attacker who learns from the release by code was tried, and stopped nothing"
 SCHEMA = fk.Schema(quasi_identifiers=["code", "age"], sensitive="ill")
 ILLS = [f"ill {i}" for i in range(6)]
@@ -461,13 +463,14 @@ def test_several_values_per_person_are_refused(tmp_path, run):
 
 
 def test_without_scikit_learn_it_works_and_trees_are_not_tried(monkeypatch):
-    seen = sight(planted(people=300), [row // 3 for row in range(300)])
+    with_it, seen = (sight(planted(people=300), [row // 3 for row in range(300)]) for _ in "ab")
 
     def missing(name):
         if name.startswith("sklearn"):
             raise ImportError(name)
         return import_module(name)
 
+    assert "trees" in {one.attacker for one in learned_trial(with_it, ["code"]).tried}
     monkeypatch.setattr(attack, "import_module", missing)
     trial = learned_trial(seen, ["code"])
     assert trial.right > 0.9

@@ -158,6 +158,7 @@ def assert_cases(text):
     assert "cases" in rest
 
 
+@pytest.mark.complete
 def test_everything_is_said_of_cases(tmp_path, monkeypatch, capsys):
     from tests.cli.desk import Desk
 
@@ -239,6 +240,7 @@ def test_names_that_only_together_name_somebody_need_no_role():
 # ---- households, and other releases -------------------------------------------------------------
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize("name", ["household_id", "hid", "Anschrift"])
 @pytest.mark.parametrize("how", ["arrow", "csv"])
 def test_a_column_that_a_few_rows_share_is_named(name, how, tmp_path):
@@ -272,6 +274,7 @@ def test_columns_that_many_share_or_nobody_are_no_households():
     assert fk.audit(visits(120, 1, **more), policy()).scope.shared == ()
 
 
+@pytest.mark.complete
 def test_other_releases_of_the_same_people_are_always_named(tmp_path):
     made = fk.publish(visits(each=1, people=120), policy())
     made.write(tmp_path / "out")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from tests.examples import NIGHTLY
 from tests.fuzz.test_certificates import at, places
 
 import foreknow as fk
@@ -187,10 +188,13 @@ def test_every_leaf_of_a_certificate_is_refused_or_changes_nothing_that_is_found
     path = folder / "certificate.json"
     text, before = path.read_text(), fk.verify(folder)
     try:
-        for place in places(json.loads(text)):
-            if not place or isinstance(at(json.loads(text), place), (dict, list)):
-                continue
-            for value in values:
+        leaves = [
+            place
+            for place in places(json.loads(text))
+            if place and not isinstance(at(json.loads(text), place), (dict, list))
+        ]
+        for number, place in enumerate(leaves):
+            for value in values if NIGHTLY else [values[number % len(values)]]:
                 known = json.loads(text)
                 at(known, place[:-1])[place[-1]] = value
                 path.write_text(json.dumps(known))

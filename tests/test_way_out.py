@@ -12,6 +12,8 @@ import foreknow as fk
 from foreknow.documents import toml_key, toml_value
 from foreknow.policy.way_out import skyline_within
 
+pytestmark = pytest.mark.complete
+
 HEAD = {"schema": {"quasi_identifiers": ["age"], "sensitive": "ill"}}
 
 

@@ -63,7 +63,9 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param("generalized", marks=pytest.mark.complete), *[*KINDS][1:]]
+)
 def test_one_file_has_all_groups_as_they_were_written(kind, tmp_path):
     table, rules, how = KINDS[kind]
     january, march = tmp_path / "january", tmp_path / "march"
@@ -80,9 +82,9 @@ def test_one_file_has_all_groups_as_they_were_written(kind, tmp_path):
     before = first.to_arrow(name).select(ours.column_names[1:]).to_pylist()
     as_text = [[Counter(map(str, row.values())) for row in each] for each in (rows, before)]
     assert as_text[0] == as_text[1]
-    assert (
-        "Published after one earlier release of 300 people" in (march / "report.html").read_text()
-    )
+    if kind == "generalized":
+        said = "Published after one earlier release of 300 people"
+        assert said in (march / "report.html").read_text()
     assert fk.verify(march).people == 420
     assert fk.audit(march, rules).safe
     # It counts once beside the release that it copies, and neither crosses the other.

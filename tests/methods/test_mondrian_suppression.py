@@ -104,21 +104,29 @@ def test_whatever_comes_out_is_safe_and_within_the_share(semantics):
         assert sorted(again) == sorted(groups)
 
 
-@pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
+# By day those of few worlds in which somebody is suppressed: that is one in a hundred.
+TINY = {"single": [497], "set": [106, 224], "multiset": [205]}
+
+
+@pytest.mark.parametrize("semantics", TINY)
 def test_tiny_results_are_safe_in_enumerated_worlds(semantics):
-    chance, met = random.Random(3), 0
-    while met < (60 if NIGHTLY else 1):
-        crowd = outlying(chance, semantics, most=6 if NIGHTLY else 5)
+    met = 0
+    for case in range(20_000) if NIGHTLY else TINY[semantics]:
+        chance = random.Random(f"{semantics} {case}")
+        crowd = outlying(chance, semantics, most=6 if case % 2 and NIGHTLY else 5)
         (rule, *_), (required, *_) = drawn_rules(chance, crowd.values)
         found = grouped(crowd, fk.Policy([required]), "1/2")
         if found is None or not found[1]:
             continue
         met += 1
         values, point, limit = rule
-        for value in values if NIGHTLY else chance.sample(values, 1):
+        for value in values:
             worst = worst_in_worlds(crowd, found[0], value, point)
             assert worst == breach(crowd.bags(found[0]), value, point, semantics)
             assert worst < limit
+        if met == 60:
+            break
+    assert met >= (60 if NIGHTLY else 1)
 
 
 def test_a_reader_finds_the_same_groups_and_no_more_is_lost_in_all():
@@ -211,6 +219,7 @@ def test_what_it_declares():
     assert some.to_dict() == {"cuts": 5, "suppression": 0.1}
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 def test_a_release_is_written_verified_and_says_how_many(tmp_path, form, file_format):

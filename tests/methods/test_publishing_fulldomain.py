@@ -198,6 +198,7 @@ def test_unknown_settings_of_python_are_refused():
 # ---- what is said of the lattice ---------------------------------------------------------------
 
 
+@pytest.mark.complete
 def test_the_audit_of_a_publication_knows_the_whole_small_lattice(tmp_path):
     rows = {"age": [21, 21, 35, 36, 48, 48], "sex": list("fmfmfm"), "disease": list("ababab")}
     made, _ = published(rows, fk.Policy([fk.Requirement(fk.Facts(), "0.6")]))
@@ -218,6 +219,7 @@ def test_the_audit_of_a_publication_knows_the_whole_small_lattice(tmp_path):
     assert not list(tmp_path.rglob("plain*/lattice.html"))
 
 
+@pytest.mark.complete
 def test_what_is_said_of_suppressed_people_is_true_of_the_form(tmp_path):
     rows = {"age": [21, 22, 23, 24, 31, 41, 61], "disease": list("abababa")}
     policy = fk.Policy([fk.Requirement(fk.Facts(), "2/3")])

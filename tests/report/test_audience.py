@@ -12,6 +12,8 @@ from click.testing import CliRunner
 import foreknow as fk
 from foreknow.cli.entry import app
 
+pytestmark = pytest.mark.complete
+
 TABLE = "ward,age,sex,disease\n" + "".join(
     f"{i // 4},{20 + i // 4},{'fm'[i % 2]},{['flu', 'cold'][i // 2 % 2]}\n" for i in range(16)
 )
