@@ -107,7 +107,7 @@ class BestFirst:
         if box.low == box.high or self._is_hopeless(box.high):
             return
         least = self._loss.floor(box.low)
-        least += self._fewest.get(box.high, 0) * self._loss.least_each(box.high)
+        least += self._fewest.get(box.high, 0) * self._loss.least_each(box.low)
         floor = max(box.floor, least - 1e-12)
         levels = self._loss.steps
         spread = [

@@ -70,16 +70,26 @@ class Judge:
         if not self._most:
             safe_each = (self._safe(view.counts) for view in views)
             return [Judged(safe, hopeless=not safe) for safe in safe_each]
-        counts = joined([view.counts for view in views])
-        unsafe = ~self._alone(counts)
-        fewest = unsafe.astype(np.int64)
-        if self.monotone and unsafe.any():
-            # Of each of these groups some people are suppressed at any node below: what is kept is
-            # a union of groups of a safe release, so it is safe by itself.
-            fewest[unsafe] = np.maximum(self._ledger.fewest_leaving(counts.take(unsafe)), 1)
-        ends = np.cumsum([view.counts.n_groups for view in views])[:-1]
-        parts = zip(views, np.split(unsafe, ends), np.split(fewest, ends), strict=True)
-        return [self._with_outliers(view, own, int(most.sum())) for view, own, most in parts]
+        leaving = [self.leaving(view) for view in views]
+        found = [Judged(False, hopeless=True)] * len(views)
+        left = [at for at, each in enumerate(leaving) if each.sum() <= self._most]
+        if left:
+            counts = [views[at].counts for at in left]
+            ends = np.cumsum([own.n_groups for own in counts])[:-1]
+            for at, unsafe in zip(left, np.split(~self._alone(joined(counts)), ends), strict=True):
+                fewest = int(np.maximum(leaving[at], unsafe).sum())
+                found[at] = self._with_outliers(views[at], unsafe, fewest)
+        return found
+
+    def leaving(self, view: View) -> IntArray:
+        """How many people of each group are suppressed at this node and any below, at least.
+
+        Where merging never hurts: what is kept of a group is a union of groups of a safe release,
+        so it is safe by itself.
+        """
+        if not self.monotone:
+            return np.zeros(view.counts.n_groups, dtype=np.int64)
+        return self._ledger.fewest_leaving(view.counts)
 
     def _safe(self, counts: GroupCounts) -> bool:
         """Whether a release is safe, to the last digit."""
