@@ -132,7 +132,7 @@ class FactsMeasure:
         """
         if counts.able is not None:  # who leaves may be whoever cannot have the value
             return np.zeros(counts.n_groups, dtype=np.int64)
-        if self.wanted is None:
+        if self.wanted is None or self.wanted.all():
             return counts.fewest_leaving(self.l + 1, self.k, self._odds)
         found = self._profiles(counts)
         spare = np.maximum(found.slack - self.k, 0)
