@@ -492,7 +492,7 @@ class GroupCounts:
         """
         known = min(known, int(self.sizes.max(initial=0)))
         parts = min(times.denominator, _PARTS)  # rounded down, fewer must leave
-        limit = parts, int(min(times, _PARTS) * parts)
+        limit = parts, int(min(times, Fraction(_PARTS)) * parts)
         rest, fewest = self.sizes - self.top_sums(first), np.zeros(self.n_groups, dtype=np.int64)
         fails = np.flatnonzero(limit[0] * (rest - known) <= limit[1] * self.top_sums(1))
         if len(fails):
