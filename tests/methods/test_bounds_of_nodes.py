@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.examples import NIGHTLY
 from tests.methods.test_fulldomain import Table
@@ -90,3 +91,15 @@ def test_a_limit_of_many_digits_or_amounts_that_nobody_has_are_bounded_from_belo
         fewest = said.fewest_leaving(counts)
         assert (fewest <= counts.sizes).all()
         assert not fewest[safe].any()
+
+
+def test_who_leaves_is_whoever_loses_least_by_it():
+    """Of six, five are under x and one under y: to suppress one of x adds a fifth of what y adds."""
+    rows = [[f"a{i}", "x", "*"] for i in range(5)] + [["b", "y", "*"]]
+    table = pa.table({"place": [row[0] for row in rows], "disease": list("stuvwz")})
+    schema = fk.Schema(
+        quasi_identifiers=["place"], sensitive="disease", hierarchies={"place": fk.Tree(rows)}
+    )
+    rollup = Rollup(fk.Microdata(table, schema))
+    (least,) = Loss(rollup, None, "ncp").least(rollup.view((2,)), np.array([1]))
+    assert least == pytest.approx([1 / 6, 4 / 6 + 1 / 30, 1])
