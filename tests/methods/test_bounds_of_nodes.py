@@ -94,7 +94,7 @@ def test_a_limit_of_many_digits_or_amounts_that_nobody_has_are_bounded_from_belo
 
 
 def test_who_leaves_is_whoever_loses_least_by_it():
-    """Of six, five are under x and one under y: to suppress one of x adds a fifth of what y adds."""
+    """Five of six are under x, one under y: to suppress one of x adds a fifth of what y adds."""
     rows = [[f"a{i}", "x", "*"] for i in range(5)] + [["b", "y", "*"]]
     table = pa.table({"place": [row[0] for row in rows], "disease": list("stuvwz")})
     schema = fk.Schema(
