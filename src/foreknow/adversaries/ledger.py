@@ -359,13 +359,8 @@ class MinEvaluation:
         starts = _starts(cells.key, owner)
         if not len(starts):
             return starts, starts, starts, cells.ratios
-        least, many = cells.ratios.take(starts, axis=1), np.diff(starts, append=len(owner))
-        longer, place = np.flatnonzero(many > 1), 1
-        while len(longer):  # a proposal has few groups, so this is faster than `reduceat`
-            other = cells.ratios.take(starts[longer] + place, axis=1)
-            least[:, longer] = np.minimum(least[:, longer], other)
-            place += 1
-            longer = longer[many[longer] > place]
+        alone = len(starts) == len(owner)
+        least = cells.ratios if alone else np.minimum.reduceat(cells.ratios, starts, axis=1)
         return starts, cells.key[starts], owner[starts], least
 
     def measured(self) -> MinEvaluation:

@@ -202,11 +202,7 @@ class LDiversity(_OfValues):
             return np.where(self._fails(counts), counts.sizes, 0)
         if self.kind == "entropy":
             return np.zeros(counts.n_groups, dtype=np.int64)
-        # At best all who leave have the commonest value, which must stay below a limit.
-        (most, rest), times = self._compared(counts), as_fraction(self.c)  # type: ignore[arg-type]
-        stay = np.ceil(rest * float(times) * (1 + CLOSE)) - 1
-        fewest: IntArray = np.clip(most - stay, 0, most).astype(np.int64)
-        return fewest
+        return counts.fewest_leaving(int(self.l) - 1, 0, 1 / as_fraction(self.c))  # type: ignore[arg-type]
 
     def _compared(self, counts: GroupCounts) -> tuple[Any, Any]:
         return counts.top_sums(1), counts.sizes - counts.top_sums(int(self.l) - 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, get_args
 
@@ -484,6 +485,42 @@ class GroupCounts:
         running = self._running_descending
         return running[np.minimum(starts + most, ends)] - running[starts]
 
+    def fewest_leaving(self, first: int, known: int, times: Fraction) -> IntArray:
+        """How many must leave each group at least, all or until no value is too common.
+
+        All beyond the `first` commonest values, but `known` of them, must be more than `times` the
+        commonest.
+        """
+        known = min(known, int(self.sizes.max(initial=0)))
+        parts = min(times.denominator, _PARTS)  # rounded down, fewer must leave
+        limit = parts, int(min(times, Fraction(_PARTS)) * parts)
+        rest, fewest = self.sizes - self.top_sums(first), np.zeros(self.n_groups, dtype=np.int64)
+        fails = np.flatnonzero(limit[0] * (rest - known) <= limit[1] * self.top_sums(1))
+        if len(fails):
+            own = self.take(fails)
+            fewest[fails] = own.sizes - own._staying(first, known, limit)
+        return fewest
+
+    def _staying(self, first: int, known: int, limit: tuple[int, int]) -> IntArray:
+        """How many stay at most of groups that fail, once their commonest values are cut.
+
+        What is spared is a concave function of the cut, so no step of Newton's goes too far.
+        """
+        counts, group, starts = np.diff(self._running_descending), self.cell_groups, self.offsets
+        starts = starts[:-1]
+        beyond = np.arange(len(counts)) - starts[group] >= first
+        cut, fails = self.top_sums(1), np.ones(self.n_groups, dtype=bool)
+        while fails.any():
+            of_cells = cut[group]
+            rest = np.add.reduceat(np.where(beyond, np.minimum(counts, of_cells), 0), starts)
+            lack = limit[1] * cut - limit[0] * (rest - known)
+            uncut = np.add.reduceat(beyond & (counts >= of_cells), starts, dtype=np.int64)
+            falls = limit[1] - limit[0] * uncut
+            fails = (lack >= 0) & (cut > 0)
+            lower = np.where(falls > 0, cut - lack // np.maximum(falls, 1) - 1, 0)
+            cut = np.where(fails, np.maximum(lower, 0), cut)
+        return np.add.reduceat(np.minimum(counts, cut[group]), starts)
+
     @side_cached
     def _running_descending(self) -> IntArray:
         """Running total of all counts, largest first within each group; starts with 0."""
@@ -582,6 +619,8 @@ class GroupCounts:
         return f"<code>{self!r}</code>"
 
 
+# A limit is a fraction of so many parts at most, where people are counted by whole numbers.
+_PARTS = 1 << 16
 _MOST_PEOPLE = 2**53  # above it, a float no longer holds every whole number
 
 

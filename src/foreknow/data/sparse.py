@@ -141,9 +141,9 @@ def combine(
     return keys, first
 
 
-def blocks(n: int) -> Iterator[slice]:
+def blocks(n: int, size: int = _BLOCK) -> Iterator[slice]:
     """Runs of rows, few enough to stay near at hand while something is done to them."""
-    return (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
+    return (slice(start, start + size) for start in range(0, n, size))
 
 
 def starts_of(ordered: NDArray[Any]) -> IntArray:
@@ -196,9 +196,9 @@ class Keys:
     def counted(self, weights: NDArray[Any] | None = None) -> tuple[NDArray[Any], IntArray]:
         """The distinct numbers in order, and how often each occurs; in memory of one per row."""
         n_rows, span = len(self._columns[0]), prod(self._sizes)
-        if span <= max(min(n_rows, _BLOCK), _DENSE_LIMIT):
+        if span <= max(n_rows // 2, _DENSE_LIMIT):
             table = np.zeros(span, dtype=np.int64)
-            for block in blocks(n_rows):
+            for block in blocks(n_rows, max(_BLOCK, span)):
                 own = None if weights is None else weights[block]
                 counts = np.bincount(self.of(block), own, minlength=span)
                 table += counts.astype(np.int64, copy=False)

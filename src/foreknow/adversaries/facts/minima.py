@@ -82,7 +82,8 @@ class FactsMeasure:
     ) -> None:
         self.l, self.k, self.m = amounts
         self.wanted, self.semantics, self.negated = wanted, semantics, negated
-        self.least = float((1 - threshold) / threshold)
+        self._odds = (1 - threshold) / threshold
+        self.least = float(self._odds)
         self.nowhere = np.array([[np.inf], [np.inf], [np.inf], [1.0], [1.0]])
 
     def bind(self, n_values: int) -> int:
@@ -123,13 +124,16 @@ class FactsMeasure:
         return profiles_of(counts, self.l, np.flatnonzero(inside))
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
-        """How many people must leave each group at least, all of a value or until it is safe.
+        """How many people must leave each group at least, until T(l, k) of each value will do.
 
-        Who leaves can spare nobody's value, so of s people with a value at most so many may stay
-        that T(l, k) exceeds the odds of the limit, even if all who leave have it.
+        T(l, k) of the commonest value is the least. Where not all values are asked for, who leaves
+        can spare nobody's value: of each, so many may stay that T(l, k) exceeds the odds of the
+        limit, even if all who leave have it.
         """
         if counts.able is not None:  # who leaves may be whoever cannot have the value
             return np.zeros(counts.n_groups, dtype=np.int64)
+        if self.wanted is None or self.wanted.all():
+            return counts.fewest_leaving(self.l + 1, self.k, self._odds)
         found = self._profiles(counts)
         spare = np.maximum(found.slack - self.k, 0)
         if not self.least:
@@ -137,7 +141,7 @@ class FactsMeasure:
         else:
             stay = np.clip(np.ceil(spare / self.least * (1 + CLOSE)) - 1, 0, found.s)
         fewest = np.zeros(counts.n_groups, dtype=np.int64)
-        np.maximum.at(fewest, found.group, found.s - stay.astype(np.int64))
+        np.add.at(fewest, found.group, found.s - stay.astype(np.int64))
         return fewest
 
     def odds(self, minima: FloatArray) -> FloatArray:

@@ -1,9 +1,10 @@
 """Best first: the search of a lattice that is too large to say something of every node.
 
-A box is all nodes between a lowest and a highest one. No node of a box loses less than its lowest
-does with nobody suppressed, and if its highest is unsafe by more people than may be suppressed, so
-are all others (where merging never hurts). The box that might lose least is looked at first, and
-divided; so the least of what is left bounds what any node that was not judged can lose.
+A box is all nodes between a lowest and a highest one. Who must leave a group at its highest must at
+all others (where merging never hurts): if they are more than may be suppressed, all are unsafe. If
+not, these people lose everything, and the rest lose no less than at its lowest. The box that might
+lose least is looked at first, and divided; so the least of what is left bounds what any node that
+was not judged can lose.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from typing import NamedTuple
 import numpy as np
 
 from foreknow.methods.fulldomain.lattice import SAFE, UNSAFE, Node
-from foreknow.methods.fulldomain.losses import Loss
+from foreknow.methods.fulldomain.losses import FloatArray, Loss
 from foreknow.methods.fulldomain.rollup import Rollup, View
 from foreknow.methods.fulldomain.suppression import Judge, Judged
 
-# How many nodes are judged at most where no time is given, and boxes looked at for each.
-_MOST_JUDGED, _BOXES = 3_000, 50
+# How far sums of losses, which lie between 0 and 1, may be off.
+_ROUNDING = 1e-12
+# How many nodes are judged at most, if only by who must leave, where no time is given; and boxes
+# looked at for each.
+_MOST_JUDGED, _BOXES = 10_000, 50
 
 
 class _Box(NamedTuple):
@@ -30,6 +34,7 @@ class _Box(NamedTuple):
     height: int
     low: Node
     high: Node
+    least: list[FloatArray]  # of each quasi-identifier, what each level loses at least
 
 
 class BestFirst:
@@ -47,7 +52,7 @@ class BestFirst:
         self.gap = 0.0
         self._rollup, self._judge, self._loss, self._until = rollup, judge, loss, until
         self._hopeless = np.empty((0, len(rollup.tops)), dtype=np.int16)  # levels, a node each
-        self._fewest: dict[Node, int] = {}
+        self._least: dict[Node, list[FloatArray]] = {}  # of nodes that were counted
 
     @property
     def complete(self) -> bool:
@@ -61,14 +66,11 @@ class BestFirst:
 
     def check(self, node: Node) -> bool:
         """Judge one node, unless its status is known or follows, and note what follows."""
-        if node not in self.status and not self._is_hopeless(node):
+        if node not in self.status and self._count(node):
             view, found = self.judged(node)
-            self._rollup.cache.add(view)
             self.status[node] = SAFE if found.safe else UNSAFE
-            if self._judge.monotone:
-                self._fewest[node] = found.fewest
-                if found.hopeless:
-                    self._hopeless = np.vstack((self._hopeless, np.array(node, np.int16)))
+            if self._judge.monotone and found.hopeless:
+                self._refute(node)
             if found.safe:
                 if found.outliers is not None:
                     self.suppressed[node] = int(view.people[found.outliers].sum())
@@ -76,6 +78,21 @@ class BestFirst:
                 if self.best is None or self._place(node) < self._place(self.best):
                     self.best = node
         return self.status.get(node) == SAFE
+
+    def _count(self, node: Node) -> bool:
+        """Count the groups of a node, unless all is known; whether it may be safe at all."""
+        if node not in self._least and not self._is_hopeless(node):
+            view = self._rollup.view(node)
+            self._rollup.cache.add(view)
+            _, leaving = self._judge.leaving([view])[0]
+            self._least[node] = self._loss.least(view, leaving)
+            if leaving.sum() > self._judge.most:
+                self.status[node] = UNSAFE
+                self._refute(node)
+        return not self._is_hopeless(node)
+
+    def _refute(self, node: Node) -> None:
+        self._hopeless = np.vstack((self._hopeless, np.array(node, np.int16)))
 
     def _is_hopeless(self, node: Node) -> bool:
         """Whether it is unsafe, since a node at or above it is, by too many people."""
@@ -87,44 +104,49 @@ class BestFirst:
         self.check(top)
         if self.best is not None:
             self._climb_down()
-        waiting, looked_at = [self._box(bottom, top, 0.0)], 0
+        waiting, looked_at = [self._box(bottom, top, 0.0, self._loss.steps)], 0
         while waiting:
             box = heapq.heappop(waiting)
-            if self.best is not None and box[:3] > self._place(self.best):
+            if not self._may_be_best(box):
                 return
             looked_at += 1
             if self._spent(looked_at):
-                floor = min(box.floor, float(self.losses[self.best])) if self.best else box.floor
                 best = np.inf if self.best is None else self.losses[self.best]
-                self.gap = float(best) - floor
+                self.gap = float(best) - min(box.floor, float(best))
                 return
             self._look_into(box, waiting)
 
     def _look_into(self, box: _Box, waiting: list[_Box]) -> None:
-        """Judge the highest node of a box, and divide it, unless nothing in it can be better."""
-        if box.low == box.high or self._judge.monotone:
-            self.check(box.high)
-        if box.low == box.high or self._is_hopeless(box.high):
+        """Count the highest node of a box, and divide it, unless nothing in it can be better."""
+        low, high, least, judge = box.low, box.high, box.least, self._judge
+        if judge.monotone and self._count(high):
+            least = self._least[high]
+        at_once = low == high
+        if judge.monotone and not self._is_hopeless(high):
+            # Where nobody may be suppressed, all below it follow from it.
+            at_once |= not judge.most or self._may_be_best(self._box(high, high, 0.0, least))
+        if at_once:
+            self.check(high)
+        if low == high or self._is_hopeless(high):
             return
-        least = self._loss.floor(box.low)
-        least += self._fewest.get(box.high, 0) * self._loss.least_each(box.high)
-        floor = max(box.floor, least - 1e-12)
-        levels = self._loss.steps
-        spread = [
-            float(levels[a][high] - levels[a][low])
-            for a, (low, high) in enumerate(zip(box.low, box.high, strict=True))
-        ]
-        able = [high > low for low, high in zip(box.low, box.high, strict=True)]
-        a = max(range(len(spread)), key=lambda i: (able[i], spread[i], box.high[i] - box.low[i]))
-        middle = (box.low[a] + box.high[a]) // 2
-        high = (*box.high[:a], middle, *box.high[a + 1 :])
-        low = (*box.low[:a], middle + 1, *box.low[a + 1 :])
-        for part in (self._box(box.low, high, floor), self._box(low, box.high, floor)):
-            if self.best is None or part[:3] <= self._place(self.best):
+        spans = [float(of[top] - of[at]) for of, at, top in zip(least, low, high, strict=True)]
+        steps = [top - at for at, top in zip(low, high, strict=True)]
+        a = max(range(len(low)), key=lambda i: (steps[i] > 0, spans[i], steps[i]))
+        middle = (low[a] + high[a]) // 2
+        for part in (
+            self._box(low, (*high[:a], middle, *high[a + 1 :]), box.floor, least),
+            self._box((*low[:a], middle + 1, *low[a + 1 :]), high, box.floor, least),
+        ):
+            if self._may_be_best(part):
                 heapq.heappush(waiting, part)
 
-    def _box(self, low: Node, high: Node, floor: float) -> _Box:
-        return _Box(max(floor, self._loss.floor(low)), sum(low), low, high)
+    def _box(self, low: Node, high: Node, floor: float, least: list[FloatArray]) -> _Box:
+        own = sum(float(of[level]) for of, level in zip(least, low, strict=True)) - _ROUNDING
+        return _Box(max(floor, own), sum(low), low, high, least)
+
+    def _may_be_best(self, box: _Box) -> bool:
+        """Whether a node of a box may lose less than the best, or come before it."""
+        return self.best is None or box[:3] <= self._place(self.best)
 
     def _climb_down(self) -> None:
         """From the top, the step that saves most and is safe, until none is."""
@@ -143,7 +165,7 @@ class BestFirst:
     def _spent(self, looked_at: int) -> bool:
         if self._until is not None:
             return time.monotonic() > self._until
-        return len(self.status) >= _MOST_JUDGED or looked_at >= _BOXES * _MOST_JUDGED
+        return len(self._least) >= _MOST_JUDGED or looked_at >= _BOXES * _MOST_JUDGED
 
 
 def _children(node: Node) -> list[Node]:

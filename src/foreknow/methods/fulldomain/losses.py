@@ -50,21 +50,41 @@ class Loss:
         self.steps = [total / worst for total in totals]
         # What is lost in addition by suppressing one person of a node.
         self._more = [[(costs[-1][0] - cost) / worst for cost in costs] for costs in made]
-        self._least = [np.array([cost.min() for cost in more]) for more in self._more]
+        self._levels = rollup.levels
+        self._least_of: dict[tuple[int, int, int], FloatArray] = {}
         # By node: what is lost with nobody suppressed; what suppressing one person adds, at least.
         # Without a lattice nothing is kept of its nodes.
         self.bounds = self.each = np.empty(0)
         if lattice is not None:
             self.bounds = np.minimum(lattice.sums(self.steps), 1.0)
-            self.each = lattice.sums(self._least)
+            least = [np.array([cost.min() for cost in more]) for more in self._more]
+            self.each = lattice.sums(least)
 
     def floor(self, node: Node) -> float:
         """What a node loses with nobody suppressed."""
         return min(1.0, sum(float(x[level]) for x, level in zip(self.steps, node, strict=True)))
 
-    def least_each(self, node: Node) -> float:
-        """What suppressing one person adds at least, at a node and any below."""
-        return sum(float(x[level]) for x, level in zip(self._least, node, strict=True))
+    def least(self, view: View, leaving: IntArray) -> list[FloatArray]:
+        """Of each quasi-identifier, what each level up to a view's loses if so many leave groups.
+
+        At least: who leaves is whoever loses least by it, each time.
+        """
+        some, least = np.flatnonzero(leaving), []
+        for a, (top, codes) in enumerate(zip(view.levels, view.codes, strict=True)):
+            people = np.bincount(codes[some], leaving[some])
+            more = [self._least_more(a, low, top)[: len(people)] for low in range(top + 1)]
+            least.append(self.steps[a][: top + 1] + np.array(more) @ people)
+        return least
+
+    def _least_more(self, a: int, low: int, high: int) -> FloatArray:
+        """What suppressing one person of a node of a high level adds to a low one, at least."""
+        key = a, low, high
+        if key not in self._least_of:
+            levels, own = self._levels[a], self._more[a]
+            least = np.full(len(own[high]), np.inf)
+            np.minimum.at(least, levels[high], own[low][levels[low]])
+            self._least_of[key] = least
+        return self._least_of[key]
 
     def of(self, view: View, outliers: Marks | None) -> float:
         """Loss of a node."""

@@ -43,7 +43,7 @@ class Judge:
 
     def __init__(self, policy: Policy, everyone: GroupCounts, most: int) -> None:
         self.monotone = policy.monotone()
-        self._policy, self._most = policy, most
+        self.most, self._policy = most, policy
         # Nothing is committed to it: for it, every release is the first one.
         self._ledger: PolicyLedger = policy.ledger(everyone.values, everyone)
         self._settled: dict[bytes, bool] = {}
@@ -59,7 +59,7 @@ class Judge:
     @property
     def at_once(self) -> bool:
         """Whether many nodes take less to judge together than one by one."""
-        return self._most > 0
+        return self.most > 0
 
     def judge(self, view: View) -> Judged:
         """Judge the groups at a node."""
@@ -67,19 +67,35 @@ class Judge:
 
     def judge_each(self, views: Sequence[View]) -> list[Judged]:
         """Judge the groups at each of some nodes."""
-        if not self._most:
+        if not self.most:
             safe_each = (self._safe(view.counts) for view in views)
             return [Judged(safe, hopeless=not safe) for safe in safe_each]
-        counts = joined([view.counts for view in views])
-        unsafe = ~self._alone(counts)
-        fewest = unsafe.astype(np.int64)
-        if self.monotone and unsafe.any():
-            # Of each of these groups some people are suppressed at any node below: what is kept is
-            # a union of groups of a safe release, so it is safe by itself.
-            fewest[unsafe] = np.maximum(self._ledger.fewest_leaving(counts.take(unsafe)), 1)
-        ends = np.cumsum([view.counts.n_groups for view in views])[:-1]
-        parts = zip(views, np.split(unsafe, ends), np.split(fewest, ends), strict=True)
-        return [self._with_outliers(view, own, int(most.sum())) for view, own, most in parts]
+        found = []
+        for view, (unsafe, leaving) in zip(views, self.leaving(views), strict=True):
+            found.append(self._with_outliers(view, unsafe, int(leaving.sum())))
+        return found
+
+    def leaving(self, views: Sequence[View]) -> list[tuple[NDArray[np.bool_], IntArray]]:
+        """Which groups at each node are unsafe by themselves, and how many leave each at least.
+
+        Where merging never hurts they leave at any node below, too: what is kept of a group is a
+        union of groups of a safe release, so it is safe by itself. If they are too many, unsafe are
+        only those which that says.
+        """
+        least = [self._least(view.counts) for view in views]
+        unsafe = [own > 0 for own in least]
+        left = [at for at, own in enumerate(least) if own.sum() <= self.most]
+        if left:
+            counts = [views[at].counts for at in left]
+            ends = np.cumsum([own.n_groups for own in counts])[:-1]
+            for at, own in zip(left, np.split(~self._alone(joined(counts)), ends), strict=True):
+                unsafe[at], least[at] = own, np.maximum(least[at], own)
+        return [*zip(unsafe, least, strict=True)]
+
+    def _least(self, counts: GroupCounts) -> IntArray:
+        if not self.monotone:
+            return np.zeros(counts.n_groups, dtype=np.int64)
+        return self._ledger.fewest_leaving(counts)
 
     def _safe(self, counts: GroupCounts) -> bool:
         """Whether a release is safe, to the last digit."""
@@ -111,15 +127,15 @@ class Judge:
     def _with_outliers(self, view: View, unsafe: NDArray[np.bool_], found: int) -> Judged:
         """Suppress what is unsafe by itself; then the smallest groups, until the rest is safe."""
         suppressed = int(view.people[unsafe].sum())
-        if found > self._most:
+        if found > self.most:
             return Judged(False, hopeless=True)
-        if suppressed > self._most:
+        if suppressed > self.most:
             return Judged(False, fewest=found)
         if not found and self._safe(view.counts):
             return Judged(True)
         others = np.argsort(view.people, kind="stable")
         others = others[~unsafe[others]]
-        room = np.cumsum(view.people[others]) <= self._most - suppressed
+        room = np.cumsum(view.people[others]) <= self.most - suppressed
         others = others[: int(np.count_nonzero(room))]
         joined = self._fewest(view.counts, unsafe, others)
         if joined is None:
