@@ -430,7 +430,10 @@ def _encoded(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
 
 
 def _coded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.dictionary_encode() if pa.types.is_string(column.type) else column
+    if not pa.types.is_string(column.type):
+        return column
+    joined = pa.concat_arrays(column.chunks)  # or each has a dictionary to be unified
+    return pa.chunked_array([joined.dictionary_encode()])
 
 
 def _lots(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
