@@ -404,7 +404,7 @@ def _codes_of_near(array: pa.ChunkedArray, least: int, span: int) -> tuple[Codes
     for part in places():
         present[part] = True
     found = np.flatnonzero(present)
-    of_place = np.zeros(span, narrowest(len(found) + 1))
+    of_place: Codes = np.zeros(span, narrowest(len(found) + 1))
     of_place[found] = np.arange(len(found))
     codes, start = np.empty(len(array), of_place.dtype), 0
     for part in places():
