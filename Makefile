@@ -87,6 +87,7 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.audit_five_million
+	$(BIN)/python -m benchmarks.audit_relation
 	$(BIN)/python -m benchmarks.explorer
 	$(BIN)/python -m benchmarks.exposed
 	$(BIN)/python -m benchmarks.sights

@@ -26,6 +26,7 @@ from tests.frames.backends import (
 )
 
 from foreknow.data.engines import parquet_table as parquet
+from foreknow.data.engines import table as tables
 from foreknow.data.release import Release
 from foreknow.errors import DataError, InputError
 
@@ -197,7 +198,7 @@ def test_nothing_is_counted_before_counts_is_asked_for_and_then_only_once():
 
 def test_parquet_too_large_for_memory_is_counted_by_the_engine(tmp_path, monkeypatch):
     folder = parquet_folder(PEOPLE, tmp_path)
-    monkeypatch.setattr(parquet, "_ROWS_IN_MEMORY", 5)
+    monkeypatch.setattr(tables, "_ROWS_IN_MEMORY", 5)
     monkeypatch.setattr(parquet.ParquetTable, "arrow", None)  # rows must not be fetched
     assert bags(by_group(folder)) == BY_GROUP
     assert bags(generalized(folder, "age", "sex")) == BY_AGE_AND_SEX

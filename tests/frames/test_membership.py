@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from tests.frames.backends import csv_file, parquet_file
 
-from foreknow.data.engines import parquet_table as parquet
+from foreknow.data.engines import table as tables
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import Members
@@ -108,7 +108,7 @@ def test_members_are_plain_values_and_strangers_are_refused_with_a_hint():
 
 
 def test_groups_counted_by_an_engine_are_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "_ROWS_IN_MEMORY", 2)
+    monkeypatch.setattr(tables, "_ROWS_IN_MEMORY", 2)
     chance = random.Random(3)
     groups = [chance.randrange(30) for _ in range(200)]
     table = pa.table({"pid": range(200), "gid": groups, "d": [chance.choice("ab") for _ in groups]})

@@ -21,7 +21,7 @@ from foreknow.auditing.scope import scope_of, unprotected_codes
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
 from foreknow.data.engines.advice import refuse_misread
-from foreknow.data.labels import Label
+from foreknow.data.labels import GroupLabels, Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
@@ -459,17 +459,14 @@ def _refuse_misread(release: Any, counts: GroupCounts, policy: Policy) -> None:
     columns = release.group_columns if isinstance(release, Release) else ()
     if schema is None or not set(columns) <= set(schema.quasi_identifiers):
         return
-    labels, sizes = [*(counts.groups or ())], counts.sizes
-    for place, name in enumerate(columns):
+    labels: Any = counts.groups or ()
+    if not isinstance(labels, GroupLabels):
+        labels = GroupLabels.of((x if isinstance(x, tuple) else (x,) for x in labels), columns)
+    for name, (own, of_group) in zip(columns, labels.parts, strict=False):
         if name in schema.types or name in schema.hierarchies:
             continue
-        own = [label[place] if isinstance(label, tuple) else label for label in labels]
-        codes = {label: code for code, label in enumerate(dict.fromkeys(own))}
-        of = np.array([codes[label] for label in own], dtype=np.int64)
-        people = np.bincount(of, sizes[: len(own)], len(codes))
-        texts = {
-            label: int(people[code]) for label, code in codes.items() if isinstance(label, str)
-        }
+        people = np.bincount(of_group, counts.sizes, len(own)).astype(np.int64).tolist()
+        texts = {label: n for label, n in zip(own, people, strict=True) if isinstance(label, str)}
         refuse_misread(name, [*texts], [*texts.values()], labels=True)
 
 

@@ -119,6 +119,10 @@ class GroupLabel(tuple[Any, ...]):
         return f"({', '.join(f'{column}={part!r}' for column, part in parts)})"
 
 
+# Different labels of a column, and the place among them of each group's.
+Part: TypeAlias = tuple[list[Any], NDArray[Any]]
+
+
 class GroupLabels(Sequence[Any]):
     """Labels of groups by their quasi-identifiers, whose columns are named once.
 
@@ -131,23 +135,39 @@ class GroupLabels(Sequence[Any]):
     cohort = ""
 
     def __init__(
-        self, parts: Callable[[], Iterable[Any]], size: int, columns: Iterable[str]
+        self, parts: Callable[[], Sequence[Part]], size: int, columns: Iterable[str]
     ) -> None:
-        self._parts, self._size, self.columns = parts, size, tuple(columns)
+        self._find, self._size, self.columns = parts, size, tuple(columns)
         self._made: list[Any] | None = None
 
     @classmethod
     def of(cls, labels: Iterable[Any], columns: Iterable[str], exact: bool = False) -> GroupLabels:
         """Take labels as they are."""
         known = list(labels)
-        made = cls(lambda: known, len(known), columns)
+
+        def parts() -> list[Part]:
+            each = zip(*known, strict=True)
+            places: list[dict[Any, int]] = [{} for _ in made.columns]
+            codes = [
+                [place.setdefault(label, len(place)) for label in own]
+                for place, own in zip(places, each, strict=False)
+            ]
+            return [([*p], np.array(own)) for p, own in zip(places, codes, strict=False)]
+
+        made = cls(parts, len(known), columns)
         made._made, made.exact = known, exact
         return made
+
+    @cached_property
+    def parts(self) -> Sequence[Part]:
+        """Of each column the different labels, and the place among them of each group's."""
+        return self._find()
 
     @property
     def _labels(self) -> list[Any]:
         if self._made is None:
-            self._made = list(self._parts())
+            each = ([own[code] for code in codes.tolist()] for own, codes in self.parts)
+            self._made = list(zip(*each, strict=True))
         return self._made
 
     def __len__(self) -> int:

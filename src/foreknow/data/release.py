@@ -949,10 +949,12 @@ class Release(Plain):
         if not self._tables.null_groups:
             return ()
         labels: Any = self._counted.groups
+        if not isinstance(labels, GroupLabels):
+            labels = GroupLabels.of(labels, self.group_columns)
         return tuple(
             self._bare(name)
-            for place, name in enumerate(self.group_columns)
-            if all(_is_blank(label[place]) for label in labels)
+            for name, (own, _) in zip(self.group_columns, labels.parts, strict=False)
+            if all(map(_is_blank, own))
         )
 
     def _bare(self, name: str) -> str:

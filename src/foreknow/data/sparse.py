@@ -14,6 +14,7 @@ from foreknow.workers import ahead
 IntArray: TypeAlias = NDArray[np.int64]
 
 _DENSE_LIMIT = 1 << 16
+_TABLE = 1 << 26  # cells, of which so many rows are counted that sorting would take less memory
 _BLOCK = 1 << 18  # rows
 
 
@@ -26,16 +27,15 @@ def count_pairs(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Count equal (row, column) pairs into compressed sparse rows.
 
-    Dense counting where the whole table is far smaller than the pairs themselves, or not much
-    larger and there are weights; sorting otherwise, which is as fast for keys of 32 bits. So memory
-    stays in proportion to the number of pairs.
+    Dense counting where the whole table is not much larger than the pairs themselves; sorting
+    otherwise. So memory stays in proportion to the number of pairs.
     """
     cells_in_all = n_rows * n_columns
     small = cells_in_all < 2**31
     keys: NDArray[Any] = rows.astype(np.int32 if small else np.int64)
     keys *= n_columns
     keys += columns.astype(keys.dtype, copy=False)
-    most = len(keys) // 4 if weights is None else 4 * len(keys)
+    most = max(len(keys) // 4, min(2 * len(keys), _TABLE)) if weights is None else 4 * len(keys)
     if cells_in_all <= max(most, _DENSE_LIMIT):
         table = np.bincount(keys, weights=weights, minlength=n_rows * n_columns)
         cells = np.flatnonzero(table > 0)  # of truths: much faster than of floats

@@ -11,7 +11,7 @@ import json
 import logging
 import shutil
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,7 +110,7 @@ class Entries:
         self, tables: Mapping[str, Drawing | pa.Table], policy: Policy
     ) -> Mapping[str, pa.Table]:
         """The tables of a release: in memory, or in files where they are large."""
-        # Files that were judged need not be read back, but others are written of them.
+        # What is judged is a file of Parquet, or one of CSV that is written of them.
         least = _FEW if policy.options.format == "parquet" else _BATCH
         large = self.microdata.schema.semantics == "single" and self.microdata.n_people > least
         # What may be known is certified as the texts that files have.
@@ -118,6 +118,11 @@ class Entries:
         if large or self._source is not None:
             return Stored(tables, self.rows_per_part(policy.options), self._source)
         return {name: whole(table) for name, table in tables.items()}
+
+    @property
+    def are_many(self) -> bool:
+        """Whether the files of a release are written before they are judged, and so read once."""
+        return self.microdata.n_people > _FEW
 
     def write_members(
         self,
@@ -264,8 +269,8 @@ class Placed:
         self.entries.write_members(self.groups, self.published, path, files)
 
 
-class Stored(Mapping[str, pa.Table]):
-    """The tables of a release in files of our private folder; read when they are asked for.
+class Aside:
+    """The files of a release in a private folder, as they are published once they are judged.
 
     Attributes
     ----------
@@ -279,22 +284,39 @@ class Stored(Mapping[str, pa.Table]):
 
     contents: Any = None
 
+    def __init__(self, names: Iterable[str], write: Callable[[str, Path], list[Path]]) -> None:
+        folder = new_folder()
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.paths = {name: write(name, folder) for name in names}
+        self.digests = [digest_of(path) for own in self.paths.values() for path in own]
+
+    def copy(self, name: str, path: Path) -> list[Path]:
+        """Write the files of a table elsewhere."""
+        known = self.paths[name]
+        if len(known) == 1 and known[0].name == path.name:
+            shutil.copyfile(known[0], path)
+            return [path]
+        path.mkdir()
+        return [Path(shutil.copyfile(file, path / file.name)) for file in known]
+
+
+class Stored(Aside, Mapping[str, pa.Table]):
+    """The tables of a release in such files of Parquet; read when they are asked for."""
+
     def __init__(
         self, tables: Mapping[str, Drawing | pa.Table], most: int | None, source: Source | None
     ) -> None:
-        self.paths: dict[str, list[Path]] = {}
-        folder = new_folder()
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        for name, table in tables.items():
-            path = folder / f"{name}.parquet"
+        def write(name: str, folder: Path) -> list[Path]:
+            path, table = folder / f"{name}.parquet", tables[name]
             drawn = None
             if isinstance(table, Drawing) and not isinstance(source, DuckTable | None):
                 drawn = source.drawn(table, path, most)
             if drawn is None:
                 parts = table.tables() if isinstance(table, Drawing) else [table]
                 drawn = write_in_parts(parts, path, most)
-            self.paths[name] = drawn
-        self.digests = [digest_of(path) for own in self.paths.values() for path in own]
+            return drawn
+
+        super().__init__(tables, write)
 
     def opened(self) -> dict[str, DuckTable]:
         """The tables where they can be counted."""
@@ -307,15 +329,6 @@ class Stored(Mapping[str, pa.Table]):
     def parts(self, name: str) -> Iterator[pa.Table]:
         """A table, some rows at a time."""
         return (part for path in self.paths[name] for part in parts_of_parquet(path))
-
-    def copy(self, name: str, path: Path) -> list[Path]:
-        """Write the files of a table elsewhere."""
-        known = self.paths[name]
-        if len(known) == 1 and known[0].name == path.name:
-            shutil.copyfile(known[0], path)
-            return [path]
-        path.mkdir()
-        return [Path(shutil.copyfile(file, path / file.name)) for file in known]
 
     def __getitem__(self, name: str) -> pa.Table:
         return pa.concat_tables(self.parts(name))

@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
-from functools import wraps
+from functools import partial, wraps
 from html import escape
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +86,7 @@ from foreknow.publishing.certificate import (
 )
 from foreknow.publishing.code_book import Contents, code_book
 from foreknow.publishing.cohort import NEW, TOO_FEW, Earlier, Since
-from foreknow.publishing.entries import Entries, Placed, Stored
+from foreknow.publishing.entries import Aside, Entries, Placed, Stored
 from foreknow.publishing.files import (
     CERTIFICATE,
     CODE_BOOK,
@@ -122,6 +122,7 @@ from foreknow.text import in_cases
 from foreknow.utility.costs import Made
 from foreknow.utility.utility import Utility, utility_of
 from foreknow.verdict import Verdict
+from foreknow.verifier.counts import Held
 from foreknow.verifier.verify import GAUGES, VERIFIERS, Written
 
 _log = logging.getLogger(__name__)
@@ -167,6 +168,7 @@ class Publication:
     # the release beside the table, for what only the owner can count
     sight: Sight | None = field(repr=False, default=None)
     titles: Mapping[str, str] = field(repr=False, default_factory=dict)
+    _aside: Aside | None = field(repr=False, default=None)  # the files that were judged
 
     @property
     def counts(self) -> GroupCounts:
@@ -288,10 +290,9 @@ class Publication:
                 for own in paths.values()
                 for path in own
             }
-            stored = self.tables if isinstance(self.tables, Stored) else None
             written = written_of(said, paths, self.audit.policy.populations)
-            contents = None if stored is None else stored.contents
-            if stored is None or [*digests.values()] != stored.digests:
+            contents = None if self._aside is None else self._aside.contents
+            if self._aside is None or [*digests.values()] != self._aside.digests:
                 _log.info("reading the written release back")
                 self._read_back(written)
                 contents = None
@@ -318,26 +319,17 @@ class Publication:
         return certificate
 
     def _write_table(self, name: str, path: Path) -> list[Path]:
-        """Write a table; one that an engine counted is in files already, which were judged."""
-        stored, said = self.tables, self.certificate
+        """Write a table; files that were judged already are copied."""
+        tables, said = self.tables, self.certificate
+        if self._aside is not None:
+            return self._aside.copy(name, path)
         if said.format == "csv":
-            table = stored.parts(name) if isinstance(stored, Stored) else stored[name]
-            write_csv(
-                table,
-                path,
-                escape_formulas=said.escaped,
-                delimiter=said.delimiter,
-                commas=[own + end for own in said.commas for end in ("", SHUFFLED)],
-                bom=bool(self._options.bom),
-            )
-            return [path]
+            return _write_csv(said, tables, self._options, name, path.parent)
         if said.format != "parquet":
-            table = bare(stored[name])
+            table = bare(tables[name])
             write_as(disarmed(table) if said.escaped else table, path, self._titles)
             return [path]
-        if isinstance(stored, Stored):
-            return stored.copy(name, path)
-        return write_in_parts([bare(stored[name])], path, self._options.rows_per_part)
+        return write_in_parts([bare(tables[name])], path, self._options.rows_per_part)
 
     @property
     def _titles(self) -> dict[str, str]:
@@ -351,11 +343,18 @@ class Publication:
     def _read_back(self, written: Written) -> None:
         """Judge what was written; anything but what was certified is a bug."""
         said, kept, required = self.certificate, self._kept, self.certificate.policy["require"]
-        tables = self.tables.paths if isinstance(self.tables, Stored) else self.tables
-        held = replace(written_of(said, tables, {}), escaped=False, commas=())
         found = findings_of(written, required if kept is None else kept.filled(required))
-        if _certified(found, kept) != said.findings or written.held != held.held:
+        if _certified(found, kept) != said.findings or written.held != self._judged.held:
             raise InternalError("the release differs from what was written")
+
+    @property
+    def _judged(self) -> Written:
+        """What the verifier judged: files, or tables in memory."""
+        if self._aside is not None:
+            return written_of(self.certificate, self._aside.paths, {})
+        tables = self.tables.paths if isinstance(self.tables, Stored) else self.tables
+        held = written_of(self.certificate, tables, {})
+        return replace(held, escaped=False, commas=())
 
     def __repr__(self) -> str:
         notes = "".join(f", {note.partition(':')[0]}" for note in self.certificate.notes)
@@ -373,6 +372,26 @@ class Publication:
     def to_dict(self) -> dict[str, Any]:
         """The certificate's plain values."""
         return self.certificate.to_dict()
+
+
+def _write_csv(
+    said: Certificate | Written,
+    tables: Mapping[str, pa.Table],
+    options: PublishOptions,
+    name: str,
+    folder: Path,
+) -> list[Path]:
+    """Write a table as CSV, as it is said how it is written."""
+    path = folder / f"{name}.csv"
+    write_csv(
+        tables.parts(name) if isinstance(tables, Stored) else tables[name],
+        path,
+        escape_formulas=said.escaped,
+        delimiter=said.delimiter,
+        commas=[own + end for own in said.commas for end in ("", SHUFFLED)],
+        bom=bool(options.bom),
+    )
+    return [path]
 
 
 def _counting_cases(call: Callable[P, Publication]) -> Callable[P, Publication]:
@@ -538,7 +557,7 @@ def _made(
     _refuse_unasked(task, release, judged)
     _refuse_unsafe(task, groups, release, judged)
     filed, shown = _as_filed(task.policy, release, judged)
-    certificate, private, kept = _certify(task, groups, tables, filed, shown)
+    certificate, private, kept, aside = _certify(task, groups, tables, filed, shown)
     return Publication(
         release,
         judged,
@@ -552,6 +571,7 @@ def _made(
         _advice(task, groups, tables, judged, certificate),
         sight=seen if task.policy.owned else None,
         titles=microdata.titles,
+        _aside=aside,
     )
 
 
@@ -858,8 +878,7 @@ def _after(
 def _certified_by(made: Publication, values: Mapping[str, Labels]) -> Certificate:
     """The certificate of a publication, judged afresh by the sets of some values."""
     said = made.certificate
-    tables = made.tables.paths if isinstance(made.tables, Stored) else made.tables
-    written = replace(written_of(said, tables, {}), escaped=False, commas=())
+    written = made._judged
     required, found = _verified(written, made.audit.policy, values, made.audit)
     scope = scope_as_written(said, written, required["require"]).to_dict()
     scope |= {key: said.scope[key] for key in CLAIMED if key in said.scope}
@@ -889,7 +908,8 @@ def _whole(made: Publication, earlier: Earlier, values: Mapping[str, Labels]) ->
     scope = replace(scope, **earlier.scope_with(said))
     trials = None if made.together is None else made.together.trials
     verdicts = replace(verdicts, scope=scope, trials=trials)
-    made = replace(made, release=release, audit=verdicts, tables=tables, certificate=certificate)
+    found: dict[str, Any] = {"release": release, "audit": verdicts, "certificate": certificate}
+    made = replace(made, **found, tables=tables, _aside=None)
     certificate = replace(
         _certified_by(made, values),
         notes=(*said.notes[:-1], f"{said.notes[-1]}; the groups of earlier ones are in it, too"),
@@ -1030,15 +1050,16 @@ def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -
 
 def _certify(
     task: _Task, groups: _Groups, own: _Tables, policy: Policy, verdicts: Audit
-) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
+) -> tuple[Certificate, dict[str, Any], KeptPriors | None, Aside | None]:
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
     entries, microdata, options = task.entries, task.microdata, task.options
     schema, columns = microdata.schema, tuple(own.called)
     semantics = schema.to_dict()["semantics"]
     tables: Mapping[str, Any] = own.tables
-    stored = tables if isinstance(tables, Stored) else None
-    if stored is not None:
-        tables = stored.paths
+    aside: Aside | None = tables if isinstance(tables, Stored) else None
+    in_csv = options.format == "csv" and (aside is not None or entries.are_many)
+    if isinstance(tables, Stored):
+        tables = tables.paths
     elif options.format != "parquet":  # what is known is certified as a reader of the file has it
         known = [own for name in policy.known_other for own in (name, name + SHUFFLED)]
         texts = as_texts if options.format == "csv" else printed
@@ -1056,12 +1077,22 @@ def _certify(
         beside=schema.other,
         rules=rules_of(policy.to_dict()["schema"]),
     )
+    escaped = options.escape_formulas and options.format in ("csv", "xlsx")
+    commas = entries.microdata.numeric if options.decimal == "," else ()
+    delimiter: Any = options.delimiter or ","
+    if in_csv:
+        written = replace(written, escaped=escaped, commas=commas, delimiter=delimiter)
+        write = partial(_write_csv, written, own.tables, options)
+        aside = Aside(own.tables, write)
+        written = replace(written, tables=aside.paths)
     written = replace(written, populations=policy.populations)
     key = secrets.token_hex(32)
     with ThreadPoolExecutor(1) as beside:
         digest = beside.submit(entries.digest, bytes.fromhex(key))
         values = policy.combined(microdata).values
         said, findings = _verified(written, policy, values, verdicts)
+    if in_csv and not _are_of(written.held, verdicts.counts):
+        raise InternalError("the release differs from what was written")
     notes, minimal = traits_of(groups.method).notes, traits_of(groups.method).minimal
     lattice = groups.found.lattice
     cut_off = lattice is not None and not lattice.complete
@@ -1088,15 +1119,15 @@ def _certify(
             "digest_kind": KEYED if isinstance(entries.rows, Microdata) else OF_COUNTS,
         },
         seeded=task.seed is not None,
-        escaped=options.escape_formulas and options.format in ("csv", "xlsx"),
+        escaped=escaped,
         semantics=semantics,
         minimal=policy.monotone()
         and not (loosely or cut_off)
         and minimal is not None
         and bool(minimal(policy)),
         grids=dict(verdicts.utility.grids),
-        delimiter=cast("Any", options.delimiter or ","),
-        commas=entries.microdata.numeric if options.decimal == "," else (),
+        delimiter=delimiter,
+        commas=commas,
         notes=(
             *([learned_note(learned)] if learned else []),
             *([] if policy.monotone() or policy.attributes or of_lists else [NOT_MINIMAL]),
@@ -1109,10 +1140,20 @@ def _certify(
         ),
         scope=_for_readers(verdicts.scope, schema),
     )
-    if stored is not None:
-        stored.contents = Contents.of(certificate, written.asked(columns=certificate.columns))
+    if aside is not None:
+        aside.contents = Contents.of(certificate, written.asked(columns=certificate.columns))
+        aside = aside if in_csv or options.format == "parquet" else None
     private = {"digest_key": key, "seed": task.seed, "source": microdata.name}
-    return certificate, private, kept
+    return certificate, private, kept, aside
+
+
+def _are_of(held: Held, counts: GroupCounts) -> bool:
+    """Whether groups that a verifier read are as large as those that were judged, and hold this."""
+    every = dict(zip(held.names, held.everybody.tolist(), strict=True))
+    times = zip(map(str, counts.values), counts.totals.tolist(), strict=True)
+    return every == {value: n for value, n in times if n} and np.array_equal(
+        np.sort(held.people), np.sort(counts.sizes)
+    )
 
 
 def _for_readers(scope: Scope, schema: Schema) -> dict[str, Any]:

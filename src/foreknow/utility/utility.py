@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -148,11 +148,17 @@ def utility_of(
         average_group_size=counts.n_people / max(counts.n_groups, 1),
         smallest_group=int(sizes.min()) if len(sizes) else 0,
         largest_group=int(sizes.max(initial=0)),
-        discernibility=sum(size * size for size in sizes.tolist()),
+        discernibility=sum(size * size * times for size, times in _each_size(sizes)),
         ncp=ncp,
         grids={} if microdata is None else microdata.grids,
         weights=weights or {},
     )
+
+
+def _each_size(sizes: IntArray) -> Iterable[tuple[int, int]]:
+    """Sizes of groups, and how many have each."""
+    found, times = np.unique(sizes, return_counts=True)
+    return zip(found.tolist(), times.tolist(), strict=True)
 
 
 def require_microdata(microdata: Any) -> None:

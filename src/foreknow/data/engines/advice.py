@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ _ENOUGH = 2000  # values, to see what all of them look like
 
 def date_formats(values: Sequence[Any], like: str) -> list[str]:
     """Formats of dates that one text has, and most of the others have, too."""
-    known = [value for value in values if isinstance(value, str)][:_ENOUGH]
+    known = [*islice((value for value in values if isinstance(value, str)), _ENOUGH)]
     if not re.search(r"\d", like):
         return []
     fitting = {}
@@ -99,12 +100,17 @@ def nearly_all_read(
         ways += [("numbers", None, _COMMA.fullmatch), ("numbers", None, _POINT.fullmatch)]
     best: tuple[int, str, str | None, list[bool]] = (0, "", None, [])
     for what, way, reads in ways:
-        fits = [text is not None and bool(reads(text)) for text in texts]
-        many = sum(n for fit, n in zip(fits, people, strict=True) if fit)
-        if many > best[0]:
-            best = many, what, way, fits
+        fits, odd = list[bool](), 0
+        for text, n in zip(texts, people, strict=True):
+            fits.append(text is not None and bool(reads(text)))
+            odd += n if text is not None and not fits[-1] else 0
+            if odd * 20 > every:
+                break
+        else:
+            if every - odd > best[0]:
+                best = every - odd, what, way, fits
     many, what, way, fits = best
-    if many * 20 < every * 19 or (many == every and what == "numbers"):
+    if not many or (many == every and what == "numbers"):
         return None
     return what, way, fits
 

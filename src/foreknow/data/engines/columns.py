@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
@@ -18,7 +18,7 @@ from foreknow.data.engines.advice import has_decimal_commas, way_out
 from foreknow.data.engines.table import Table, is_listed, is_text, require
 from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
-from foreknow.data.sparse import IntArray
+from foreknow.data.sparse import IntArray, blocks
 from foreknow.errors import DataError, SchemaError
 from foreknow.grammar import Kind as Kind
 from foreknow.grammar import as_missing as read_missing
@@ -194,6 +194,9 @@ def _refuse_nested(name: str, kind: pa.DataType) -> None:
 
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
+# Whole numbers within so wide a span are marked in a table, however few they are.
+_SPAN = 1 << 16
+
 _Reader: TypeAlias = tuple[Kind, tuple[type, ...], str, Callable[[str], Any]]
 
 # From narrow to wide: the types that are taken as they are, how texts look (digits are 0 to 9:
@@ -350,6 +353,8 @@ def _as_days(values: list[Any]) -> list[Any]:
 def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """Codes of a plain column into its distinct values, in no order but that a null is last."""
     if not pa.types.is_dictionary(array.type):
+        if (near := _span_of(array)) is not None:
+            return _codes_of_near(array, *near)
         array = array.dictionary_encode()
     array = _unified(array)
     if array.num_chunks == 0:
@@ -374,6 +379,45 @@ def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     if present[size]:
         domain = pa.concat_arrays([domain, pa.nulls(1, domain.type)])
     return codes, domain
+
+
+def _span_of(array: pa.ChunkedArray) -> tuple[int, int] | None:
+    """The least of whole numbers that are near each other, and how many there may be."""
+    if not pa.types.is_integer(array.type) or array.null_count or not len(array):
+        return None
+    ends = pc.min_max(array).as_py()
+    span = ends["max"] - ends["min"] + 1
+    return (ends["min"], span) if span <= max(2 * len(array), _SPAN) else None
+
+
+def _codes_of_near(array: pa.ChunkedArray, least: int, span: int) -> tuple[Codes, pa.Array]:
+    """Codes of whole numbers that are near each other, which are marked in a table, in order."""
+    kind: Any = np.uint64 if pa.types.is_uint64(array.type) else np.int64
+
+    def places() -> Iterator[IntArray]:
+        for chunk in array.chunks:
+            numbers = chunk.to_numpy()
+            for block in blocks(len(numbers)):
+                yield numbers[block].astype(kind) - kind(least)
+
+    present = np.zeros(span, dtype=bool)
+    for part in places():
+        present[part] = True
+    found = np.flatnonzero(present)
+    of_place: Codes = np.zeros(span, narrowest(len(found) + 1))
+    of_place[found] = np.arange(len(found))
+    codes, start = np.empty(len(array), of_place.dtype), 0
+    for part in places():
+        codes[start : start + len(part)] = of_place[part]
+        start += len(part)
+    return codes, pa.array(found.astype(kind) + kind(least), array.type)
+
+
+def coded(array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A plain column of which codes are soon found, however often."""
+    if pa.types.is_dictionary(array.type) or _span_of(array) is not None:
+        return array
+    return array.dictionary_encode()
 
 
 def dictionary_of(codes: Codes, values: pa.Array) -> pa.DictionaryArray:

@@ -6,13 +6,16 @@ through in batches.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from copy import copy
 from itertools import count
+from math import exp
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,7 +26,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foreknow.data.engines.spelled import is_spelled
-from foreknow.data.engines.table import check_columns, place_of, sql_name, with_signs
+from foreknow.data.engines.table import (
+    check_columns,
+    most_rows_in_memory,
+    place_of,
+    sql_name,
+    with_signs,
+)
 from foreknow.data.reading import Dialect, to_add
 from foreknow.data.sparse import IntArray
 from foreknow.engine import DELIMITERS, CsvFile, bounded, connect, connect_to, read_parquet
@@ -33,6 +42,8 @@ from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 Distinct: TypeAlias = dict[str, tuple[int, int]]
 
 _BATCH = 1 << 20
+# Of so many rows it is seen how often they repeat; if less than so often, all rows are fetched.
+_SAMPLE, _TIMES = 1 << 15, 8
 _numbers = count(1)
 _FLOATS = {"FLOAT", "DOUBLE"}
 # Types that come out of the engine as they do when they are read into memory.
@@ -220,6 +231,24 @@ class DuckTable:
         if self.file is not None:
             self.file.check(n_rows)
 
+    def rarely_repeats(self, columns: Sequence[str]) -> bool:
+        """Whether rows are so many different ones, by the first of them, that none is counted here.
+
+        Then a GROUP BY takes longer than to fetch them. Asked of what is only scanned: anything
+        else would be worked out twice.
+        """
+        if self.file is not None or {self._kinds[name] for name in columns} & _WITHOUT_ARROW:
+            return False
+        with clear_errors(self.name):
+            rows = _scanned(json.loads(self.relation.explain(format="json")))
+            if not _SAMPLE < rows <= most_rows_in_memory():
+                return False
+            some = self.relation.limit(_SAMPLE).aggregate(", ".join(map(self._raw, columns)))
+            found = int(some.aggregate("count(*)").fetchall()[0][0])
+        # So many of a sample are different where the values of all are, each as often as others.
+        least = rows / _TIMES
+        return found >= least * (1 - exp(-_SAMPLE / least))
+
     # ---- what is asked of it where it lies ------------------------------------------------------
 
     def counted(self, columns: Sequence[str]) -> DuckTable | str:
@@ -365,6 +394,16 @@ class DuckTable:
         return f"{value} IS NULL{nan}"
 
 
+def _scanned(plan: Any) -> int:
+    """How many rows the engine scans, by its plan, where it does nothing else; 0 where it does."""
+    node = plan[0] if isinstance(plan, list) else plan
+    about, children = node.get("extra_info", {}), node.get("children", [])
+    if children:
+        return _scanned(children) if node["name"].strip() == "PROJECTION" else 0
+    is_scan = node["name"].strip().endswith("SCAN") and "Filters" not in about
+    return int(about.get("Estimated Cardinality", 0)) if is_scan else 0
+
+
 def values_of(found: pa.Table) -> tuple[pa.Array, IntArray]:
     """Values, and how often each occurs, of a table with these two columns."""
     values = found.column(0).combine_chunks()
@@ -378,17 +417,37 @@ def pairs_of(numbers: Sequence[Any], columns: Sequence[str]) -> tuple[int, Disti
 
 
 def _encoded(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """All batches as one table, whose texts are codes."""
+    """All batches as one table, whose texts are codes; these are found while others are fetched."""
     names = [str(i) for i in range(len(schema))]
-    empty = pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], names)
-    coded = []
-    for batch in (empty, *batches):
-        columns = [
-            array.dictionary_encode() if pa.types.is_string(array.type) else array
-            for array in batch.columns
-        ]
-        coded.append(pa.RecordBatch.from_arrays(columns, names))
-    return pa.Table.from_batches(coded).unify_dictionaries()
+    coded: list[list[Future[Any]]] = []
+    with ThreadPoolExecutor(2) as workers:
+        for table in _lots(batches, schema):
+            coded.append([workers.submit(_coded, column) for column in table.columns])
+            if len(coded) > 1:  # so that few are held as texts
+                wait(coded[-2])
+    done = [pa.table([column.result() for column in own], names) for own in coded]
+    return pa.concat_tables(done).unify_dictionaries()
+
+
+def _coded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if not pa.types.is_string(column.type):
+        return column
+    joined = pa.concat_arrays(column.chunks)  # or each has a dictionary to be unified
+    return pa.chunked_array([joined.dictionary_encode()])
+
+
+def _lots(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Batches, several at once; one without a row at least."""
+    empty = [pa.nulls(0, kind) for kind in schema.types]
+    held, rows = [pa.RecordBatch.from_arrays(empty, schema=schema)], 0
+    for batch in batches:
+        held.append(batch)
+        rows += len(batch)
+        if rows >= _BATCH:
+            yield pa.Table.from_batches(held, schema)
+            held, rows = [], 0
+    if held:
+        yield pa.Table.from_batches(held, schema)
 
 
 # What the message of DuckDB has, and what is said instead.

@@ -7,7 +7,7 @@ person and value, or one row per person with a list.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -22,6 +22,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.columns import (
     Missing,
     Relabel,
+    coded,
     codes_of,
     fetch,
     plain,
@@ -34,7 +35,7 @@ from foreknow.data.engines.columns import (
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.table import Table, is_listed, require
 from foreknow.data.engines.tally import amounts_of
-from foreknow.data.labels import GroupLabels, Label, Labels
+from foreknow.data.labels import GroupLabels, Label, Labels, Part
 from foreknow.data.people import Members, Signatures
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, SchemaError
@@ -449,7 +450,7 @@ class Ahead:
             for place, name in enumerate(self.columns):
                 column = rows.column(place)
                 if name in self.groups or pa.types.is_string(column.type):
-                    rows = rows.set_column(place, name, column.dictionary_encode())
+                    rows = rows.set_column(place, name, coded(column))
             self.read = rows, weights
         return self.read
 
@@ -726,7 +727,8 @@ def tallied(
 ) -> tuple[pa.Table, IntArray | None]:
     """Equal rows of some columns, and how often each occurs; or all rows, if that is faster."""
     require(table, columns)
-    found = table.tally(columns)
+    rarely = getattr(table, "rarely_repeats", None)
+    found = None if rarely is not None and rarely(columns) else table.tally(columns)
     if found is None:
         return fetch(table, columns, groups), None
     refuse_two_empties(table, groups)
@@ -788,15 +790,12 @@ def joined(
             return codes, labels
         return codes, GroupLabels.of([(label,) for label in labels], groups)
     keys, first = combine([codes for codes, _ in encoded], [len(found) for _, found in encoded])
-    own = [
-        (name, found, codes[first]) for name, (codes, found) in zip(groups, encoded, strict=True)
-    ]
 
-    def named() -> Iterable[Label]:
-        parts = [to_python(name, found.take(pa.array(of))) for name, found, of in own]
-        return zip(*parts, strict=True)
+    def parts() -> list[Part]:
+        each = zip(groups, encoded, strict=True)
+        return [(to_python(name, found), codes[first]) for name, (codes, found) in each]
 
-    return keys, GroupLabels(named, len(first), groups)
+    return keys, GroupLabels(parts, len(first), groups)
 
 
 def _places(

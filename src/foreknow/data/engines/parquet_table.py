@@ -15,17 +15,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foreknow.bounds import check_text
-from foreknow.data.engines.table import check_columns, is_text, unreadable
-from foreknow.engine import Stamp, memory_limit, refuse_huge
+from foreknow.data.engines.table import check_columns, is_text, most_rows_in_memory, unreadable
+from foreknow.engine import Stamp, refuse_huge
 from foreknow.errors import DataError
 
 if TYPE_CHECKING:
     from foreknow.data.engines.duckdb_table import DuckTable
 
-# Up to here two columns of codes fit the memory of a small machine, and counting them is faster
-# than a GROUP BY.
-_ROWS_IN_MEMORY = 150_000_000
-_BYTES_PER_ROW = 32
 _CODED = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -98,8 +94,7 @@ class ParquetTable:
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """Count in DuckDB where the rows are too many to hold."""
-        limit = memory_limit()
-        if self.n_rows <= (_ROWS_IN_MEMORY if limit is None else limit // _BYTES_PER_ROW):
+        if self.n_rows <= most_rows_in_memory():
             return None
         return self._in_duckdb().tally(columns)
 
