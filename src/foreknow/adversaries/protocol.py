@@ -161,12 +161,14 @@ class Speaks(NamedTuple):
     `people`: of how many people's values, the target's among them, speaks what would be likelier if
     more had them; 0 for what only asks which values a group has, and of how many people. `groups`:
     in how many other groups are people that it speaks of. `joined`: that others do not have values
-    of any kind bears on the target.
+    of any kind bears on the target. `alike`: whether it makes no difference between the values that
+    it is asked about, so that groups in which they change places are as safe.
     """
 
     people: int
     groups: int = 0
     joined: bool = False
+    alike: bool = False
 
 
 class Kind(Protocol):

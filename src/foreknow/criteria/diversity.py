@@ -59,7 +59,7 @@ class _OfValues(OfGroups):
     needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.EVERYBODY})
     of_people: ClassVar[bool] = False
     compares_table: ClassVar[bool] = False
-    speaks: ClassVar[Any] = Speaks(1)
+    speaks: ClassVar[Any] = Speaks(1, alike=True)
 
     def _fails(self, counts: GroupCounts) -> Mask:
         raise NotImplementedError
@@ -143,7 +143,7 @@ class LDiversity(_OfValues):
     @property
     def speaks(self) -> Speaks:
         """Which values a group has, whoever has them; or how often the target's."""
-        return Speaks(0 if self.kind == "distinct" else 1)
+        return Speaks(0 if self.kind == "distinct" else 1, alike=True)
 
     def stricter(self, share: Fraction, decoys: int | None) -> LDiversity:
         """With a smaller c, or a larger l."""

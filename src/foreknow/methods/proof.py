@@ -110,7 +110,8 @@ def by_values_alone(l: int, equal: int | None) -> Proof:
 
 def _of_one_person(policy: Policy) -> bool:
     """Whether all limits are about one person's values, for those who know of nobody else's."""
-    alone = all(point.adversary.speaks == Speaks(1) for point in policy.points)
+    each = (point.adversary.speaks for point in policy.points)
+    alone = all(own is not None and own._replace(alike=False) == Speaks(1) for own in each)
     return alone and policy.options.form == "bucketized"
 
 

@@ -109,7 +109,7 @@ class Facts:
     @property
     def speaks(self) -> Speaks:
         """The target and known people have their values, and linked people may have the secret."""
-        return Speaks(max(1 + self.k, self.k + self.m), self.m)
+        return Speaks(max(1 + self.k, self.k + self.m), self.m, alike=True)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.

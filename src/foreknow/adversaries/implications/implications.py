@@ -307,7 +307,7 @@ class Negations:
     @property
     def speaks(self) -> Speaks:
         """Of other people, their values may be known as well."""
-        return Speaks(1 + self.k)
+        return Speaks(1 + self.k, alike=True)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value, or any value."""

@@ -74,9 +74,12 @@ def bags_of_deals(bags: IntArray, many: IntArray) -> tuple[IntArray, IntArray]:
     From one group to the next, bags differ only where the seats of some value begin or end.
     """
     starts = ranks(bags)[1]
-    at = np.column_stack([starts, bags.sum(axis=1)]) % many[:, None]
-    made = dealt(bags, starts, many, at).reshape(-1, bags.shape[1])
-    return made, np.repeat(np.arange(len(bags)), at.shape[1])
+    ends = np.column_stack([starts, bags.sum(axis=1)])
+    few = np.minimum(many, ends.shape[1])  # all groups, where they are no more than ends
+    owner = np.repeat(np.arange(len(bags)), few)
+    at = np.arange(len(owner)) - np.repeat(np.cumsum(few) - few, few)
+    at = np.where(many[owner] > few[owner], ends[owner, at] % many[owner], at)
+    return dealt(bags[owner], starts[owner], many[owner], at[:, None])[:, 0], owner
 
 
 def _hold(bags: IntArray, many: IntArray, safe: Safe) -> Mask:

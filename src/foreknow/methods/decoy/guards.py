@@ -13,14 +13,17 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import Evaluation, Ledger, Mask, Speaks, counts_of
 from foreknow.criteria.protocol import Criterion, EachGroup
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Labels
+from foreknow.data.engines.columns import narrowest
+from foreknow.data.labels import JointLabels, Labels
 from foreknow.data.sparse import IntArray
 from foreknow.data.windows import Windows
 from foreknow.errors import PolicyError
@@ -52,6 +55,17 @@ class Guard:
     wanted: Mask
     near: Callable[[int], Ledger] | None = None
     windows: Windows | None = None
+
+    @property
+    def alike(self) -> bool:
+        """Whether a group is as safe if values change places, all of them in any way."""
+        if self.windows is not None or isinstance(self.secret.labels, JointLabels):
+            return False
+        criterion = self.secret.requirement.criterion
+        if criterion is not None and criterion.of_people:
+            return True
+        every = self.secret.meant.places is None and bool(self.secret.meant.about.all())
+        return every and self.near is None and self.speaks.alike
 
     def counted(self, groups: GroupCounts) -> GroupCounts:
         """What it counts of groups."""
@@ -169,7 +183,7 @@ class Guards:
         made.commit(everyone)
         return made
 
-    @property
+    @cached_property
     def coupled(self) -> bool:
         """Whether it matters to one group which others there are."""
         return any(guard.speaks.groups for guard in self.each)
@@ -178,6 +192,23 @@ class Guards:
     def swaps(self) -> int:
         """Of how many people's values adversaries of the policy speak, the target's among them."""
         return max((guard.speaks.people for guard in self.each), default=0)
+
+    @cached_property
+    def alike(self) -> bool:
+        """Whether it does not matter which value is which."""
+        return not self.coupled and all(guard.alike for guard in self.each)
+
+    def kinds(self, bags: IntArray) -> tuple[IntArray, IntArray]:
+        """The first of each kind of bags that no limit tells apart, and the kind of each."""
+        forms: NDArray[Any] = bags.astype(narrowest(int(bags.max(initial=0)) + 1))
+        if self.alike:
+            forms.sort(axis=1)
+        lots = np.random.default_rng(bags.shape[1]).integers(1 << 62, size=bags.shape[1])
+        keys = forms.astype(np.int64) @ (2 * lots + 1)
+        _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
+        if not np.array_equal(forms[first][kind], forms):  # two kinds share a key
+            _, first, kind = np.unique(forms, axis=0, return_index=True, return_inverse=True)
+        return first, kind.reshape(-1)
 
     def copy(self) -> Guards:
         """The same as they stand now, apart from what is noted later."""

@@ -117,6 +117,7 @@ class Candidates:
 
 
 Decide = Callable[["Search", Trial], Outcome]
+Judge = Callable[[GroupCounts, IntArray], PolicyEvaluation]
 
 
 class Search:
@@ -204,7 +205,8 @@ class Search:
             .reshape(-1, n_values)
             .astype(np.int64)
         )
-        many = most(bags, self.safe, np.ones(len(bags), dtype=bool))
+        first, kind = self.guards.kinds(bags)
+        many = most(bags[first], self.safe, np.ones(len(first), dtype=bool))[kind]
         if self.guards.coupled:
             step = max(_CELLS // n_values**2, 1)
             for start in range(0, len(bags), step):
@@ -265,12 +267,17 @@ class Search:
         """Which decoys are safe, and all that are so few exchanges away."""
         return self._judged(self.guards.exchanged, bags, owner)
 
-    def _judged(
-        self,
-        judge: Callable[[GroupCounts, IntArray], PolicyEvaluation],
-        bags: IntArray,
-        owner: IntArray,
-    ) -> Mask:
+    def _judged(self, judge: Judge, bags: IntArray, owner: IntArray) -> Mask:
+        """Whether each proposal is safe; asked once of bags of a kind, where each is by itself."""
+        if self.guards.coupled:
+            return self._measured(judge, bags, owner)
+        found = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
+        first, kind = self.guards.kinds(bags)
+        held = self._measured(judge, bags[first], np.arange(len(first)))
+        found[owner[~held[kind]]] = False
+        return found
+
+    def _measured(self, judge: Judge, bags: IntArray, owner: IntArray) -> Mask:
         found = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
         step = max(_CELLS // bags.shape[1], 1)
         ends = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
@@ -339,9 +346,11 @@ class Search:
                 for attribute, codes in zip(self.attributes, self.codes, strict=True)
             ],
         )
-        worth = self._worth(candidates.gain, candidates.attribute)  # (groups, candidates)
+        bags = self.bags_of(self.node, self.n_groups)
+        first, kind = self.guards.kinds(bags)
+        room, (decoys, deals) = self._room(bags[first])[kind], self._amounts(bags[first])[:, kind]
+        worth = self._worth(candidates.gain, candidates.attribute, room)  # (groups, candidates)
         order = np.argsort(-worth, axis=1, kind="stable")[:, :_TURNS]  # (groups, turns)
-        decoys, deals = self._amounts()  # (groups,) each
         share = np.bincount(self.node, self.weights, self.n_groups) / len(self.point)
         least = _SELDOM + (_OFTEN - _SELDOM) * np.sqrt(share)  # (groups,)
         # Of each group, the cut that promised most so far, what it promised, and along what.
@@ -369,7 +378,9 @@ class Search:
         group = trial.group
         return replace(trial, decoys=decoys[group], many=deals[group], attribute=along[group])
 
-    def _worth(self, gains: NDArray[np.float64], along: IntArray) -> NDArray[np.float64]:
+    def _worth(
+        self, gains: NDArray[np.float64], along: IntArray, room: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """What to expect of each cut: its gain and all later ones, if it does not fail.
 
         A cut that goes with the sensitive values fails, and then its group is divided no more. So
@@ -384,16 +395,15 @@ class Search:
         each = np.maximum.reduceat(gains, starts, axis=1)
         later = each.sum(axis=1)
         failed = (1 - self._went / self._tried)[along]
-        trust = 1 - failed ** (_SHARPLY * (self._room()[:, None] - 1))
+        trust = 1 - failed ** (_SHARPLY * (room[:, None] - 1))
         people = np.bincount(self.node, self.weights, self.n_groups)
         later *= np.sqrt(people / len(self.point))
         return np.where(none, -np.inf, (gains + later[:, None]) * trust)
 
-    def _room(self) -> NDArray[np.float64]:
+    def _room(self, bags: IntArray) -> NDArray[np.float64]:
         """How many times as frequent as in each group values may be in a part, more or less."""
-        bags = self.bags_of(self.node, self.n_groups)
         rank = np.argsort(np.argsort(-bags, axis=1, kind="stable"), axis=1)
-        found, own = np.ones(self.n_groups), np.arange(self.n_groups)
+        found, own = np.ones(len(bags)), np.arange(len(bags))
         for times in _TIMES:  # as if every other value were more frequent there, the rest less
             tilted = np.rint(bags * np.where(rank % 2, 1 / times, times) * 8).astype(np.int64)
             found[self.roughly(tilted, own)] = times
@@ -424,17 +434,16 @@ class Search:
         found = np.bincount(keys, self._many[inside], n_children * n_values)
         return found.reshape(n_children, n_values).astype(np.int64)
 
-    def _amounts(self) -> tuple[IntArray, IntArray]:
+    def _amounts(self, bags: IntArray) -> IntArray:
         """How many decoys each group needs, and into how many groups it is dealt; 0 for no trial.
 
         The fewest beside which a refusal leaves nearly as many groups as without one; where none
         are enough, the most.
         """
-        found, many = np.zeros((2, self.n_groups), dtype=np.int64)
+        found, many = both = np.zeros((2, len(bags)), dtype=np.int64)
         if not self.tries:
-            return found, many
-        bags = self.bags_of(self.node, self.n_groups)
-        own = np.arange(self.n_groups)
+            return both
+        own = np.arange(len(bags))
         small = bags.sum(axis=1) <= _DEALT
         could = most(bags, self.roughly, small)
         for amount in (COUPLED,) if self.guards.coupled else AMOUNTS:
@@ -446,7 +455,7 @@ class Search:
             asked = (many < _ENOUGH * could) & left(bags, own)
             found[asked] = amount
             many[asked] = most(bags, left, small & asked)[asked]
-        return found, many
+        return both
 
     def _accepted(
         self, trial: Trial, amount: IntArray, public: np.random.Generator
