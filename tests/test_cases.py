@@ -4,6 +4,7 @@ import json
 import random
 import tempfile
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,8 +12,11 @@ import pyarrow as pa
 import pytest
 from tests.examples import NIGHTLY
 from tests.oracle.case_worlds import limit_of_people, surest_of_person
+from tests.support import RULES
+from tests.toys import EvenGroups
 
 import foreknow as fk
+from foreknow.errors import PolicyError
 
 TABLES = range(20_000 if NIGHTLY else 160)
 ROLES = {"person": "who", "unit": "row", "quasi_identifiers": ["ward"], "sensitive": "ill"}
@@ -301,9 +305,47 @@ def test_a_microdata_that_says_less_of_people_is_refused():
         fk.publish(people, {"schema": ROLES, "require": [{"k_anonymity": 1}]})
 
 
-def test_a_criterion_that_would_count_rows_for_people_is_refused():
-    with pytest.raises(fk.InputError, match="rows are cases of 'who'"):
-        fk.Policy.of({"schema": ROLES, "require": [{"alpha_k": {"alpha": 0.5, "k": 3}}]})
+# Two people, of whom each has one case of each illness; and as many in the population.
+OF_ONE = pa.table({"who": ["A", "B"], "age": ["20", "20"], "ill": ["1", "2"]})
+OF_CASES = pa.concat_tables([OF_ONE] * 5)
+POPULATION = pa.table({"age": ["20"] * 12})
+OF_AGES = {"person": "who", "quasi_identifiers": ["age"], "sensitive": "ill"}
+RULED = [
+    replace(rule, population=POPULATION) if hasattr(rule, "population") else rule for rule in RULES
+]
+
+
+def of_ages(rule, unit, table):
+    """What a criterion attains of a table whose rows are people, or cases of them."""
+    policy = fk.Policy([fk.Requirement(rule)], fk.Schema(**OF_AGES, unit=unit))
+    return fk.audit(table, policy, learned=False).verdicts[0]
+
+
+@pytest.mark.parametrize("rule", RULED, ids=lambda rule: rule.key)
+def test_five_cases_of_each_person_change_nothing_of_a_criterion_or_it_is_refused(rule):
+    whole = of_ages(rule, "person", OF_ONE)
+    if not rule.of_cases:
+        with pytest.raises(PolicyError, match="counts rows, and rows are cases of 'who'"):
+            of_ages(rule, "row", OF_CASES)
+        return
+    found = of_ages(rule, "row", OF_CASES)
+    assert (found.reached, found.safe) == (whole.reached, whole.safe)
+
+
+def test_a_criterion_that_says_nothing_of_cases_is_refused():
+    class Larger(fk.GroupSize):
+        """Counts what it likes, and inherits what another says of cases."""
+
+    for rule in (EvenGroups(2), Larger(2), fk.KAnonymity(2, of=["age"])):
+        with pytest.raises(PolicyError, match="counts rows, and rows are cases of 'who'"):
+            of_ages(rule, "row", OF_CASES)
+
+
+@pytest.mark.parametrize("method", [fk.Streamliner(l=2), fk.Anatomy(l=2), fk.Decoy()])
+def test_what_is_proved_of_a_method_is_not_said_of_cases(method):
+    table = table_of([(f"p{i // 2}", i % 2, "xyz"[i % 3]) for i in range(24)])
+    policy = {"schema": ROLES, "require": [{"l_diversity": {"l": 2}}]}
+    assert fk.publish(table, policy, method=method).audit.scope.method == "not judged"
 
 
 @pytest.mark.parametrize("names", [["1", "01"], ["A", "a "], ["7", "7.0"]])

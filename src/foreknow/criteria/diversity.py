@@ -36,7 +36,6 @@ from foreknow.criteria.protocol import (
     counts_for,
     distinguished,
     failing_groups,
-    refuse_cases,
     smallest,
 )
 from foreknow.data.counts import GroupCounts, Semantics
@@ -120,6 +119,7 @@ class LDiversity(_OfValues):
     c: Number | None = None
     key: ClassVar[str] = "l_diversity"
     settings: ClassVar[Any] = LDiversitySettings
+    of_cases: ClassVar[bool] = True  # which are counted, as its documentation says
 
     def __post_init__(self) -> None:
         kinds = get_args(DiversityKind)
@@ -265,11 +265,6 @@ class AlphaK(_OfValues):
         if not 0 < self.alpha <= 1:  # type: ignore[operator]
             raise InputError(f"AlphaK: alpha must be above 0 and at most 1, not {self.alpha}")
         whole_number(self.k, "AlphaK: k", 1)
-
-    def under(self, schema: Any, sensitive: str | None = None) -> AlphaK:
-        """The same; refused where rows are cases, of which it would count k."""
-        refuse_cases(self, schema, "a limit on values, and k_anonymity, which counts")
-        return self
 
     @property
     def least(self) -> int:  # type: ignore[override]

@@ -82,6 +82,7 @@ class Levels(OfGroups):
     needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.FINISHED})
     of_people: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False
+    of_cases: ClassVar[bool] = True  # it counts nobody
     speaks: ClassVar[Any] = Speaks(0)
     of_groups: ClassVar[Any] = GroupSize(1)
 

@@ -183,6 +183,7 @@ class TCloseness(_OfTable):
     tree: Any = field(default=None, kw_only=True, repr=False)
     key: ClassVar[str] = "t_closeness"
     settings: ClassVar[Any] = TClosenessSettings
+    of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
     def __post_init__(self) -> None:
         if self.distance not in get_args(Distance):
@@ -388,6 +389,7 @@ class BetaLikeness(_OfTable):
     enhanced: bool = False
     key: ClassVar[str] = "beta_likeness"
     settings: ClassVar[Any] = BetaLikenessSettings
+    of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
     def __post_init__(self) -> None:
         settle(self, beta=as_fraction(self.beta))
@@ -480,6 +482,7 @@ class DeltaDisclosure(_OfTable):
     delta: Number
     key: ClassVar[str] = "delta_disclosure"
     settings: ClassVar[Any] = DeltaDisclosureSettings
+    of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
     def __post_init__(self) -> None:
         settle(self, delta=as_fraction(self.delta))

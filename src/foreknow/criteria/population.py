@@ -412,6 +412,7 @@ class KMap(OfPopulation):
     population: Any
     key: ClassVar[str] = "k_map"
     settings: ClassVar[Any] = KMapSettings
+    of_cases: ClassVar[bool] = True  # it counts people of the population, and no rows
 
     def __init__(self, k: int, population: Any) -> None:
         settle(self, k=whole_number(k, "KMap: k", 1))

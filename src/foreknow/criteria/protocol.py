@@ -72,6 +72,13 @@ class Criterion(Protocol):
     """Whether it compares values of groups with those of the table; then `may_fail` is asked."""
 
     @property
+    def of_cases(self) -> bool:
+        """Whether it is right also of rows that are cases of people; else it is refused there.
+
+        Only what a class says in its own body counts: one that inherits from it may count rows.
+        """
+
+    @property
     def of_groups(self) -> Criterion | None:
         """Of one that asks who looks alike (see `classes_of`), what is left to ask of groups.
 
@@ -146,6 +153,7 @@ def check_criterion(criterion: Any, name: str) -> None:
 class OfGroups:
     """What the criteria share that say what is `attained`, and are kept by merging."""
 
+    of_cases: ClassVar[bool] = False
     of_groups: ClassVar[Any] = None
     speaks: ClassVar[Any] = None
     least: ClassVar[int] = 0
@@ -209,12 +217,12 @@ class OfGroups:
         return self.to_dict()
 
 
-def refuse_cases(criterion: Any, schema: Any, instead: str = "k_anonymity, which counts") -> None:
-    """Refuse to count rows where they are cases of people."""
-    if schema.counts_people:
+def refuse_cases(criterion: Any, schema: Any) -> None:
+    """Refuse to count rows where they are cases of people, unless a class itself says it can."""
+    if schema.counts_people and not ("of_cases" in vars(type(criterion)) and criterion.of_cases):
         raise PolicyError(
-            f"{criterion} counts rows, and rows are cases of {schema.person!r}: require {instead} "
-            "people"
+            f"{criterion} counts rows, and rows are cases of {schema.person!r}: require k_anonymity "
+            "by all columns, or group_size, which count people"
         )
 
 

@@ -26,7 +26,6 @@ from foreknow.criteria.protocol import (
     as_setting,
     classes_of,
     distinguished,
-    refuse_cases,
     smallest,
 )
 from foreknow.criteria.size import GroupSize
@@ -188,11 +187,6 @@ class Risk(_Limits, OfGroups):
     def _of_all(self) -> bool:
         """Whether it asks something of all groups together."""
         return not self.asked.keys() <= {"prosecutor"}
-
-    def under(self, schema: Any, sensitive: str | None = None) -> Risk:
-        """The same; refused where rows are cases, which it would count."""
-        refuse_cases(self, schema)
-        return self
 
     def attained(self, release: HasCounts) -> Attained:
         """The figures of a release, and its smallest group."""
@@ -402,11 +396,6 @@ class PopulationRisk(_Limits, OfPopulation):
     def __post_init__(self) -> None:
         self._settle()
         settle(self, population=population_of(self.population))
-
-    def under(self, schema: Any, sensitive: str | None = None) -> Any:
-        """The same with the hierarchies of a schema; refused where rows are cases."""
-        refuse_cases(self, schema)
-        return super().under(schema, sensitive)
 
     def attained(self, release: HasCounts) -> Attained:
         """The figures of a release, and the group that the fewest of the population could be in."""

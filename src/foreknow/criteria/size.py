@@ -18,7 +18,6 @@ from foreknow.criteria.protocol import (
     OfGroups,
     classes_of,
     groups_of,
-    refuse_cases,
     smallest,
 )
 from foreknow.data.counts import GroupCounts, Semantics
@@ -81,6 +80,7 @@ class GroupSize(OfGroups):
     needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.EVERYBODY})
     of_people: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False
+    of_cases: ClassVar[bool] = True  # of whose people it is then; see `under`
     speaks: ClassVar[Speaks] = Speaks(0)
     convex: ClassVar[bool] = True
     complete: ClassVar[bool] = True
@@ -235,11 +235,10 @@ class KAnonymity(GroupSize):
         """Groups of anybody; of units, the same, which are counted in groups."""
         return GroupSize(1) if self.unit is None else None
 
-    def under(self, schema: Any, sensitive: str | None = None) -> GroupSize:
-        """Of people, where rows are their cases; lists of columns are refused there."""
-        if self.lists:
-            refuse_cases(self, schema, "k_anonymity by all columns, which counts")
-        return super().under(schema, sensitive)
+    @property
+    def of_cases(self) -> bool:  # type: ignore[override]
+        """Where it is of people, and not of rows that share some columns."""
+        return not self.lists
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never hurts; of lists it can: others may need their labels."""

@@ -58,7 +58,8 @@ class Proof:
 
     def said(self, policy: Policy) -> str:
         """What came of an adversary who knows the method, in the words of `Scope`."""
-        if len(policy.looked_at) > 1:  # what is proved is about one column, with nothing beside
+        # What is proved is about people, and one column of theirs, with nothing beside.
+        if len(policy.looked_at) > 1 or policy.needed_schema.counts_people:
             return NOT_JUDGED
         if self.keeps(policy):
             return AS_REQUIRED

@@ -18,7 +18,7 @@ from foreknow.adversaries.protocol import (
     counts_of,
 )
 from foreknow.adversaries.registry import ADVERSARIES
-from foreknow.criteria.protocol import Criterion, check_criterion
+from foreknow.criteria.protocol import Criterion, check_criterion, refuse_cases
 from foreknow.criteria.registry import CRITERIA
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.households import ELSEWHERE, Shared
@@ -397,6 +397,7 @@ class Requirement:
         if (self.sensitive or schema.sensitive) in of_homes and not self.of_people:
             return self._of_households(schema)
         if (criterion := self.criterion) is not None:
+            refuse_cases(criterion, schema)
             bound = criterion.under(schema, self.sensitive)
             return self if bound is criterion else replace(self, adversary=bound)
         known = [point.adversary for point in self.points]
