@@ -20,7 +20,7 @@ from foreknow.verifier.verify import GAUGES, VERIFIERS
 
 @pytest.mark.parametrize("kind", adversaries.ADVERSARIES, ids=lambda kind: kind.key)
 def test_every_kind_of_knowledge_has_a_judge_and_reads_what_it_writes(kind, tmp_path):
-    assert kind.key in VERIFIERS
+    assert kind.key in VERIFIERS, "add a line to VERIFIERS in verifier/verify.py"
     table = {"sex": ["m"], "value": ["a"], "probability": ["1/2"]}
     given = {"priors": [pa.table(table)]}
     made = kind(*given.get(kind.key, []))
@@ -32,6 +32,7 @@ def test_every_kind_of_knowledge_has_a_judge_and_reads_what_it_writes(kind, tmp_
 
 @pytest.mark.parametrize("criterion", criteria.CRITERIA, ids=lambda criterion: criterion.key)
 def test_every_criterion_has_a_gauge_that_declares_the_same(criterion):
+    assert criterion.key in GAUGES, "add a line to GAUGES in verifier/verify.py"
     gauge = GAUGES[criterion.key]
     assert gauge.of_people == criterion.of_people == (Need.ONE_VALUE not in criterion.needs)
     assert gauge.of_classes == (criterion.of_groups is not None)
@@ -258,10 +259,35 @@ def test_what_lacks_a_member_is_named_when_it_is_registered(monkeypatch, registr
         fk.Policy.from_dict({"require": [{"k_anonymity": 2}]})
 
 
-def test_a_kind_without_a_judge_of_the_verifier_s_is_named(monkeypatch, place):
-    monkeypatch.setattr(criteria, "CRITERIA", (*criteria.CRITERIA, without(EvenGroups, "gauge")))
+def test_a_kind_without_a_judge_of_the_verifier_s_is_named_where_it_is_asked(monkeypatch, place):
+    lacking = without(EvenGroups, "gauge")
+    monkeypatch.setattr(criteria, "CRITERIA", (*criteria.CRITERIA, lacking))
     microdata = fk.Microdata(
         place / "people.csv", fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     )
-    with pytest.raises(fk.InputError, match=r"EvenGroups lacks gauge, a verifier\.Gauge"):
-        fk.publish(microdata, fk.Policy([fk.Requirement(fk.KAnonymity(2))]))
+    with pytest.raises(fk.InputError, match=r"EvenGroups lacks gauge, a verifier\.Gauge$"):
+        fk.publish(microdata, fk.Policy([fk.Requirement(lacking(2))]))
+    assert fk.publish(microdata, fk.Policy([fk.Requirement(fk.KAnonymity(2))])).audit.safe
+
+
+def test_a_criterion_of_ours_without_a_gauge_is_told_where_to_add_a_line(monkeypatch, place):
+    monkeypatch.delitem(GAUGES, "alpha_k")
+    microdata = fk.Microdata(
+        place / "people.csv", fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    )
+    with pytest.raises(fk.InputError, match=r"add a line to GAUGES in verifier/verify\.py"):
+        fk.publish(microdata, fk.Policy([fk.Requirement(fk.AlphaK(1, 2))]))
+    assert fk.publish(microdata, fk.Policy([fk.Requirement(fk.KAnonymity(2))])).audit.safe
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [({"alpha": 1, "k": 3}, "alpha is 1/2, k is 2"), ({"alpha": "1/3", "k": 2}, "alpha is 1/2")],
+)
+def test_a_criterion_of_two_settings_says_what_was_found_of_each(asked, said, tmp_path):
+    table = pa.table({"age": ["20", "20", "30", "30"], "disease": list("abab")})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    rules = fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema)
+    fk.publish(table, rules).write(tmp_path / "out")
+    with pytest.raises(fk.InputError, match=rf"does not hold: {said}"):
+        fk.verify(tmp_path / "out", fk.Policy([fk.Requirement(fk.AlphaK(**asked))], schema))

@@ -86,6 +86,8 @@ class WorstCase:
     exact: Fraction | None  # of a bound, the bound
     prior: Fraction | None = None
     bounded: bool = False  # whether it is only an upper bound, though never too low
+    # Of a criterion with several settings: what was found of each.
+    each: Mapping[str, Fraction] = field(default_factory=dict, compare=False)
 
     @property
     def settled(self) -> Fraction | None:

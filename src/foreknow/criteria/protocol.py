@@ -221,8 +221,8 @@ def refuse_cases(criterion: Any, schema: Any) -> None:
     """Refuse to count rows where they are cases of people, unless a class itself says it can."""
     if schema.counts_people and not ("of_cases" in vars(type(criterion)) and criterion.of_cases):
         raise PolicyError(
-            f"{criterion} counts rows, and rows are cases of {schema.person!r}: require k_anonymity "
-            "by all columns, or group_size, which count people"
+            f"{criterion} counts rows, and rows are cases of {schema.person!r}: require "
+            "k_anonymity by all columns, or group_size, which count people"
         )
 
 

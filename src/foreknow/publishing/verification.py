@@ -31,7 +31,7 @@ from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS, kind_of
 from foreknow.numbers import exact_text
-from foreknow.plugins import foreign
+from foreknow.plugins import foreign, package_of
 from foreknow.policy.counted import Counted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -174,7 +174,8 @@ class Verification(Result):
     @property
     def limits_inference(self) -> bool:
         """Whether any requirement is about what is inferred, not only about who looks alike."""
-        gauges, tables = _gauges(), asked_of(self.requirements)
+        tables = asked_of(self.requirements)
+        gauges = _gauges(tables)
         return any(not of_people(tables[e.place], gauges) and not e.idle for e in self.findings)
 
     def __repr__(self) -> str:
@@ -601,22 +602,29 @@ def _as_published(known: Certificate, policy: Policy) -> Policy:
 
 def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Verdict]:
     """Let the verifier judge; kinds that it does not know bring a judge of their own."""
-    judges = _with_own(VERIFIERS, adversaries.ADVERSARIES, "judge")
-    return verify_written(written, required, judges, _gauges())
+    tables = asked_of(required)
+    judges = _with_own(VERIFIERS, adversaries.ADVERSARIES, "judge", tables)
+    return verify_written(written, required, judges, _gauges(tables))
 
 
-def _gauges() -> dict[str, Gauge]:
-    return _with_own(GAUGES, criteria.CRITERIA, "gauge")
+def _gauges(tables: Iterable[AskedTable]) -> dict[str, Gauge]:
+    return _with_own(GAUGES, criteria.CRITERIA, "gauge", tables)
 
 
-def _with_own(known: Mapping[str, Own], kinds: Iterable[Any], name: str) -> dict[str, Own]:
-    """What the verifier knows, and what further kinds bring of their own."""
+def _with_own(
+    known: Mapping[str, Own], kinds: Iterable[Any], name: str, tables: Iterable[AskedTable]
+) -> dict[str, Own]:
+    """What the verifier knows, and what further kinds that are asked for bring of their own."""
     found, wanted = dict(known), type(next(iter(known.values())))
+    asked = {key for table in tables for key in table.kinds}
     for kind in kinds:
-        if kind.key not in known:
+        if kind.key in asked and kind.key not in known:
             own = getattr(kind, name, None)
             if not isinstance(own, wanted):
-                raise InputError(f"{kind.__name__} lacks {name}, a verifier.{wanted.__name__}")
+                lacks = f"{kind.__name__} lacks {name}, a verifier.{wanted.__name__}"
+                table = "GAUGES" if wanted is Gauge else "VERIFIERS"
+                ours = f": add a line to {table} in verifier/verify.py"
+                raise InputError(lacks if package_of(kind) else lacks + ours)
             found[kind.key] = own
     return found
 
@@ -684,7 +692,8 @@ def scope_as_written(
     known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]
 ) -> Scope:
     """What no requirement looks at, as the files tell."""
-    tables, gauges = asked_of(required), _gauges()
+    tables = asked_of(required)
+    gauges = _gauges(tables)
     known_of = {name for asked in tables for own in _attributes(asked) for name in own}
     rows = known.beside if known.form == "generalized" else ()
     several = several_of(known.semantics, known.sensitives)
@@ -795,7 +804,11 @@ def _excess(finding: Verdict, groups: Sequence[str]) -> str:
     now = finding.to_dict()
     named = f"group {now['group']}" + (f" ({', '.join(groups)})" if len(groups) > 1 else "")
     if finding.of_groups:
-        said = f"{_plain(now['judged'])} does not hold: {named} has {now['exact']}"
+        each = [
+            f"{setting} is {own}" for setting, own in getattr(finding.found, "each", {}).items()
+        ]
+        has = ", ".join(each) or f"{named} has {now['exact']}"
+        said = f"{_plain(now['judged'])} does not hold: {has}"
     else:
         said = f"{now['value']!r} in {named} reaches {now['exact']}, the limit is {finding.limit}"
     return f"require[{now['requirement']}]: {said}"

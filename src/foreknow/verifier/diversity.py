@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, Held, highest
+from foreknow.verifier.counts import Group, Held, Measured, highest
 
 # Of people in a group, for which whole numbers decide; more would take for ever.
 _MOST = 10**5
@@ -58,9 +58,7 @@ def _recursive(held: Held, l: Fraction, c: Fraction) -> tuple[Fraction | None, G
     return worst, held.group(at), worst < c
 
 
-def gauge_alpha_k(
-    held: Held, table: Any, alike: Held | None = None
-) -> tuple[Fraction, Group, bool]:
+def gauge_alpha_k(held: Held, table: Any, alike: Held | None = None) -> Measured:
     """The largest share of a value in a group; and whether all who look `alike` are enough."""
     require_keys(table, "what alpha_k asks", {"alpha", "k"}, {"alpha", "k"})
     alpha, k = number_of(table["alpha"]), number_of(table["k"])
@@ -68,8 +66,8 @@ def gauge_alpha_k(
         raise CertificateError(f"alpha_k cannot be {dict(table)}")
     top, people = held.top(1), held.people
     worst, at = highest(top, people)
-    least = (held if alike is None else alike).people.min()
-    return worst, held.group(at), worst <= alpha and bool(least >= k)
+    least = Fraction(int((held if alike is None else alike).people.min()))
+    return worst, held.group(at), worst <= alpha and least >= k, {"alpha": worst, "k": least}
 
 
 def require_keys(table: Any, key: str, least: set[str], most: set[str]) -> None:

@@ -19,7 +19,7 @@ from operator import and_
 from typing import Any, NamedTuple
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, Held
+from foreknow.verifier.counts import Group, Held, Measured
 from foreknow.verifier.diversity import number_of, require_keys
 
 # Distinct people, by some columns in order, and how many are alike.
@@ -55,9 +55,7 @@ def gauge_k_map(held: Held, table: Any, everybody: Everybody) -> tuple[Fraction,
     return Fraction(min(many)), held.group(many.index(min(many))), min(many) >= k
 
 
-def gauge_delta_presence(
-    held: Held, table: Any, everybody: Everybody
-) -> tuple[Fraction, Group, bool]:
+def gauge_delta_presence(held: Held, table: Any, everybody: Everybody) -> Measured:
     """The group whose people are most surely in the table; and whether all keep both ends."""
     own = {"lowest", "highest"}
     require_keys(table, "delta_presence", own | OF_ALL, own | BEYOND)
@@ -69,7 +67,8 @@ def gauge_delta_presence(
         return Fraction(1), held.group(0), low == 0 and high == 1
     rates = [Fraction(own, of) for own, of in zip(held.people.tolist(), many, strict=True)]
     least, most = Fraction(0) if outside else min(rates), max(rates)
-    return most, held.group(rates.index(most)), low <= least and most <= high
+    found = {"lowest": least, "highest": most}
+    return most, held.group(rates.index(most)), low <= least and most <= high, found
 
 
 def placed(

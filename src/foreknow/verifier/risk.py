@@ -10,12 +10,12 @@ from fractions import Fraction
 from typing import Any
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, Held
+from foreknow.verifier.counts import Group, Held, Measured
 from foreknow.verifier.diversity import number_of, require_keys
 from foreknow.verifier.population import BEYOND, OF_ALL, Everybody, placed
 
 
-def gauge_risk(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
+def gauge_risk(held: Held, table: Any) -> Measured:
     """The smallest group, the number of groups and people by themselves."""
     require_keys(table, "risk", set(), {"prosecutor", "average", "uniqueness", "strict"})
     sizes = held.people.tolist()
@@ -28,9 +28,7 @@ def gauge_risk(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     return _worst(table, found, held.group(sizes.index(least)))
 
 
-def gauge_population_risk(
-    held: Held, table: Any, everybody: Everybody
-) -> tuple[Fraction, Group, bool]:
+def gauge_population_risk(held: Held, table: Any, everybody: Everybody) -> Measured:
     """The group that the fewest of the population could be in, and who is alone in theirs."""
     own = {"journalist", "uniqueness", "strict"}
     require_keys(table, "population_risk", OF_ALL, own | BEYOND)
@@ -41,9 +39,7 @@ def gauge_population_risk(
     return _worst(table, found, held.group(many.index(min(many))))
 
 
-def _worst(
-    table: Mapping[str, Any], found: Mapping[str, Fraction], group: Group
-) -> tuple[Fraction, Group, bool]:
+def _worst(table: Mapping[str, Any], found: Mapping[str, Fraction], group: Group) -> Measured:
     """The first figure that breaks its limit, else the first that has one."""
     strict = table.get("strict", False)
     if not isinstance(strict, bool):
@@ -53,5 +49,5 @@ def _worst(
         raise CertificateError(f"a risk has no limit, but {dict(table)}")
     for key, limit in limits.items():
         if found[key] > limit or (strict and found[key] == limit):
-            return found[key], group, False
+            return found[key], group, False, {key: found[key]}
     return found[next(iter(limits))], group, True

@@ -29,7 +29,7 @@ from foreknow.errors import (
 )
 from foreknow.grammar import AskedTable, read
 from foreknow.verdict import Limit, Verdict, WorstCase
-from foreknow.verifier.counts import Bag, Column, Counted, Group, Held, Ints, distinct
+from foreknow.verifier.counts import Bag, Column, Counted, Group, Held, Ints, Measured, distinct
 from foreknow.verifier.diversity import gauge_alpha_k, gauge_l_diversity, require_keys
 from foreknow.verifier.facts import worst_facts, worst_implications
 from foreknow.verifier.files import (
@@ -220,8 +220,9 @@ class Judge(NamedTuple):
 class Gauge(NamedTuple):
     """Of one criterion: what measures it, and what it is about."""
 
-    # From the groups and its settings to what is attained, where, and whether it holds.
-    measure: Callable[..., tuple[Fraction | None, Group, bool]]
+    # From the groups and its settings to what is attained, where, and whether it holds; a fourth
+    # is what was found of each setting, for the sentence that says what fails.
+    measure: Callable[..., Measured]
     of_people: bool = False  # of how many these are, whatever their values
     of_classes: bool = False  # of who looks alike: by exact columns where there are any
     of_population: bool = False  # compares groups with one
@@ -282,9 +283,11 @@ def verify(
         if gauge.of_releases:
             more.append(written.cohort)
         held = _of_sets(written, held, key, gauge, table) if table.secret.sets else held
-        attained, group, holds = gauge.measure(held, settings, *more)
+        measured = gauge.measure(held, settings, *more)
+        attained, group, holds = measured[:3]
+        each = measured[3] if len(measured) > 3 else {}
         of = () if not exact or not gauge.of_people else tuple(written.exact)
-        found, known = WorstCase(None, _name(group), attained), table.known
+        found, known = WorstCase(None, _name(group), attained, each=each), table.known
         judged, required = {key: settings}, requirements[position]
         verdicts.append(Verdict(position, required, judged, Limit(), found, holds, known, alike=of))
     return verdicts
