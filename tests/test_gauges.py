@@ -1,0 +1,151 @@
+"""Every criterion is measured alike by its class and by the verifier's gauge, in both forms."""
+
+from fractions import Fraction
+from math import inf
+
+import pyarrow as pa
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from tests.adversaries.test_conformance import DRAWN, SHARES, known
+from tests.examples import examples
+
+import foreknow as fk
+from foreknow.criteria import registry as criteria
+from foreknow.needs import Need
+from foreknow.verifier.verify import GAUGES, Written, verify
+
+SCHEMA = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+# Everybody who can be in a table of these tests, and more people of two ages.
+POPULATION = pa.table({"age": [str(age) for age in range(6) for _ in range(150)] + ["0", "9"] * 30})
+BESIDE = {
+    fk.KMap: st.integers(1, 400).map(lambda k: fk.KMap(k, POPULATION)),
+    fk.DeltaPresence: st.tuples(SHARES, SHARES).map(
+        lambda ends: fk.DeltaPresence(min(ends) / 8, max(ends), POPULATION)
+    ),
+    fk.PopulationRisk: st.tuples(SHARES, SHARES).map(
+        lambda ends: fk.PopulationRisk(ends[0] / 100, ends[1], population=POPULATION)
+    ),
+    fk.Levels: st.integers(0, 6).map(lambda top: fk.Levels({"age": {"top": top}})),
+}
+BAGS = st.lists(
+    st.dictionaries(st.sampled_from("abcd"), st.integers(1, 6), min_size=1), min_size=1, max_size=6
+)
+of_each = pytest.mark.parametrize("kind", criteria.CRITERIA, ids=lambda kind: kind.key)
+FORMS = pytest.mark.parametrize("form", ["generalized", "bucketized"])
+
+
+def drawn(data, kind):
+    """A criterion of a kind, bound to the schema; without draws of its own, of whole numbers."""
+    assert kind in DRAWN or kind in BESIDE or Need.FINISHED not in kind.needs, (
+        f"add draws of {kind.__name__} to BESIDE in tests/test_gauges.py"
+    )
+    made = data.draw(BESIDE[kind] if kind in BESIDE else known(kind, 1, 5), label="asked")
+    return made.under(SCHEMA)
+
+
+def written(form, groups, ages):
+    """The tables of a release of bags, as a reader has them and as the verifier has them.
+
+    In the bucketized form somebody's age is the one that is given for their place in the group.
+    """
+    people = [(g, v) for g, bag in enumerate(groups) for v, n in bag.items() for _ in range(n)]
+    if form == "generalized":
+        table = pa.table({"age": [str(g) for g, _ in people], "ill": [v for _, v in people]})
+        release = fk.Release.from_generalized(table, quasi_identifiers=["age"], sensitive="ill")
+        return release, Written(form, ["age"], "ill", {"release": table})
+    exact = [str(ages[i % len(ages)]) for i in range(len(people))]
+    rows = pa.table({"group": [str(g) for g, _ in people], "age": exact})
+    cells = [(str(g), v, n) for g, bag in enumerate(groups) for v, n in bag.items()]
+    at, values, counts = zip(*cells, strict=True)
+    tally = pa.table({"group": at, "ill": values, "count": counts})
+    release = fk.Release.from_bucketized(tally, sensitive="ill", people=rows)
+    texts = tally.set_column(2, "count", tally["count"].cast(pa.string()))
+    tables = {"people": rows, "sensitive": texts}
+    return release, Written(form, ["group"], "ill", tables, exact=["age"])
+
+
+def told(criterion, held):
+    """The verdict of the verifier on what a certificate would state of a criterion."""
+    population = getattr(criterion, "population", None)
+    at_hand = {} if population is None else {population.digest(): POPULATION}
+    (found,) = verify(held.asked(populations=at_hand), [criterion.published()])
+    return found
+
+
+def compare(data, kind, form):
+    criterion, groups = drawn(data, kind), data.draw(BAGS, label="groups")
+    ages = data.draw(st.lists(st.integers(0, 5), min_size=1, max_size=4), label="ages")
+    release, held = written(form, groups, ages)
+    own, found = criterion.attained(release), told(criterion, held)
+    amount = None if own.amount == inf else Fraction(own.amount)
+    assert (found.reached, found.safe) == (amount, own.holds)
+    assert own.holds == criterion.holds(release)
+    assert own.amount == criterion.measure(release)
+
+
+def compare_groups(data, kind):
+    """What is left to ask of groups where exact columns say who looks alike."""
+    criterion, groups = drawn(data, kind), data.draw(BAGS, label="groups")
+    left = criterion.of_groups
+    groups = [{value: 5 * n for value, n in bag.items()} for bag in groups]
+    release, _ = written("bucketized", groups, [0])  # all of whom look alike, and are enough
+    if left is None:
+        return
+    assert left.holds(release) or not criterion.holds(release)
+    if not kind.of_people:
+        assert (left.holds(release), left.measure(release)) == (
+            criterion.holds(release),
+            criterion.measure(release),
+        )
+
+
+@of_each
+@FORMS
+@examples(400, daily=20, deadline=None)
+@given(data=st.data())
+def test_a_gauge_finds_what_the_class_attains(kind, form, data):
+    compare(data, kind, form)
+
+
+@of_each
+@examples(400, daily=20, deadline=None)
+@given(data=st.data())
+def test_what_is_left_to_ask_of_groups_is_what_the_whole_asks_of_them(kind, data):
+    compare_groups(data, kind)
+
+
+# ---- that they would be caught -------------------------------------------------------------------
+
+
+def caught(check, *asked):
+    """Whether some case shows the difference."""
+
+    @settings(max_examples=40, deadline=None, phases=[Phase.generate], derandomize=True)
+    @given(data=st.data())
+    def every(data):
+        check(data, *asked)
+
+    with pytest.raises(AssertionError):
+        every()
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda amount, holds: (amount + 1, holds), lambda amount, holds: (amount, True)]
+)
+def test_a_gauge_that_differs_is_caught(monkeypatch, wrong):
+    right = GAUGES["alpha_k"]
+
+    def measure(*asked):
+        amount, group, holds, _ = right.measure(*asked)
+        amount, holds = wrong(amount, holds)
+        return amount, group, holds
+
+    monkeypatch.setitem(GAUGES, "alpha_k", right._replace(measure=measure))
+    caught(compare, fk.AlphaK, "generalized")
+
+
+@pytest.mark.parametrize("alpha", ["1/100", 1])
+def test_an_of_groups_that_asks_more_or_less_is_caught(monkeypatch, alpha):
+    monkeypatch.setattr(fk.AlphaK, "of_groups", property(lambda self: fk.AlphaK(alpha, 1)))
+    caught(compare_groups, fk.AlphaK)
