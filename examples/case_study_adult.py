@@ -1,4 +1,7 @@
-"""Print the tables of docs/evidence/adult.md: python examples/case_study_adult.py ADULT_CSV."""
+"""Print the tables of docs/evidence/adult.md: python examples/case_study_adult.py ADULT_CSV.
+
+With --write, they are written into that page anew.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ POLICY = fk.Policy([fk.Requirement(fk.Facts(l=4), below="3/4")], SCHEMA)
 EXACT = {"age": "exact"}
 VALUE, LIMIT = "Exec-managerial", "0.95"
 ASKED = [(4, 0, 0), (0, 4, 0), (0, 5, 0), (2, 1, 3)]
+FROM, TO = "<!-- printed by examples/case_study_adult.py -->\n", "<!-- end -->"
 Point = tuple[int, int, int]
 
 
@@ -103,7 +107,15 @@ def page(path: Path) -> Iterator[str]:
         yield from part(counts)
 
 
+def write(printed: str) -> None:
+    """Write the page anew, between its marks."""
+    path = Path(__file__).parents[1] / "docs" / "evidence" / "adult.md"
+    before, rest = path.read_text("utf-8").split(FROM)
+    path.write_text(f"{before}{FROM}{printed}\n{TO}{rest.partition(TO)[2]}", "utf-8")
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(f"usage: python {Path(__file__).name} ADULT_CSV")
-    print("\n".join(page(Path(sys.argv[1]))))
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--write"]):
+        sys.exit(f"usage: python {Path(__file__).name} ADULT_CSV [--write]")
+    text = "\n".join(page(Path(sys.argv[1])))
+    write(text) if sys.argv[2:] else print(text)

@@ -61,10 +61,15 @@ SERVES = {
 
 
 def everything_is_here():
-    """Whether there is one of every kind that is registered."""
-    assert [type(one) for one in KNOWLEDGE] == [*ADVERSARIES]
-    assert list(dict.fromkeys(map(type, RULES))) == [*CRITERIA]
-    assert list(MAKERS) == [key for key, _ in METHODS]
+    """Whether there is one of every kind that is registered, in their order."""
+    for name, here, registered in (
+        ("KNOWLEDGE", list(map(type, KNOWLEDGE)), [*ADVERSARIES]),
+        ("RULES", list(dict.fromkeys(map(type, RULES))), [*CRITERIA]),
+        ("MAKERS", list(MAKERS), [key for key, _ in METHODS]),
+    ):
+        lacking = [each for each in registered if each not in here]
+        assert not lacking, f"add one of {lacking} to {name} in tests/support.py"
+        assert here == registered, f"{name} in tests/support.py is in another order than registered"
 
 
 def table(first, rows, needs):

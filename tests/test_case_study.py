@@ -29,7 +29,7 @@ def test_page_shows_what_the_script_prints():
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    assert printed() == run.stdout
+    assert printed() == run.stdout, "python examples/case_study_adult.py ADULT_CSV --write"
 
 
 def test_page_shows_the_papers_skyline_and_a_breach_beyond_it():

@@ -12,6 +12,7 @@ from benchmarks.figures.diagrams import DRAWINGS
 import foreknow
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.cli.entry import app
+from foreknow.criteria.registry import OURS
 from foreknow.methods.registry import METHODS, kind_of
 from foreknow.policy.file import policy_settings
 from foreknow.publishing.certificate import _Finding, certificate_table
@@ -81,14 +82,23 @@ def test_every_policy_key_is_in_the_page(heading, settings):
     for key in settings.known_keys():
         # The keys of priors are listed in their row.
         inside = rf"^\| `priors` .*`{key}`"
-        assert re.search(rf"^\| `{key}` \||{inside}", text, re.MULTILINE), key
+        found = re.search(rf"^\| `{key}` \||{inside}", text, re.MULTILINE)
+        assert found, f"add a row for `{key}` to docs/reference/policy-file.md, {heading}"
 
 
 def test_every_public_name_is_in_the_python_reference():
     pages = sorted((ROOT / "docs/reference").glob("python*.md"))
     text = "\n".join(page.read_text("utf-8") for page in pages)
     named = re.findall(r"^::: foreknow\.(\w+)$", text, flags=re.MULTILINE)
-    assert sorted(named) == sorted(set(foreknow.__all__) - {"__version__"})
+    public = set(foreknow.__all__) - {"__version__"}
+    lacking = [f"::: foreknow.{name}" for name in sorted(public - set(named))]
+    assert not lacking, f"add to a page docs/reference/python-*.md: {lacking}"
+    assert sorted(named) == sorted(public), "a page docs/reference/python-*.md names what is not"
+
+
+@pytest.mark.parametrize("kind", [*ADVERSARIES, *OURS], ids=lambda kind: kind.key)
+def test_every_kind_of_ours_is_public(kind):
+    assert kind.__name__ in foreknow.__all__, f"add a line for {kind.__name__} to __init__.pyi"
 
 
 def test_every_page_is_in_the_navigation_and_not_too_many_are_for_users():

@@ -146,13 +146,13 @@ def test_every_folder_has_a_budget_and_keeps_it():
 @pytest.mark.parametrize("kind", [*ADVERSARIES, *CRITERIA], ids=lambda kind: kind.key)
 def test_a_kind_is_known_in_few_files(kind):
     files = knowing({kind.__name__, kind.key} - WORDS, home_of(kind))
-    assert len(files) <= PLACES[kind.key], files
+    assert len(files) <= PLACES.get(kind.key, 1), f"{files}: fewer, or add it to PLACES"
 
 
 @pytest.mark.parametrize("key", [key for key, _ in METHODS if key not in WORDS])
 def test_a_method_is_known_in_few_files(key):
     files = [path for path in knowing({key}, SRC / "methods") if not path.startswith("methods")]
-    assert len(files) <= PLACES[key], files
+    assert len(files) <= PLACES.get(key, 1), f"{files}: fewer, or add it to PLACES"
 
 
 @pytest.mark.parametrize("part", ["any_of", "at_level", "at_most_times", "knowing", "within"])

@@ -17,7 +17,10 @@ def assert_as_before(name, lines):
     path, text = FOLDER / f"{name}.txt", "\n".join(lines) + "\n"
     if os.environ.get("FOREKNOW_SNAPSHOTS") == "write":
         path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8"), f"not as in {path.name}"
+    assert text == path.read_text(encoding="utf-8"), (
+        f"not as in {path.name}: if it shall be so, run FOREKNOW_SNAPSHOTS=write pytest "
+        "tests/report/test_pages.py, and read the difference"
+    )
 
 
 def page_lines(page):

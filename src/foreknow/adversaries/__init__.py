@@ -1,1 +1,1 @@
-"""Adversaries: one file per kind of knowledge, each answering "how sure could they be?"."""
+"""Adversaries: each kind of knowledge answers "how sure could they be?"."""

@@ -1,1 +1,1 @@
-"""Anonymizers: one file per method; each groups the rows of a table as a policy allows."""
+"""Anonymizers: each method groups the rows of a table as a policy allows."""
