@@ -1,6 +1,6 @@
-"""The page of what serves what, docs/reference/support.md, as the declarations have it.
+"""What pages print of the declarations: what serves what (support.md), which criteria there are.
 
-python -m tests.support            writes its tables anew
+python -m tests.support            writes it anew
 """
 
 from pathlib import Path
@@ -11,12 +11,12 @@ import foreknow as fk
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.attacks.algorithm.worlds import ATTACK
 from foreknow.auditing.survey import SURVEY
-from foreknow.criteria.registry import CRITERIA
+from foreknow.criteria.registry import CRITERIA, OURS
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS
 from foreknow.needs import Need
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "support.md"
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 MARK = "<!-- printed -->"
 POPULATION = pa.table({"age": ["20", "30"] * 4})
 PRIORS = pa.table({"age": ["20", "30"] * 2, "value": list("aabb"), "probability": ["1/2"] * 4})
@@ -112,10 +112,21 @@ def rule_is_ordered(rule):
     return isinstance(rule, fk.TCloseness) and rule.distance != "equal"
 
 
+def named():
+    """The classes of criteria, for the page of the Python API."""
+    return "\n".join(f"::: foreknow.{kind.__name__}" for kind in OURS)
+
+
+# What stands between the marks of pages.
+PRINTED = {"support.md": printed, "python-publish.md": named}
+
+
 def main():
-    """Write the tables of the page anew."""
-    before, _, after = PAGE.read_text("utf-8").split(MARK)
-    PAGE.write_text(f"{before}{MARK}\n\n{printed()}\n\n{MARK}{after}", "utf-8")
+    """Write it anew, between the marks of each page."""
+    for name, text in PRINTED.items():
+        before, _, after = (REFERENCE / name).read_text("utf-8").split(MARK)
+        made = f"{before}{MARK}\n\n{text()}\n\n{MARK}{after}"
+        (REFERENCE / name).write_text(made, "utf-8")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@ import inspect
 from collections import Counter
 from dataclasses import fields
 
+import pytest
+from click import UsageError
+
 import foreknow as fk
 from foreknow import names
 from foreknow.cli.entry import app
@@ -39,10 +42,15 @@ def test_what_a_name_stands_for_is_there():
 
 def test_a_call_and_a_command_say_the_same_in_place_of_a_policy():
     keys = {kind.key for kind in REGISTERED}
-    assert {*CRITERIA} == keys & {*Arguments.__annotations__}
+    assert {*CRITERIA} < keys <= {*Arguments.__annotations__}  # a command line has no tables
     assert {*CRITERIA, *COLUMNS} <= {*Arguments.__annotations__} & {
         own.name for own in fields(Judging)
     }
+
+
+def test_a_criterion_that_is_no_option_is_answered_with_how_a_policy_says_it():
+    with pytest.raises(UsageError, match=r"alpha_k = \.\.\. below \[\[require\]\]"):
+        app.main(["audit", "table.csv", "--alpha-k", "3"], standalone_mode=False)
 
 
 def test_a_parameter_keeps_its_name_where_a_function_has_it():

@@ -6,9 +6,11 @@ from tests import support
 
 import foreknow as fk
 from foreknow.attacks.algorithm.results import limits_of
+from foreknow.criteria.registry import CRITERIA
 from foreknow.errors import UnsupportedError
 from foreknow.methods.protocol import check_needs, traits_of
 from foreknow.needs import Analysis, Need, require
+from foreknow.policy.arguments import Arguments
 
 ROWS = {
     "who": [*"pqrstu"],
@@ -172,6 +174,19 @@ def test_ways_out_name_what_serves():
         assert not traits_of(support.MAKERS[key]).needs
 
 
-def test_the_page_of_what_serves_what_is_what_is_declared():
-    _, found, _ = support.PAGE.read_text("utf-8").split(support.MARK)
-    assert found.strip() == support.printed(), "write it anew: python -m tests.support"
+@pytest.mark.parametrize("page", support.PRINTED)
+def test_what_a_page_prints_of_the_declarations_is_what_is_declared(page):
+    _, found, _ = (support.REFERENCE / page).read_text("utf-8").split(support.MARK)
+    assert found.strip() == support.PRINTED[page](), "write it anew: python -m tests.support"
+
+
+def test_a_call_takes_every_criterion_with_its_settings():
+    table = pa.table({"age": ["20"] * 6, "ill": list("ababab")})
+    asked = {"quasi_identifiers": ["age"], "sensitive": "ill", "learned": False}
+    for rule in support.RULES:
+        if rule.key.startswith("t_closeness") or hasattr(rule, "population"):
+            continue
+        found = fk.audit(table, **asked, **rule.to_dict())
+        assert found.policy.requirements[0].criterion.to_dict() == rule.to_dict()
+    keys = {kind.key for kind in CRITERIA}
+    assert keys <= Arguments.__annotations__.keys()

@@ -110,9 +110,10 @@ class Command(click.Command):
             odd = odd or next((word for word in ("-q", "-k") if word in args), None)
             if odd is None and "extra argument" in error.format_message():
                 odd = "extra" if "quasi_identifiers" in known else odd
-            if odd not in OPTIONS:
+            does = OPTIONS.get(odd) or _in_a_policy(odd)
+            if does is None:
                 raise
-            told = f"{error.format_message().rstrip('.')}; {OPTIONS[odd]}"
+            told = f"{error.format_message().rstrip('.')}; {does}"
             raise click.UsageError(told, error.ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -230,6 +231,16 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
         return {"callback": called, "params": shown, "help": own.about or public.about}
 
     return lambda body: Command(body.__name__, lambda: made(body))
+
+
+def _in_a_policy(option: str | None) -> str | None:
+    """What to write where an option is a criterion that only a policy file says."""
+    from foreknow.criteria.registry import CRITERIA  # after a mistake only
+
+    key = str(option).removeprefix("--").replace("-", "_")
+    if all(kind.key != key for kind in CRITERIA):
+        return None
+    return f"a policy file says it: {key} = ... below [[require]]; then --policy FILE"
 
 
 def _are_columns(args: list[str], place: int) -> bool:

@@ -21,7 +21,8 @@ _LOG = logging.getLogger(__name__)
 class Arguments(TypedDict, total=False):
     """What stands in place of a policy, or beside one: the keys of its file.
 
-    Criteria that are named are required besides what a policy requires.
+    Criteria that are named are required besides what a policy requires. Those of the registry
+    that are not listed are keys, too, with the table of their settings: see below.
     """
 
     quasi_identifiers: Sequence[str] | str | None
@@ -35,6 +36,9 @@ class Arguments(TypedDict, total=False):
     below: Number | None
 
 
+Arguments.__annotations__.update(
+    {kind.key: Any for kind in CRITERIA if kind.key not in Arguments.__annotations__}
+)
 _COLUMNS = ("quasi_identifiers", "sensitive", "identifiers", "hierarchies")
 # What must hold where nothing says it.
 BY_DEFAULT = "Foreknow's default"

@@ -54,10 +54,9 @@ class Decoy:
     Notes
     -----
     Proved in docs/research/decoys.md. It keeps limits of `Facts`, `Negations` and `Implications`,
-    and the criteria `KAnonymity`, `LDiversity`, `AlphaK`, `TCloseness`, `BetaLikeness` and
-    `DeltaDisclosure`; others are refused. **The seed must be secret**: who knows it knows the
-    decoys. So random numbers come from the system's entropy when no seed is
-    given. Give one in tests only.
+    and every criterion that says what it `speaks` of; others are refused. **The seed must be
+    secret**: who knows it knows the decoys. So random numbers come from the system's entropy when
+    no seed is given. Give one in tests only.
 
     Examples
     --------
