@@ -110,7 +110,7 @@ class Command(click.Command):
             odd = odd or next((word for word in ("-q", "-k") if word in args), None)
             if odd is None and "extra argument" in error.format_message():
                 odd = "extra" if "quasi_identifiers" in known else odd
-            does = OPTIONS.get(odd) or _in_a_policy(odd)
+            does = OPTIONS.get(str(odd)) or _in_a_policy(str(odd))
             if does is None:
                 raise
             told = f"{error.format_message().rstrip('.')}; {does}"
@@ -233,11 +233,11 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
     return lambda body: Command(body.__name__, lambda: made(body))
 
 
-def _in_a_policy(option: str | None) -> str | None:
+def _in_a_policy(option: str) -> str | None:
     """What to write where an option is a criterion that only a policy file says."""
     from foreknow.criteria.registry import CRITERIA  # after a mistake only
 
-    key = str(option).removeprefix("--").replace("-", "_")
+    key = option.removeprefix("--").replace("-", "_")
     if all(kind.key != key for kind in CRITERIA):
         return None
     return f"a policy file says it: {key} = ... below [[require]]; then --policy FILE"
