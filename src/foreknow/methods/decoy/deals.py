@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import Mask
-from foreknow.data.sparse import IntArray
+from foreknow.data.sparse import IntArray, order_of
+from foreknow.methods.decoy.draws import mixed
 
 # Sizes of groups that are tried, smallest first; and how many more where the first does not hold.
 _SIZES = np.array([*range(2, 33), *range(34, 65, 3), 72, 80, 96, 128, 192])
@@ -43,28 +43,31 @@ def dealt(bags: IntArray, starts: IntArray, many: IntArray, at: IntArray) -> Int
     return found
 
 
-def most(bags: IntArray, safe: Safe, open_: Mask) -> IntArray:
+def most(bags: IntArray, safe: Safe, open_: Mask, at_most: IntArray | None = None) -> IntArray:
     """Into how many groups each bag can be dealt so that `safe` holds; 1 where into none.
 
-    `safe(bags, owner)` says of each owner whether all of its bags are safe together.
+    `safe(bags, owner)` says of each owner whether all of its bags are safe together. More than
+    `at_most` are not tried.
     """
     people, found = bags.sum(axis=1), np.ones(len(bags), dtype=np.int64)
-    ask = np.flatnonzero(open_ & (people >= 2 * _SIZES[0]))
-    if not len(ask):
+    waiting = np.flatnonzero(open_ & (people >= 2 * _SIZES[0]))
+    if not len(waiting):
         return found
+    starts = ranks(bags)[1]
     for size in _SIZES.tolist():
-        ask = ask[people[ask] >= 2 * size]
-        if not len(ask):
+        waiting = waiting[people[waiting] >= 2 * size]
+        if not len(waiting):
             break
-        many = people[ask] // size
+        many = people[waiting] // size
+        ask = slice(None) if at_most is None else np.flatnonzero(many <= at_most[waiting])
+        ask, many = waiting[ask], many[ask]
         # First by one of the bags: most sizes fail at that.
         first = np.zeros((len(ask), 1), dtype=np.int64)
-        one = dealt(bags[ask], ranks(bags[ask])[1], many, first)[:, 0]
-        held = safe(one, np.arange(len(ask)))
+        held = safe(dealt(bags[ask], starts[ask], many, first)[:, 0], np.arange(len(ask)))
         some = np.flatnonzero(held)
         held[some] = _hold(bags[ask[some]], many[some], safe)
         found[ask[held]] = many[held]
-        ask = ask[~held]
+        waiting = waiting[found[waiting] == 1]
     return found
 
 
@@ -123,11 +126,17 @@ class Lots:
         people = random.permutation(people[many[group[people]] > 1])
         own, what = group[people], value[people]
         place = ranks(bags)[0]
-        order = np.argsort(own * bags.shape[1] + place[own, what], kind="stable")
+        order = order_of(own * bags.shape[1] + place[own, what])
         people, own, what = people[order], own[order], what[order]
-        turn = np.arange(len(own)) - np.searchsorted(own, own)
-        seat = turn % many[own] if len(own) else turn
-        order = np.lexsort((seat, own))
+        n_own = np.bincount(own, minlength=len(many))
+        starts = np.cumsum(n_own) - n_own
+        turn, seat = np.divmod(np.arange(len(own)) - starts[own], many[own])
+        # Each group's seats one after the other: the first ones have a person more.
+        fewest, more = np.divmod(n_own, many)
+        order = np.empty(len(own), dtype=np.int64)
+        order[starts[own] + seat * fewest[own] + np.minimum(seat, more[own]) + turn] = np.arange(
+            len(own)
+        )
         return cls(people[order], own[order], what[order], seat[order])
 
     def of(self, chosen: Mask) -> Lots:
@@ -141,7 +150,7 @@ class Lots:
         """Bags of parts, values being given at random to the people of each small group."""
         new = np.ones(len(self.seat), dtype=bool)
         new[1:] = (self.seat[1:] != self.seat[:-1]) | (self.group[1:] != self.group[:-1])
-        drawn: NDArray[np.float64] = np.cumsum(new) + random.random(len(new))
-        own = part[self.people[np.argsort(drawn)]]
+        lengths = np.diff(np.flatnonzero(new), append=len(new))
+        own = mixed(part[self.people], lengths, random)
         found = np.bincount(own * n_values + self.value, minlength=n_parts * n_values)
         return found.reshape(n_parts, n_values).astype(np.int64)

@@ -56,20 +56,15 @@ class Guard:
     near: Callable[[int], Ledger] | None = None
     windows: Windows | None = None
 
-    @property
+    @cached_property
     def alike(self) -> bool:
         """Whether a group is as safe if values change places, all of them in any way."""
-        if self.windows is not None or isinstance(self.secret.labels, JointLabels):
-            return False
-        criterion = self.secret.requirement.criterion
-        if criterion is not None and criterion.of_people:
-            return True
-        every = self.secret.meant.places is None and bool(self.secret.meant.about.all())
-        return every and self.near is None and self.speaks.alike
+        return _alike(self.secret, self.speaks)
 
     def counted(self, groups: GroupCounts) -> GroupCounts:
-        """What it counts of groups."""
-        return counts_of(self.secret.again(groups))
+        """What it counts of groups; where values are alike, the most frequent is the first."""
+        counts = counts_of(self.secret.again(groups))
+        return _ranked(counts) if self.alike else counts
 
     def exchanged(self, groups: GroupCounts, swaps: int) -> tuple[GroupCounts, IntArray]:
         """Groups of which so many people have got the value that matters, in place of rare ones.
@@ -110,6 +105,30 @@ class Guard:
             semantics=counted.semantics,
         )
         return made, own
+
+
+def _alike(secret: Counted, speaks: Speaks) -> bool:
+    """Whether it does not matter which value is which, nor which other groups there are."""
+    rule = secret.requirement.criterion
+    if rule is not None and (rule.compares_table or rule.of_people):
+        return bool(rule.of_people)
+    joint = isinstance(secret.labels, JointLabels) or secret.requirement.of_windows
+    every = secret.meant.places is None and bool(secret.meant.about.all())
+    return speaks.alike and not speaks.groups and every and not joint
+
+
+def _ranked(counts: GroupCounts) -> GroupCounts:
+    """Groups in which the most frequent value is the first, and so on."""
+    place = np.arange(len(counts.codes)) - counts.offsets[:-1][counts.cell_groups]
+    rising = (place[1:] > 0) & (counts.counts[1:] > counts.counts[:-1])
+    many = counts.counts
+    if rising.any():
+        many = many[np.lexsort((-many, counts.cell_groups))]
+    return GroupCounts.counted(
+        *(counts.sizes, counts.offsets, place, many.copy()),
+        values=counts.values,
+        semantics=counts.semantics,
+    )
 
 
 def _moved(bags: IntArray, value: IntArray, many: IntArray, kept: Mask) -> IntArray:
@@ -157,12 +176,15 @@ class Guards:
                 else:
                     wanted = asked
                 for point, speaks in zip(requirement.points, each, strict=True):
+                    own = asked
+                    if _alike(secret, speaks):  # then the most frequent value is worst
+                        own = np.arange(len(wanted)) < 1
 
                     def of_point(
                         amount: int | None,
                         times: Fraction = Fraction(1),
                         point: Any = point,
-                        asked: Any = asked,
+                        asked: Any = own,
                         power: int = 1 + speaks.groups,
                         how: Any = how,
                     ) -> Ledger:
@@ -196,13 +218,19 @@ class Guards:
     @cached_property
     def alike(self) -> bool:
         """Whether it does not matter which value is which."""
-        return not self.coupled and all(guard.alike for guard in self.each)
+        return all(guard.alike for guard in self.each)
 
-    def kinds(self, bags: IntArray) -> tuple[IntArray, IntArray]:
-        """The first of each kind of bags that no limit tells apart, and the kind of each."""
+    def forms(self, bags: IntArray) -> NDArray[Any]:
+        """Bags as limits see them: the most frequent value first, if it does not matter which."""
         forms: NDArray[Any] = bags.astype(narrowest(int(bags.max(initial=0)) + 1))
         if self.alike:
             forms.sort(axis=1)
+            forms = forms[:, ::-1]
+        return forms
+
+    def kinds(self, bags: IntArray) -> tuple[IntArray, IntArray]:
+        """The first of each kind of bags that no limit tells apart, and the kind of each."""
+        forms = self.forms(bags)
         lots = np.random.default_rng(bags.shape[1]).integers(1 << 62, size=bags.shape[1])
         keys = forms.astype(np.int64) @ (2 * lots + 1)
         _, first, kind = np.unique(keys, return_index=True, return_inverse=True)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from foreknow.adversaries.protocol import Mask
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Attribute, Microdata
-from foreknow.data.sparse import IntArray
+from foreknow.data.sparse import IntArray, combine
 from foreknow.methods.decoy.deals import Lots, bags_of_deals, most
 from foreknow.methods.decoy.draws import drawn
 from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards
@@ -99,25 +99,22 @@ class Candidates:
         return cls(attributes, gain, np.hstack([cuts.at for cuts in each]), attribute)
 
     def sides(
-        self, cut: IntArray, node: IntArray, codes: list[NDArray[Any]], asking: Mask
+        self, cut: IntArray, group: IntArray, codes: list[NDArray[Any]], points: IntArray
     ) -> IntArray:
-        """The side of each point that is asked about, by the cut of its group (its node); else 0.
-
-        `codes` are those of points, by quasi-identifier.
-        """
-        side = np.zeros(len(node), dtype=np.int64)  # (points,)
-        points = np.flatnonzero(asking)
-        group = node[points]
-        attribute, at = self.attribute[cut[group]], self.at[group, cut[group]]
+        """The side of each of some points, by the cut of its group; `codes` are of all points."""
+        side = np.zeros(len(points), dtype=np.int64)
+        which = self.attribute[cut]  # (groups,)
+        at = self.at[np.arange(len(cut)), cut]
         for place, own in enumerate(self.attributes):
-            mine = attribute == place  # of the points that are asked about
-            if mine.any():
-                side[points[mine]] = sides(own, codes[place][points[mine]], at[mine])
+            mine = np.flatnonzero((which == place)[group])
+            if len(mine):
+                side[mine] = sides(own, codes[place][points[mine]], at[group[mine]])
         return side
 
 
 Decide = Callable[["Search", Trial], Outcome]
 Judge = Callable[[GroupCounts, IntArray], PolicyEvaluation]
+Near = tuple[IntArray, IntArray]
 
 
 class Search:
@@ -273,7 +270,8 @@ class Search:
             return self._measured(judge, bags, owner)
         found = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
         first, kind = self.guards.kinds(bags)
-        held = self._measured(judge, bags[first], np.arange(len(first)))
+        forms = self.guards.forms(bags[first])
+        held = self._measured(judge, forms, np.arange(len(first)))
         found[owner[~held[kind]]] = False
         return found
 
@@ -357,6 +355,7 @@ class Search:
         best_cut, along = np.full((2, self.n_groups), -1)
         best_score = np.full(self.n_groups, -np.inf)
         waiting = decoys > 0
+        near = None
         # Public: it decides what is tried, and nothing else.
         public = np.random.default_rng(self.level)
         for turn in range(order.shape[1]):
@@ -365,8 +364,11 @@ class Search:
             waiting &= np.isfinite(gain) & (gain > best_score)
             if not waiting.any():
                 break
-            trial = self._parts(waiting, candidates, cut)
-            often = self._accepted(trial, decoys[trial.group], public)  # (trials,)
+            near = self._inside(waiting, near)
+            trial = self._parts(waiting, candidates, cut, near)
+            group = trial.group
+            needed = np.maximum(least[group], best_score[group] / gain[group])
+            often = self._accepted(trial, decoys[group], needed, public)  # (trials,)
             score = np.where(often >= least[trial.group], gain[trial.group] * often, -np.inf)
             better = score > best_score[trial.group]  # (trials,)
             group = trial.group[better]
@@ -374,7 +376,8 @@ class Search:
             attribute = candidates.attribute[cut[group]]
             along[group] = np.where(often[better] >= _OFTEN, attribute, -1)
             waiting[trial.group[often >= _OFTEN]] = False
-        trial = self._parts(best_cut >= 0, candidates, best_cut)
+        chosen = best_cut >= 0
+        trial = self._parts(chosen, candidates, best_cut, self._inside(chosen))
         group = trial.group
         return replace(trial, decoys=decoys[group], many=deals[group], attribute=along[group])
 
@@ -405,33 +408,43 @@ class Search:
         rank = np.argsort(np.argsort(-bags, axis=1, kind="stable"), axis=1)
         found, own = np.ones(len(bags)), np.arange(len(bags))
         for times in _TIMES:  # as if every other value were more frequent there, the rest less
-            tilted = np.rint(bags * np.where(rank % 2, 1 / times, times) * 8).astype(np.int64)
-            found[self.roughly(tilted, own)] = times
+            tilted = np.rint(bags[own] * np.where(rank[own] % 2, 1 / times, times) * 8)
+            own = own[self.roughly(tilted.astype(np.int64), np.arange(len(own)))]
+            found[own] = times
         return found
 
-    def _parts(self, groups: Mask, candidates: Candidates, cut: IntArray) -> Trial:
+    def _inside(self, groups: Mask, near: Near | None = None) -> Near:
+        """The points and cells of some groups; `near`: those of groups that these are among."""
+        if near is None:
+            points, cells = groups[self.node], groups[self.node[self._point]]
+            return np.flatnonzero(points), np.flatnonzero(cells)
+        points, cells = near
+        node, of_cell = self.node[points], self.node[self._point[cells]]
+        return points[groups[node]], cells[groups[of_cell]]
+
+    def _parts(self, groups: Mask, candidates: Candidates, cut: IntArray, near: Near) -> Trial:
         """Divide some groups, each by a candidate of its own: number the parts, and count them."""
-        asking = groups[self.node]  # (points,)
-        side = candidates.sides(cut, self.node, self.codes, asking)  # (points,)
-        widest = int(side.max(initial=0)) + 1
+        points, cells = near
+        node = self.node[points]
+        side = candidates.sides(cut, node, self.codes, points)
+        # Parts in order of group, and then of side.
+        part, one = combine([node, side], [self.n_groups, int(side.max(initial=0)) + 1])
         child = np.full(len(self.node), -1, dtype=np.int64)  # (points,): the part of each
-        # Parts by their keys: in order of group, and then of side.
-        keys, part = np.unique(self.node[asking] * widest + side[asking], return_inverse=True)
-        child[asking] = part
+        child[points] = part
         group = np.flatnonzero(groups)  # (trials,)
-        owner = (np.cumsum(groups) - 1)[keys // widest]  # (parts,): the trial of each
-        people = np.bincount(part, self.weights[asking], len(keys)).astype(np.int64)
-        bags = self.bags_of(child, len(keys))  # (parts, values)
+        owner = (np.cumsum(groups) - 1)[node[one]]  # (parts,): the trial of each
+        people = np.bincount(part, self.weights[points], len(one)).astype(np.int64)
+        bags = self.bags_of(child, len(one), cells)  # (parts, values)
         none = np.zeros(len(group), dtype=np.int64)
         return Trial(group, none, none, child, owner, people, bags, none)
 
-    def bags_of(self, child: IntArray, n_children: int) -> IntArray:
-        """How many people of each part have each value."""
-        own = child[self._point]
-        inside = own >= 0
+    def bags_of(
+        self, child: IntArray, n_children: int, cells: IntArray | slice = slice(None)
+    ) -> IntArray:
+        """How many people of each part have each value, by cells that are in one."""
         n_values = len(self.labels)
-        keys = own[inside] * n_values + self._value[inside]
-        found = np.bincount(keys, self._many[inside], n_children * n_values)
+        keys = child[self._point[cells]] * n_values + self._value[cells]
+        found = np.bincount(keys, self._many[cells], n_children * n_values)
         return found.reshape(n_children, n_values).astype(np.int64)
 
     def _amounts(self, bags: IntArray) -> IntArray:
@@ -454,18 +467,31 @@ class Search:
 
             asked = (many < _ENOUGH * could) & left(bags, own)
             found[asked] = amount
-            many[asked] = most(bags, left, small & asked)[asked]
+            many[asked] = most(bags, left, small & asked, could)[asked]
         return both
 
     def _accepted(
-        self, trial: Trial, amount: IntArray, public: np.random.Generator
+        self,
+        trial: Trial,
+        amount: IntArray,
+        needed: NDArray[np.float64],
+        public: np.random.Generator,
     ) -> NDArray[np.float64]:
-        """How often a cut is accepted, by draws."""
-        which = np.arange(len(trial.group))
-        many = np.clip(amount, _FEWEST, _MOST) + _SURELY // len(which)
-        bags, owner, of = self.tried(trial, which, many, public)
-        held = self.quiet(bags, owner)
-        return (np.bincount(of, held, len(which)) / many) ** (amount + 1.0)
+        """How often a cut is accepted, by draws; 0 where it is surely less often than needed."""
+        n = len(trial.group)
+        many = np.clip(amount, _FEWEST, _MOST) + _SURELY // n
+        drawn = np.zeros(n, dtype=np.int64)
+        failed = np.zeros(n, dtype=np.int64)
+        hopeless = many * (1 - needed ** (1 / (amount + 1.0)))
+        while True:  # a few at a time: most cuts are nearly always accepted, or hardly ever
+            more = np.minimum(np.maximum(drawn, _FEWEST // 2), many - drawn)
+            some = np.flatnonzero((more > 0) & (failed <= hopeless))
+            if not len(some):
+                break
+            bags, owner, of = self.tried(trial, some, more[some], public)
+            failed += np.bincount(of[~self.quiet(bags, owner)], minlength=n)
+            drawn[some] += more[some]
+        return np.where(failed <= hopeless, 1 - failed / many, 0) ** (amount + 1.0)
 
     # ---- what becomes of it --------------------------------------------------------------------
 
