@@ -61,9 +61,10 @@ def most(bags: IntArray, safe: Safe, open_: Mask, at_most: IntArray | None = Non
         many = people[waiting] // size
         ask = slice(None) if at_most is None else np.flatnonzero(many <= at_most[waiting])
         ask, many = waiting[ask], many[ask]
-        # First by one of the bags: most sizes fail at that.
-        first = np.zeros((len(ask), 1), dtype=np.int64)
-        held = safe(dealt(bags[ask], starts[ask], many, first)[:, 0], np.arange(len(ask)))
+        # First by the largest and the smallest: most sizes fail at these.
+        two = np.stack([np.zeros_like(many), many - 1], axis=1)
+        ends = dealt(bags[ask], starts[ask], many, two).reshape(-1, bags.shape[1])
+        held = safe(ends, np.repeat(np.arange(len(ask)), 2))
         some = np.flatnonzero(held)
         held[some] = _hold(bags[ask[some]], many[some], safe)
         found[ask[held]] = many[held]

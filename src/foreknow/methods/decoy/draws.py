@@ -27,6 +27,13 @@ def drawn(
     return part_bags
 
 
+def typical(bags: IntArray, part_sizes: IntArray) -> IntArray:
+    """Of each bag, what a part of so many people has that takes its values at equal distances."""
+    people = bags.sum(axis=1)[:, None]
+    ends = (2 * np.cumsum(bags, axis=1) * part_sizes[:, None] + people - 1) // (2 * people)
+    return np.diff(ends, axis=1, prepend=0)
+
+
 def _by_person(bags: IntArray, part_sizes: IntArray, random: np.random.Generator) -> IntArray:
     """Put the people of each bag in any order; parts take theirs one after the other."""
     n_values = bags.shape[1]

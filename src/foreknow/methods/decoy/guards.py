@@ -231,7 +231,8 @@ class Guards:
     def kinds(self, bags: IntArray) -> tuple[IntArray, IntArray]:
         """The first of each kind of bags that no limit tells apart, and the kind of each."""
         forms = self.forms(bags)
-        lots = np.random.default_rng(bags.shape[1]).integers(1 << 62, size=bags.shape[1])
+        forms = forms[:, forms.any(axis=0)]
+        lots = np.random.default_rng(1).integers(1 << 62, size=forms.shape[1])
         keys = forms.astype(np.int64) @ (2 * lots + 1)
         _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
         if not np.array_equal(forms[first][kind], forms):  # two kinds share a key

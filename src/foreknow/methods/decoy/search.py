@@ -20,7 +20,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray, combine
 from foreknow.methods.decoy.deals import Lots, bags_of_deals, most
-from foreknow.methods.decoy.draws import drawn
+from foreknow.methods.decoy.draws import drawn, typical
 from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards
 from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of, sides
 from foreknow.methods.points import Points
@@ -456,7 +456,6 @@ class Search:
         found, many = both = np.zeros((2, len(bags)), dtype=np.int64)
         if not self.tries:
             return both
-        own = np.arange(len(bags))
         small = bags.sum(axis=1) <= _DEALT
         could = most(bags, self.roughly, small)
         for amount in (COUPLED,) if self.guards.coupled else AMOUNTS:
@@ -465,9 +464,10 @@ class Search:
                 judge = self.guards.left
                 return self._judged(lambda groups, of: judge(groups, of, amount), bags, owner)
 
-            asked = (many < _ENOUGH * could) & left(bags, own)
-            found[asked] = amount
-            many[asked] = most(bags, left, small & asked, could)[asked]
+            ask = np.flatnonzero(many < _ENOUGH * could)
+            ask = ask[left(bags[ask], np.arange(len(ask)))]
+            found[ask] = amount
+            many[ask] = most(bags[ask], left, small[ask], could[ask])
         return both
 
     def _accepted(
@@ -483,6 +483,10 @@ class Search:
         drawn = np.zeros(n, dtype=np.int64)
         failed = np.zeros(n, dtype=np.int64)
         hopeless = many * (1 - needed ** (1 / (amount + 1.0)))
+        # Where shares as they are on the whole fail already, draws do in most cases.
+        whole = np.add.reduceat(trial.bags, _starts(trial.owner), axis=0)
+        usual = typical(whole[trial.owner], trial.people)
+        failed[~self.quiet(usual, trial.owner)] = many.max() + 1
         while True:  # a few at a time: most cuts are nearly always accepted, or hardly ever
             more = np.minimum(np.maximum(drawn, _FEWEST // 2), many - drawn)
             some = np.flatnonzero((more > 0) & (failed <= hopeless))
