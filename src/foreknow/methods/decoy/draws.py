@@ -7,7 +7,7 @@ import numpy as np
 from foreknow.data.sparse import IntArray
 from foreknow.worlds import taken_at_random
 
-# Up to so many people for each value, to shuffle them is faster than to draw how many of each value.
+# Up to so many people for each value, they are shuffled; of more, values are counted out.
 _FEW = 2
 
 
@@ -31,7 +31,7 @@ def typical(bags: IntArray, part_sizes: IntArray) -> IntArray:
     """Of each bag, what a part of so many people has that takes its values at equal distances."""
     people = bags.sum(axis=1)[:, None]
     ends = (2 * np.cumsum(bags, axis=1) * part_sizes[:, None] + people - 1) // (2 * people)
-    return np.diff(ends, axis=1, prepend=0)
+    return np.asarray(np.diff(ends, axis=1, prepend=0))
 
 
 def _by_person(bags: IntArray, part_sizes: IntArray, random: np.random.Generator) -> IntArray:

@@ -416,8 +416,8 @@ class Search:
     def _inside(self, groups: Mask, near: Near | None = None) -> Near:
         """The points and cells of some groups; `near`: those of groups that these are among."""
         if near is None:
-            points, cells = groups[self.node], groups[self.node[self._point]]
-            return np.flatnonzero(points), np.flatnonzero(cells)
+            inside = groups[self.node]
+            return np.flatnonzero(inside), np.flatnonzero(inside[self._point])
         points, cells = near
         node, of_cell = self.node[points], self.node[self._point[cells]]
         return points[groups[node]], cells[groups[of_cell]]
@@ -495,7 +495,8 @@ class Search:
             bags, owner, of = self.tried(trial, some, more[some], public)
             failed += np.bincount(of[~self.quiet(bags, owner)], minlength=n)
             drawn[some] += more[some]
-        return np.where(failed <= hopeless, 1 - failed / many, 0) ** (amount + 1.0)
+        often: NDArray[np.float64] = np.where(failed <= hopeless, 1 - failed / many, 0.0)
+        return np.asarray(often ** (amount + 1.0))
 
     # ---- what becomes of it --------------------------------------------------------------------
 
