@@ -162,7 +162,8 @@ class Speaks(NamedTuple):
     more had them; 0 for what only asks which values a group has, and of how many people. `groups`:
     in how many other groups are people that it speaks of. `joined`: that others do not have values
     of any kind bears on the target. `alike`: whether it makes no difference between the values that
-    it is asked about, so that groups in which they change places are as safe.
+    it is asked about, so that groups in which they change places are as safe, and nobody is surer
+    of another value of a group than of the most frequent.
     """
 
     people: int

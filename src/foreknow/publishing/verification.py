@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from foreknow.adversaries import registry as adversaries
 from foreknow.auditing.scope import scope_of_values
@@ -395,6 +395,81 @@ def _other_copies(
             yield f"{name} does not have the groups of {one} as they were written"
 
 
+class _Asked(NamedTuple):
+    """What is required, and the places of what cannot be judged: something is not at hand."""
+
+    required: Sequence[Any]
+    populations: Mapping[str, Any]
+    kept: KeptPriors | None = None
+    without_priors: frozenset[int] = frozenset()
+    without_population: frozenset[int] = frozenset()
+
+    @property
+    def unjudged(self) -> frozenset[int]:
+        return self.without_priors | self.without_population
+
+    @property
+    def lacking(self) -> str:
+        """What cannot be checked, and what to name so that it can."""
+        priors = (
+            f"the priors, which are kept with the owner: ask for {PRIORS}, and name it by --priors "
+            "FILE"
+        )
+        population = "the population, which is not published: name it by --population FILE"
+        return "; ".join(
+            f"{' and '.join(f'require[{place}]' for place in sorted(places))} cannot be checked "
+            f"without {what}"
+            for places, what in (
+                (self.without_priors - self.without_population, priors),
+                (self.without_population, population),
+            )
+            if places
+        )
+
+
+def _asked_by(
+    known: Certificate,
+    folder: Path,
+    priors: str | Path | None,
+    population: str | Path | Sequence[str | Path] | None,
+) -> _Asked:
+    """What a certificate requires, filled with what only the owner has, where that is at hand."""
+    required, kept = known.policy["require"], None
+    without_priors = frozenset(place for place, table in enumerate(required) if is_kept(table))
+    at_hand = priors or _kept_beside(folder) if without_priors else None
+    if at_hand is not None:
+        kept = KeptPriors.load(at_hand)
+        required, without_priors = kept.filled(required), frozenset()
+    populations = populations_of(known, population)
+    alone = frozenset(place for place, of in digests_of(required) if of not in populations)
+    return _Asked(required, populations, kept, without_priors, alone)
+
+
+def _of_companions(
+    known: Certificate,
+    release: Path,
+    folder: Path,
+    paths: Mapping[str, list[Path]],
+    others: Sequence[str],
+) -> Iterator[str]:
+    """Say what is wrong with the report and the code book, which belong to a release."""
+    report = folder / REPORT
+    if known.report and REPORT in others:
+        if report.is_symlink():
+            yield f"{REPORT} is a link, and no file of the folder"
+        if not report.is_file():
+            raise CertificateError(f"there is no file {str(report)!r}")
+        yield from _not_as_certified(report, known.report)
+    elif known.report is not None and not release.is_file():
+        yield f"{REPORT} is missing, which was certified; it belongs to the release"
+    if known.code_book is None:
+        if any(map(labels_of, paths.values())):
+            yield f"columns have titles, which only a {CODE_BOOK} may say"
+    elif not release.is_file():
+        book = folder / CODE_BOOK
+        yield from _not_there(book) or _not_as_certified(book, known.code_book)
+
+
 def _judged(
     known: Certificate,
     release: Path,
@@ -409,43 +484,22 @@ def _judged(
     """Judge the files of a release, which are opened: by what is read, not by what lies there."""
     stamp = Stamp([*opened.values()])  # what is digested is what is judged
     problems = [*_uncertified(folder, others), *_changed(known, paths, opened, release)]
-    report, unchanged = folder / REPORT, [REPORT] if known.report and REPORT in others else []
-    if known.report is not None and unchanged:
-        if report.is_symlink():
-            problems.append(f"{REPORT} is a link, and no file of the folder")
-        if not report.is_file():
-            raise CertificateError(f"there is no file {str(report)!r}")
-        problems += _not_as_certified(report, known.report)
-    elif known.report is not None and not release.is_file():
-        problems.append(f"{REPORT} is missing, which was certified; it belongs to the release")
+    problems += _of_companions(known, release, folder, paths, others)
+    unchanged = [REPORT] if known.report and REPORT in others else []
     as_written, book = known, None if release.is_file() else folder / CODE_BOOK
-    if known.code_book is not None and book is not None:
-        problems += _not_there(book) or _not_as_certified(book, known.code_book)
     if policy is not None:
         policy = _as_published(known, policy)
         known = replace(known, policy=policy.published())
-    required, unjudged, kept = known.policy["require"], set(), None
-    if policy is None:
-        # What needs priors of the owner is judged where these are at hand.
-        unjudged = {place for place, table in enumerate(required) if is_kept(table)}
-        at_hand = priors or _kept_beside(folder) if unjudged else None
-        if at_hand is not None:
-            kept = KeptPriors.load(at_hand)
-            required, unjudged = kept.filled(required), set()
-    if priors is not None and kept is None:
+        asked = _Asked(known.policy["require"], policy.populations)
+    else:
+        asked = _asked_by(known, folder, priors, population)
+    if priors is not None and asked.kept is None:
         raise CertificateError(
             "no requirement needs priors that are kept with the owner; leave --priors out"
         )
-    if known.code_book is None and any(map(labels_of, paths.values())):
-        problems.append(f"columns have titles, which only a {CODE_BOOK} may say")
-    populations = {} if policy is None else policy.populations
-    compared: set[int] = set()
-    if policy is None:
-        populations = populations_of(known, population)
-        compared = {place for place, of in digests_of(required) if of not in populations}
-        unjudged |= compared
+    required = asked.required
     tables = {part: [opened[path] for path in own] for part, own in paths.items()}
-    written = written_of(known, tables, populations)
+    written = written_of(known, tables, asked.populations)
     try:
         written.prepare(asked_of(required))
         if policy is not None:  # labels of a hierarchy stand for values of the release
@@ -459,7 +513,7 @@ def _judged(
         findings = [
             replace(finding, place=place)
             for place, table in enumerate(required)
-            if place not in unjudged
+            if place not in asked.unjudged
             for finding in findings_of(written, [table])
         ]
         people, n_groups = count_people(written)
@@ -478,8 +532,8 @@ def _judged(
         raise CertificateError("the policy or findings of the certificate are malformed") from None
     problems += [_excess(finding, known.groups) for finding in findings if not finding.safe]
     if policy is None:
-        certified = [then for then in known.findings if then["requirement"] not in unjudged]
-        problems += _differences(known, findings, certified, kept)
+        certified = [then for then in known.findings if then["requirement"] not in asked.unjudged]
+        problems += _differences(known, findings, certified, asked.kept)
         if (people, n_groups) != (known.people, known.n_groups):
             problems.append(
                 f"the release has {people_text(people)} in "
@@ -488,23 +542,10 @@ def _judged(
             )
         problems += [] if problems else _lies(known, scope)
     problems += [] if problems else said_of_columns
-    if unjudged:
-        lacking = "; ".join(
-            f"{' and '.join(f'require[{place}]' for place in sorted(places))} cannot be checked "
-            f"without {what}"
-            for places, what in (
-                (
-                    unjudged - compared,
-                    f"the priors, which are kept with the owner: ask for {PRIORS}, and name it by "
-                    "--priors FILE",
-                ),
-                (compared, "the population, which is not published: name it by --population FILE"),
-            )
-            if places
-        )
+    if asked.unjudged:
         if not problems:
-            raise CertificateError(f"not verified: all else is as certified, but {lacking}")
-        problems.append(lacking)
+            raise CertificateError(f"not verified: all else is as certified, but {asked.lacking}")
+        problems.append(asked.lacking)
     found = Verification(
         files=(release.name,) if [*opened] == [release] else tuple(known.files),
         people=people,
