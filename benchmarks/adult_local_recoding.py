@@ -15,7 +15,7 @@ import duckdb
 
 import foreknow as fk
 from benchmarks.measure import heading, line, medians
-from foreknow.utility.utility import utility_of
+from foreknow.data.utility import utility_of
 
 QUASI_IDENTIFIERS = (
     "age",

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 import foreknow as fk
 from benchmarks.measure import heading
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import IntArray
 
 PEOPLE, YEARS, STAY = 5_000, 5, 0.95
 ILLS = [f"{letter}{number:02d}" for letter in "ABCDE" for number in range(8)]

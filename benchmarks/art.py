@@ -33,11 +33,11 @@ import foreknow as fk
 from benchmarks.measure import heading
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
+from foreknow.data.utility import utility_of
 from foreknow.methods.art import ART
 from foreknow.methods.art.judge import safe_groups
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import EVERY, best_grouping, robust_groups
-from foreknow.utility.utility import utility_of
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.csv"
 SETS = {

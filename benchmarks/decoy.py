@@ -17,7 +17,7 @@ import numpy as np
 import foreknow as fk
 from benchmarks.measure import heading
 from foreknow import sample
-from foreknow.utility.utility import utility_of
+from foreknow.data.utility import utility_of
 
 FOUR = ("age", "marital-status", "race", "sex")
 EIGHT = (

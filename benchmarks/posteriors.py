@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.measure import heading, line, medians
 from foreknow.adversaries.priors.posteriors import GroupPosteriors, posteriors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups, matrix
-from foreknow.data.sparse import count_pairs
+from foreknow.data.arrays import count_pairs
 
 ROWS = 1_000_000
 SIZE = 10

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.examples import NIGHTLY
 
-from foreknow.attacks import learned
+from foreknow.atomic_files import write_whole
 from foreknow.auditing import audit
-from foreknow.output import write_whole
 from foreknow.publishing import publish
+from foreknow.trials import learned
 
 # A busy machine is no failure. In CI the same cases are drawn each time, so that a commit is judged
 # by what it changes; elsewhere new ones are drawn at every run.

@@ -8,8 +8,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 import foreknow as fk
+from foreknow.atomic_files import write_whole
 from foreknow.auditing.audit import Audit
-from foreknow.output import write_whole
 from foreknow.publishing import entries, tables
 
 HARD = ["=1+1", "a, b", 'the "x"', "two\nlines", "Ä ö 漢字 🙂", "-x", "@cmd", " spaces "]

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import foreknow as fk
-from foreknow.publishing.files import CERTIFICATE
+from foreknow.file_names import CERTIFICATE
 
 ILLS = ["Flu", "Cold", "Asthma", "HIV"]
 

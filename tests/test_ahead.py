@@ -8,8 +8,8 @@ import pytest
 
 import foreknow as fk
 from foreknow import workers
-from foreknow.data import sparse
-from foreknow.data.sparse import count_pairs
+from foreknow.data import arrays
+from foreknow.data.arrays import count_pairs
 from foreknow.methods.mondrian import levels
 
 
@@ -85,7 +85,7 @@ def test_groups_do_not_depend_on_threads(monkeypatch, semantics, criterion):
 @pytest.mark.parametrize("weighed", [False, True])
 @pytest.mark.parametrize("block", [1 << 18, 1000])
 def test_pairs_are_counted_however_many_bits_they_have(monkeypatch, n_columns, weighed, block):
-    monkeypatch.setattr(sparse, "_BLOCK", block)
+    monkeypatch.setattr(arrays, "_BLOCK", block)
     monkeypatch.setattr(workers, "cores", lambda: 2)
     random = np.random.default_rng(n_columns)
     n_rows, n = 5000, 4000

@@ -13,7 +13,7 @@ import foreknow as fk
 from foreknow.data.engines import open_table
 from foreknow.data.engines.formats import filled, printed, write_as
 from foreknow.errors import CertificateError, OutputError, PolicyError
-from foreknow.publishing.certificate import digest_of
+from foreknow.releases.certificate import digest_of
 from foreknow.verifier.formats import READERS
 
 pytest.importorskip("pyreadstat")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from foreknow import Facts, GroupCounts, Policy, Release, Requirement, Schema, audit
+from foreknow.atomic_files import as_json
 from foreknow.errors import DataError, InputError, UnsupportedError
-from foreknow.output import as_json
 from foreknow.verdict import Limit
 
 ILL = GroupCounts.from_bags(

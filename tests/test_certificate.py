@@ -13,7 +13,7 @@ from tests.people import FORMS, made, short_report
 import foreknow as fk
 from foreknow.errors import CertificateError
 from foreknow.numbers import exact_text
-from foreknow.publishing.certificate import digest_of
+from foreknow.releases.certificate import digest_of
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from tests.test_flat_table import ROLES, register, written
 import foreknow as fk
 from foreknow.data.engines.typed import type_of, typed
 from foreknow.errors import CertificateError
-from foreknow.publishing.certificate import digest_of
+from foreknow.releases.certificate import digest_of
 
 LEXICAL = {
     "integer": re.compile(r"[-+]?\d+"),

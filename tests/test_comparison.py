@@ -12,8 +12,8 @@ import pytest
 from tests.examples import NIGHTLY
 
 import foreknow as fk
+from foreknow.atomic_files import as_json
 from foreknow.needs import Need
-from foreknow.output import as_json
 from foreknow.report.pages.comparison import method_text
 from foreknow.result import page_of
 

@@ -10,7 +10,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.methods.protocol import as_written
-from foreknow.utility.costs import (
+from foreknow.planning.costs import (
     Saving,
     given_away,
     made_of,

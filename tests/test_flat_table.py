@@ -16,8 +16,8 @@ from tests.diagnoses import diagnoses
 import foreknow as fk
 from foreknow.errors import InputError
 from foreknow.publishing import flat_table
-from foreknow.publishing.certificate import digest_of
 from foreknow.randomness import generator
+from foreknow.releases.certificate import digest_of
 
 WRITTEN = Path(__file__).parent / "certificates"
 EVERY = sorted(path.name for path in WRITTEN.iterdir())

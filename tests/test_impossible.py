@@ -13,8 +13,8 @@ from tests.examples import NIGHTLY
 from tests.oracle.impossible_worlds import worst_cases, worst_negations
 
 import foreknow as fk
-from foreknow.data.able import Able
 from foreknow.data.impossible import decided
+from foreknow.data.possible_values import PossibleMembers
 from foreknow.data.sights import possible
 from foreknow.data.windows import Range
 from foreknow.errors import CertificateError, InputError
@@ -79,7 +79,7 @@ def counted(groups, rules):
     people = [[sum(own == fires for *_, own in group) for fires in classes] for group in groups]
     fires = np.array(classes, dtype=bool)
     about = np.array([[value in own for value in counts.values] for own in rules])
-    return replace(counts, able=Able.of(np.array(people), fires, fires, about))
+    return replace(counts, able=PossibleMembers.of(np.array(people), fires, fires, about))
 
 
 def counted_by_search(groups, rules):

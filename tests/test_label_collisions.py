@@ -15,7 +15,7 @@ import foreknow as fk
 from foreknow.data.generalization import coarsened, style_of
 from foreknow.errors import DataError, HierarchyError
 from foreknow.methods.protocol import Grouping
-from foreknow.utility.lines import covers_of_texts, line_of
+from foreknow.utility.value_positions import covers_of_texts, line_of
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 

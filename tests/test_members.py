@@ -12,7 +12,7 @@ from tests.cli.desk import LABELS, Desk
 from tests.people import FORMS, made, people, rows_of, schema, short_report
 
 import foreknow as fk
-from foreknow.publishing.members import OwnRelease
+from foreknow.releases.members import OwnRelease
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 

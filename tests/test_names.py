@@ -12,7 +12,7 @@ from foreknow import names
 from foreknow.cli.entry import app
 from foreknow.cli.inputs import COLUMNS, CRITERIA, Judging
 from foreknow.criteria.registry import CRITERIA as REGISTERED
-from foreknow.policy.arguments import Arguments
+from foreknow.policy.from_call import Arguments
 from foreknow.policy.requirement import Requirement
 
 

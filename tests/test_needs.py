@@ -10,7 +10,7 @@ from foreknow.criteria.registry import CRITERIA
 from foreknow.errors import UnsupportedError
 from foreknow.methods.protocol import check_needs, traits_of
 from foreknow.needs import Analysis, Need, require
-from foreknow.policy.arguments import Arguments
+from foreknow.policy.from_call import Arguments
 
 ROWS = {
     "who": [*"pqrstu"],

@@ -11,7 +11,7 @@ import pytest
 import foreknow as fk
 from foreknow.data.engines.formats import write_as
 from foreknow.errors import CertificateError, DataError, OutputError
-from foreknow.publishing.certificate import digest_of
+from foreknow.releases.certificate import digest_of
 from foreknow.verifier.formats import READERS
 
 pyreadstat = pytest.importorskip("pyreadstat")

@@ -8,7 +8,7 @@ from tests.people import FORMS, made, schema, short_report
 
 import foreknow as fk
 from foreknow.errors import CertificateError, SchemaError
-from foreknow.publishing.opened import open_published
+from foreknow.releases.written import open_published
 
 
 @pytest.mark.parametrize(("form", "fmt"), FORMS)

@@ -11,7 +11,7 @@ from tests.people import FORMS, rows_of, short_report
 
 import foreknow as fk
 from foreknow.errors import InternalError, OutputError, SchemaError
-from foreknow.publishing.certificate import NOT_MINIMAL
+from foreknow.releases.certificate import NOT_MINIMAL
 
 EVERY = [(semantics, *form) for semantics in SEMANTICS for form in FORMS]
 POLICY = [fk.Requirement(fk.Facts(1, 1, 1), "0.8")]

@@ -17,7 +17,7 @@ from tests.test_verifier_priors import written
 
 import foreknow as fk
 from foreknow.errors import CertificateError, PolicyError
-from foreknow.publishing.certificate import Certificate
+from foreknow.releases.certificate import Certificate
 from foreknow.report.pages.audit import verdict_sentence
 from foreknow.verdict import Limit
 from foreknow.verifier.verify import Written, verify

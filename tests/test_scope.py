@@ -15,7 +15,7 @@ from tests.people import people, schema
 import foreknow as fk
 from foreknow.auditing.scope import alike
 from foreknow.errors import CertificateError
-from foreknow.publishing.certificate import digest_of
+from foreknow.releases.certificate import digest_of
 
 SCHEMA = """[schema]
 identifiers = ["who"]
@@ -494,7 +494,7 @@ def test_what_is_certified_is_what_the_verifier_finds(form, fmt, semantics, tmp_
 
 
 def opened(folder):
-    from foreknow.publishing.opened import open_published
+    from foreknow.releases.written import open_published
 
     return open_published(folder).release
 

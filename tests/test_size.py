@@ -21,21 +21,24 @@ SRC = ROOT / "src" / "foreknow"
 # Tokens without comments, docstrings and layout, by folder of `src/foreknow`, with what is in it.
 BUDGETS = {
     "adversaries": 69_500,
-    "attacks": 23_500,
+    "attacks": 19_000,
     "auditing": 23_500,
     "cli": 19_000,
-    "criteria": 24_000,
-    "data": 102_500,
+    "criteria": 23_500,
+    "data": 105_500,
     "explore": 19_500,
-    "methods": 85_500,
-    "policy": 29_500,
-    "publishing": 44_500,
+    "methods": 88_000,
+    "planning": 10_500,
+    "policy": 22_500,
+    "publishing": 32_000,
+    "releases": 12_500,
     "report": 41_000,
     "root": 26_000,
     "sample": 500,
-    "tests": 641_500,
-    "utility": 22_500,
-    "verifier": 38_500,
+    "tests": 652_000,
+    "trials": 5_000,
+    "utility": 19_000,
+    "verifier": 39_000,
 }
 # Files that know all keys by their task: the registry, the front door, the names that things have
 # elsewhere, and what is measured of a frame as it is.

@@ -13,8 +13,8 @@ from tests.oracle.several_worlds import worlds
 from tests.test_together import FAMILIES, family, joint, releases_of
 
 import foreknow as fk
-from foreknow.data import cells
-from foreknow.data.cells import Cells
+from foreknow.data import crossing_groups
+from foreknow.data.crossing_groups import CrossedGroups
 from foreknow.errors import DataError
 
 SOME = FAMILIES if NIGHTLY else FAMILIES[::2]
@@ -138,9 +138,9 @@ def counts_of(groups, values):
 @pytest.mark.parametrize(("people", "size", "releases"), [(600, 4, 2), (601, 2, 2), (900, 6, 3)])
 def test_a_long_chain_settles_from_its_ends(people, size, releases):
     memberships, values = chain(people, size, releases)
-    found = Cells.of(memberships)
+    found = CrossedGroups.of(memberships)
     assert found.settled.all()
-    assert len(found.rounds) > cells._AT_ONCE
+    assert len(found.rounds) > crossing_groups._AT_ONCE
     told = found.counts([counts_of(own, values) for own in memberships], ["one", "two", "three"])
     for cell in range(len(found.groups)):
         own = Counter(v for v, c in zip(values, found.of_person.tolist(), strict=True) if c == cell)
@@ -161,8 +161,8 @@ def test_cells_that_settle_one_after_the_other_are_those_that_settle_at_once(mon
         names = [str(place) for place in range(len(groups))]
         told = []
         for most in (50, 0, 1):
-            monkeypatch.setattr(cells, "_AT_ONCE", most)
-            found = Cells.of(groups)
+            monkeypatch.setattr(crossing_groups, "_AT_ONCE", most)
+            found = CrossedGroups.of(groups)
             counted = found.counts(bags, names)
             own = [counted.bag(cell) for cell in range(counted.n_groups)]
             told.append((found.settled.tolist(), own))
@@ -175,8 +175,8 @@ def test_a_chain_that_contradicts_itself_is_refused():
     others[301] = "d"
     bags = [counts_of(memberships[0], values), counts_of(memberships[1], others)]
     with pytest.raises(DataError, match="contradict"):
-        Cells.of(memberships).counts(bags, ["one", "two"])
+        CrossedGroups.of(memberships).counts(bags, ["one", "two"])
     others[301] = next(v for v in "abc" if v != values[301])
     bags = [counts_of(memberships[0], values), counts_of(memberships[1], others)]
     with pytest.raises(DataError, match="contradict"):
-        Cells.of(memberships).counts(bags, ["one", "two"])
+        CrossedGroups.of(memberships).counts(bags, ["one", "two"])

@@ -15,12 +15,12 @@ from tests.people import short_report
 
 import foreknow as fk
 from foreknow.attacks import learned as attack
-from foreknow.attacks.learned import learned_trial, learnings
-from foreknow.attacks.trial import Share
 from foreknow.data.sights import Sight
 from foreknow.errors import PolicyError
 from foreknow.policy.tries import Try
-from foreknow.publishing.opened import open_published
+from foreknow.releases.written import open_published
+from foreknow.trials.learned import learned_trial, learnings
+from foreknow.trials.trial import Share
 
 pytestmark = pytest.mark.complete
 

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 
 import foreknow as fk
-from foreknow.attacks.learned import learned_beside, learnings
 from foreknow.data.sights import Sight
+from foreknow.trials.learned import learned_beside, learnings
 
 SCHEMA = fk.Schema(quasi_identifiers=["code", "serial"], sensitive="ill")
 PEOPLE = 300

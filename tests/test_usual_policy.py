@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
-from foreknow.policy.arguments import policy_of
+from foreknow.policy.from_call import policy_of
 
 COLUMNS = {"quasi_identifiers": ["age"], "sensitive": "ill"}
 LEARNED = {"learned": {"by": ["age"]}, "stop": 0.9}

@@ -16,8 +16,8 @@ from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.hierarchy import Intervals, Ordered
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
+from foreknow.data.utility import optimal_discernibility, utility_of
 from foreknow.utility.queries import draw_queries
-from foreknow.utility.utility import optimal_discernibility, utility_of
 
 
 def people_of(columns, **hierarchies):

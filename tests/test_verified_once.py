@@ -13,10 +13,10 @@ from tests.examples import NIGHTLY
 from tests.fuzz.test_certificates import at, places
 
 import foreknow as fk
-from foreknow import engine
+from foreknow import duckdb_files
 from foreknow.errors import CertificateError
 from foreknow.publishing import verification
-from foreknow.publishing.certificate import digest_of
+from foreknow.releases.certificate import digest_of
 
 WRITTEN = Path(__file__).parent / "certificates"
 EVERY = sorted(path.name for path in WRITTEN.iterdir())
@@ -60,14 +60,14 @@ def test_a_folder_that_is_another_while_it_is_digested_is_not_verified(
 
     monkeypatch.setattr(verification, "digest_of", digest)
     if not descriptors:
-        monkeypatch.setattr(engine, "_DESCRIPTORS", tmp_path / "none")
+        monkeypatch.setattr(duckdb_files, "_DESCRIPTORS", tmp_path / "none")
     with pytest.raises(CertificateError, match="digest differs"):
         fk.verify(link)
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_system_that_names_nothing_open_gets_private_copies(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "_DESCRIPTORS", tmp_path / "none")
+    monkeypatch.setattr(duckdb_files, "_DESCRIPTORS", tmp_path / "none")
     assert fk.verify(WRITTEN / name).people == 16
 
 
@@ -76,7 +76,7 @@ def test_what_was_opened_stays_what_it_was(name, tmp_path):
     files = [path for path in (WRITTEN / name).iterdir() if path.suffix in (".csv", ".parquet")]
     folder = Path(shutil.copytree(WRITTEN / name, tmp_path / "out"))
     own = [folder / path.name for path in files]
-    with engine.opened_once(own) as opened:
+    with duckdb_files.opened_once(own) as opened:
         for path in own:
             path.unlink()
             path.write_text("another")
@@ -97,7 +97,7 @@ def test_parts_of_a_table_are_opened_once_as_well(tmp_path, monkeypatch):
         files[-1].write_text(str(number))
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-        with engine.opened_once(files) as opened:
+        with duckdb_files.opened_once(files) as opened:
             assert [path.read_text() for path in opened.values()] == list(map(str, range(300)))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

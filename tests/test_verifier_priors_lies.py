@@ -18,7 +18,7 @@ from tests.test_verifier_priors import READINGS, SEEDS, judged, rule
 
 import foreknow as fk
 from foreknow.errors import CertificateError
-from foreknow.publishing.certificate import Certificate
+from foreknow.releases.certificate import Certificate
 from foreknow.verifier import priors as verifier_priors
 from foreknow.verifier.verify import Written, verify
 

@@ -15,8 +15,8 @@ from tests.methods.test_fulldomain import OBJECTIVES, SEEDS, Table
 
 import foreknow as fk
 from foreknow.cli.entry import app
+from foreknow.data.utility import utility_of
 from foreknow.errors import PolicyError
-from foreknow.utility.utility import utility_of
 
 POLICY = """
 [schema]

@@ -13,7 +13,7 @@ from tests.test_after import policy, register
 
 import foreknow as fk
 from foreknow.errors import CertificateError, UnsupportedError
-from foreknow.publishing.files import CERTIFICATE
+from foreknow.file_names import CERTIFICATE
 
 
 def richer(first, last):

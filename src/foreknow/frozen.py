@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar, overload
 Found = TypeVar("Found")
 
 
-def settle(made: object, **fields: Any) -> None:
+def set_fields(made: object, **fields: Any) -> None:
     """Set fields of a frozen value, as they are once it is made."""
     for name, given in fields.items():
         object.__setattr__(made, name, given)

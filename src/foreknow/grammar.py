@@ -24,8 +24,8 @@ from pydantic import (
 )
 
 from foreknow.errors import InputError, PolicyError, UnsupportedError
+from foreknow.json_values import plain
 from foreknow.numbers import as_fraction, as_threshold, shown
-from foreknow.plain import plain
 from foreknow.settings import Settings, explain, one_or_several
 
 S = TypeVar("S", bound=Collection[str])

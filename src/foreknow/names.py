@@ -153,7 +153,7 @@ ADVICE, OF_OBJECTS = _by_name(_ADVICE), _by_name(_OF_OBJECTS)
 OPTIONS, ELSEWHERE = _by_name(_OPTIONS), _by_name(_ELSEWHERE)
 
 
-class Room(ModuleType):
+class CallableModule(ModuleType):
     """A folder that is an attribute of `foreknow`, where others look for a function."""
 
     def __call__(self, *args: Any, **said: Any) -> Any:

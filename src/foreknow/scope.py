@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import Field
 
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.grammar import LISTED, Amount, Flag, Names
-from foreknow.plain import Plain
+from foreknow.json_values import Plain
 
 if TYPE_CHECKING:
     from foreknow.data.schema import Schema
@@ -177,8 +177,10 @@ class Scope(Plain):
 
     def __post_init__(self) -> None:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))
-        settle(self, unprotected=dict(frequent_first), crowded=dict(sorted(self.crowded.items())))
-        settle(self, unrequired=tuple(sorted(self.unrequired)))
+        set_fields(
+            self, unprotected=dict(frequent_first), crowded=dict(sorted(self.crowded.items()))
+        )
+        set_fields(self, unrequired=tuple(sorted(self.unrequired)))
 
     def _content(self) -> dict[str, Any]:
         more = {"more_apart": self.more_apart} if self.apart else {}

@@ -48,7 +48,7 @@ class Limit:
         return f"{self.amount} times the prior" if self.relative else str(self.amount)
 
 
-class Found(Protocol):
+class WorstFinding(Protocol):
     """What is reached at worst, and where: `WorstCase`, or what works it out when it is asked."""
 
     @property

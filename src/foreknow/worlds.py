@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import IntArray
 
 T = TypeVar("T", bound=Hashable)
 Places: TypeAlias = NDArray[np.intp]

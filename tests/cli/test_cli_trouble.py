@@ -13,7 +13,7 @@ from tests.cli.desk import POLICY, TABLE
 from tests.signals import heeded
 
 import foreknow as fk
-from foreknow import engine
+from foreknow import duckdb_files
 from foreknow.auditing import audit as auditing
 from foreknow.auditing.audit import Audit
 from foreknow.publishing import publish as publishing
@@ -47,7 +47,7 @@ def test_no_permission_and_its_kin_are_told_in_the_system_s_words(desk, monkeypa
     def fail(*given, **named):
         raise OSError(code, os.strerror(code))
 
-    engine.connect()  # has its own folder for what it writes aside
+    duckdb_files.connect()  # has its own folder for what it writes aside
     monkeypatch.setattr(tempfile, "mkdtemp", fail)
     monkeypatch.setattr(tempfile, "mkstemp", fail)
     for arguments, name in (

@@ -12,7 +12,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.errors import CertificateError, SchemaError
-from foreknow.publishing.certificate import digest_of
+from foreknow.releases.certificate import digest_of
 
 WRITTEN = Path(__file__).parents[1] / "certificates"
 ONE, TWO = "facts-generalized-csv", "facts-bucketized-csv"

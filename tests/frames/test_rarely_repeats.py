@@ -12,12 +12,12 @@ import pytest
 from tests.examples import NIGHTLY
 
 import foreknow as fk
+from foreknow.data.arrays import count_pairs
 from foreknow.data.engines import duckdb_table
-from foreknow.data.engines.advice import nearly_all_read
+from foreknow.data.engines.column_advice import nearly_all_read
 from foreknow.data.engines.columns import codes_of
 from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.labels import GroupLabels
-from foreknow.data.sparse import count_pairs
 
 _RUNS = 2_000 if NIGHTLY else 150
 _DOMAINS = (
@@ -127,8 +127,8 @@ def test_pairs_are_counted_alike_in_a_table_and_by_sorting(seed, monkeypatch):
     draw = np.random.default_rng(seed)
     rows, columns = draw.integers(0, 50, 400), draw.integers(0, 9, 400)
     found = count_pairs(rows, columns, 50, 9)
-    monkeypatch.setattr("foreknow.data.sparse._DENSE_LIMIT", 0)
-    monkeypatch.setattr("foreknow.data.sparse._TABLE", 0)
+    monkeypatch.setattr("foreknow.data.arrays._DENSE_LIMIT", 0)
+    monkeypatch.setattr("foreknow.data.arrays._TABLE", 0)
     for one, other in zip(found, count_pairs(rows, columns, 50, 9), strict=True):
         assert np.array_equal(one, other)
 

@@ -15,9 +15,9 @@ import foreknow as fk
 from foreknow.data.engines import open_table
 from foreknow.data.engines.sources import counted_where_it_lives
 from foreknow.data.engines.table import Selected
-from foreknow.engine import CsvFile
+from foreknow.duckdb_files import CsvFile
 from foreknow.errors import DataError
-from foreknow.publishing.opened import open_published
+from foreknow.releases.written import open_published
 
 N = 40
 SCHEMA = fk.Schema(quasi_identifiers=["age"], sensitive="disease", other=["name"])

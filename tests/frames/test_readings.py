@@ -14,7 +14,7 @@ from tests.frames.backends import bags
 
 import foreknow as fk
 from foreknow.data.engines import open_table
-from foreknow.engine import scratch
+from foreknow.duckdb_files import scratch
 from foreknow.scratch import CONTENT
 
 

@@ -17,8 +17,8 @@ import foreknow as fk
 from foreknow import randomness, sample
 from foreknow.data.engines import drawn
 from foreknow.data.engines.spark_table import SparkTable
-from foreknow.publishing.members import named_release
 from foreknow.randomness import SecretGenerator
+from foreknow.releases.members import named_release
 
 pytest.importorskip("pyspark", reason="PySpark is absent")
 

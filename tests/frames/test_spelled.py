@@ -13,7 +13,7 @@ from tests.frames.workbooks import write_workbook
 
 import foreknow as fk
 from foreknow.errors import DataError, SchemaError
-from foreknow.policy.suggestion import suggest_policy
+from foreknow.planning.suggestion import suggest_policy
 
 SPELLED = {"missing": ["NA", "k. A."]}
 AGES = ["23", "NA", " k. A. ", "45", "30", None, "23", "61", "30", "NA", "45", "61"]

@@ -14,7 +14,7 @@ from tests.fuzz.rounds import BACKWARDS, ESCAPE, Fault, alone, rounds
 from tests.fuzz.test_csv_files import bags, strictly_read
 
 import foreknow as fk
-from foreknow.publishing.opened import open_published
+from foreknow.releases.written import open_published
 
 WRITTEN = Path(__file__).parents[1] / "certificates"
 NAMES = sorted(path.name for path in WRITTEN.iterdir())

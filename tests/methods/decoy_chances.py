@@ -17,11 +17,11 @@ from operator import itemgetter
 
 import numpy as np
 
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import IntArray
 from foreknow.methods.decoy.deals import dealt, ranks
 from foreknow.methods.decoy.decoy import Decoy
 from foreknow.methods.decoy.guards import Guards
-from foreknow.methods.decoy.search import Outcome, Search, Trial
+from foreknow.methods.decoy.search import Outcome, Search, TriedCuts
 
 
 def chance_of(microdata, policy, groups):
@@ -71,7 +71,7 @@ def _crossing(own: IntArray, other: IntArray) -> bool:
 
 
 def _ways(
-    search: Search, trial: Trial, own: IntArray
+    search: Search, trial: TriedCuts, own: IntArray
 ) -> Iterator[tuple[Outcome, Guards | None, Fraction]]:
     """What may come of trials so that these groups can follow; limits afterwards; how probable."""
     node, part = search.group_of_people(), search.part_of_people(trial)
@@ -117,7 +117,7 @@ def _ways(
 
 def _chances(
     search: Search,
-    trial: Trial,
+    trial: TriedCuts,
     number: int,
     seat: IntArray,
     side: IntArray,
@@ -188,7 +188,7 @@ def _bags(
 
 def _held(
     search: Search,
-    trial: Trial,
+    trial: TriedCuts,
     number: int,
     places: list[tuple[IntArray, tuple[int, ...]]],
 ) -> Fraction:
@@ -201,7 +201,7 @@ def _held(
     return Fraction(some, sum(ways.values())) ** int(trial.decoys[number])
 
 
-def _kept(search: Search, trial: Trial, number: int, bags: IntArray, many: int) -> Fraction:
+def _kept(search: Search, trial: TriedCuts, number: int, bags: IntArray, many: int) -> Fraction:
     """How probable it is that all decoys are safe, over all ways to deal people out."""
     sizes = bags.sum(axis=1).tolist()
     planned = _planned(bags.sum(axis=0), many)

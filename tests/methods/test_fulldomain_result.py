@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
+from foreknow.data.utility import utility_of
 from foreknow.errors import InputError
-from foreknow.utility.utility import utility_of
 
 ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult.csv"
 EASY = fk.Policy([fk.Requirement(fk.Facts(), "0.9")])

@@ -11,7 +11,7 @@ from tests.examples import examples
 from tests.methods.tables import cases, crowds
 
 import foreknow as fk
-from foreknow.data import sparse
+from foreknow.data import arrays
 from foreknow.methods.fulldomain import rollup as rollup_module
 from foreknow.methods.fulldomain.rollup import Rollup
 
@@ -80,7 +80,7 @@ def test_tables_of_every_size(shape):
 
 
 def test_blocks_of_rows_are_seamless(monkeypatch):
-    monkeypatch.setattr(sparse, "_BLOCK", 100)
+    monkeypatch.setattr(arrays, "_BLOCK", 100)
     microdata = wide(1234, 2, 12)
     rollup = Rollup(microdata)
     for node in [(0, 0), (1, 0), (2, 1), (3, 1)]:

@@ -13,7 +13,7 @@ from tests.examples import NIGHTLY, examples
 from foreknow.errors import InputError
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.methods.fulldomain.search import SAFE, UNSAFE, LatticeSearch, OutOfTime
-from foreknow.methods.fulldomain.suppression import Judged
+from foreknow.methods.fulldomain.suppression import NodeVerdict
 
 SEEDS = st.integers(0, 2**32)
 
@@ -70,8 +70,8 @@ class Drawn:
             self.asked.append(number)
             some = np.array([True])
             if number in self.safe:
-                return Judged(True, None if number in plain or not self.monotone else some)
-            return Judged(False, None, number in hopeless)
+                return NodeVerdict(True, None if number in plain or not self.monotone else some)
+            return NodeVerdict(False, None, number in hopeless)
 
         people = np.array([1])
         self.search = LatticeSearch(

@@ -12,9 +12,9 @@ from tests.methods.tables import KINDS, Crowd
 from tests.methods.test_mondrian_suppression import LIMITS, outlying
 
 import foreknow as fk
+from foreknow.data.utility import utility_of
 from foreknow.errors import UnsupportedError
 from foreknow.methods.mondrian import mondrian
-from foreknow.utility.utility import utility_of
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 

@@ -24,8 +24,8 @@ from tests.report.results import (
 from tests.report.snapshots import assert_as_before, page_lines
 
 import foreknow as fk
+from foreknow.atomic_files import as_json
 from foreknow.errors import InputError, InternalError
-from foreknow.output import as_json
 from foreknow.report import pages, render
 from foreknow.report.blocks import Sentence
 from foreknow.report.page import Page

@@ -12,8 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from foreknow.adversaries.protocol import FloatArray, Mask
-from foreknow.data.sparse import IntArray, combine
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray, combine
 from foreknow.numbers import CLOSE
 
 # Fractions that are worked out at once: all cells near a limit have few kinds, as a rule.
@@ -37,7 +36,7 @@ class Chances:
     exact: Callable[[IntArray], list[Fraction | None]]
     # how likely it was before the release, by positions of cells
     prior: Callable[[IntArray], list[Fraction]] | None = None
-    certain: Mask | None = None  # where it is 1, exactly; None where fractions must say so
+    certain: BoolArray | None = None  # where it is 1, exactly; None where fractions must say so
     # whether the people of a cell have the value; else only their group and a kind are known
     have_it: bool = True
     # whether one person may be in several cells of a case, having several values
@@ -70,13 +69,13 @@ class Chances:
             certain=odds == 0,
         )
 
-    def reaching(self, limit: Fraction, cells: IntArray, inclusive: bool = False) -> Mask:
+    def reaching(self, limit: Fraction, cells: IntArray, inclusive: bool = False) -> BoolArray:
         """Which of some cells reach a limit (or exceed it), by fractions where floats are near it.
 
         What is out of reach of fractions counts as reaching it.
         """
         bound = float(limit)
-        found: Mask = self.lower[cells] > bound
+        found: BoolArray = self.lower[cells] > bound
         near = np.flatnonzero(~found & (self.upper[cells] >= bound))
         first, kind = self._kinds(cells[near])
         settled = np.empty(len(first), dtype=bool)
@@ -104,7 +103,7 @@ class Chances:
         kind, one = combine([keys], [int(keys.max(initial=-1)) + 1])
         return one, kind
 
-    def gaining(self, times: Fraction, cells: IntArray) -> Mask:
+    def gaining(self, times: Fraction, cells: IntArray) -> BoolArray:
         """Which of some cells are more than so many times as likely as before, and so forbidden."""
         assert self.prior is not None
         limits = [min(Fraction(1), times * prior) for prior in self.prior(cells)]
@@ -116,7 +115,7 @@ class Chances:
             found[places] = self.reaching(limit, cells[places], inclusive=True)
         return found
 
-    def sure(self, cells: IntArray) -> Mask:
+    def sure(self, cells: IntArray) -> BoolArray:
         """Which of some cells are certain, exactly."""
         if self.certain is not None:
             return self.certain[cells]

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from foreknow.data.labels import Label
 from foreknow.errors import InputError
+from foreknow.json_values import Plain
 from foreknow.numbers import CLOSE, Number, as_fraction, significant
-from foreknow.plain import Plain
 from foreknow.verdict import Limit
 
 

@@ -19,10 +19,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import FloatArray, Mask
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, InternalError
 from foreknow.frozen import side_cached
 from foreknow.numbers import CLOSE
@@ -32,7 +31,7 @@ _SETTLED = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class KeyedRatios:
     """Cells of some groups in ascending order of key, and their ratios."""
 
     key: IntArray  # what the minima are kept apart by, such as a sensitive value
@@ -41,12 +40,14 @@ class Cells:
     # for fractions: has `take`, `join` and `content`, equal where no fraction tells apart
     detail: Any = None
 
-    def take(self, index: NDArray[Any]) -> Cells:
+    def take(self, index: NDArray[Any]) -> KeyedRatios:
         """Only some, in their order."""
         if index.dtype == bool:
             index = np.flatnonzero(index)
         detail = None if self.detail is None else self.detail.take(index)
-        return Cells(self.key[index], self.group[index], self.ratios.take(index, axis=1), detail)
+        return KeyedRatios(
+            self.key[index], self.group[index], self.ratios.take(index, axis=1), detail
+        )
 
     @property
     def starts(self) -> IntArray:
@@ -68,16 +69,16 @@ class Measure(Protocol):
     def bind(self, n_values: int) -> int:
         """Note how many sensitive values there are; return how many keys."""
 
-    def refused(self, counts: GroupCounts) -> Mask | None:
+    def refused(self, counts: GroupCounts) -> BoolArray | None:
         """Which groups are surely unsafe by themselves, where that is told without their cells."""
 
-    def cells(self, counts: GroupCounts, groups: Mask | None = None) -> Cells:
+    def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
         """The cells of the groups, or of some of them."""
 
     def odds(self, minima: FloatArray) -> FloatArray:
         """Odds against a breach, of minima of shape (ratios, ...)."""
 
-    def attaining(self, cells: Cells, minima: FloatArray) -> Cells:
+    def attaining(self, cells: KeyedRatios, minima: FloatArray) -> KeyedRatios:
         """The cells that may attain a minimum, each once; only asked for if it has fractions."""
 
     def exact(self, detail: Any) -> Fraction:
@@ -93,12 +94,14 @@ class MinLedger:
 
     measure: Measure
     threshold: Fraction
-    wanted: Mask | None = None
+    wanted: BoolArray | None = None
     falling: bool = True
     _values: Labels | None = field(default=None, init=False)
     _minima: FloatArray = field(init=False)
-    _cells: Cells = field(init=False)
-    _lowered: Mask = field(init=False)  # keys of which it is not known yet whether they are safe
+    _cells: KeyedRatios = field(init=False)
+    _lowered: BoolArray = field(
+        init=False
+    )  # keys of which it is not known yet whether they are safe
     _unsafe: bool = field(default=False, init=False)
     _settled: dict[bytes, bool] = field(init=False, default_factory=dict)
     _numbers: dict[bytes, list[int]] = field(init=False, default_factory=lambda: defaultdict(list))
@@ -130,7 +133,7 @@ class MinLedger:
             return np.zeros(counts.n_groups, dtype=np.int64)
         return self.measure.fewest_leaving(counts)
 
-    def alone(self, counts: GroupCounts) -> Mask:
+    def alone(self, counts: GroupCounts) -> BoolArray:
         """Whether each group is safe by itself, if the ledger is empty."""
         return self.evaluate(None, counts, np.arange(counts.n_groups)).safe_each()
 
@@ -189,14 +192,14 @@ class MinLedger:
         """The minima of every key; where they can rise, without some groups that leave."""
         return self._minima if self.falling else self.least(self._without(leaving))
 
-    def _without(self, leaving: IntArray | None) -> Cells:
+    def _without(self, leaving: IntArray | None) -> KeyedRatios:
         if leaving is None or not len(leaving):
             return self._cells
         stays = np.ones(self._n_numbers, dtype=bool)
         stays[leaving] = False
         return self._cells.take(stays[self._cells.group])
 
-    def least(self, cells: Cells) -> FloatArray:
+    def least(self, cells: KeyedRatios) -> FloatArray:
         """The minima over some cells, of every key."""
         least = np.repeat(self.measure.nowhere, self.n_keys, axis=1)
         if len(cells.key):
@@ -222,7 +225,7 @@ class MinLedger:
             without[i] = np.where(of[key] == group, second[key], first[i, key])
         return without
 
-    def safe(self, minima: FloatArray) -> tuple[Mask, Mask]:
+    def safe(self, minima: FloatArray) -> tuple[BoolArray, BoolArray]:
         """Which odds are surely safe, and which are too close to the limit for floats to say."""
         odds = self.measure.odds(minima)
         least = float((1 - self.threshold) / self.threshold)
@@ -270,7 +273,7 @@ class MinLedger:
             used[key] += 1
         return np.array(numbers, dtype=np.int64)
 
-    def replace(self, leaving: IntArray | None, cells: Cells, counts: GroupCounts) -> None:
+    def replace(self, leaving: IntArray | None, cells: KeyedRatios, counts: GroupCounts) -> None:
         """Let groups go, and note the cells of others, whose groups are positions in `counts`."""
         present = self._without(leaving)
         for number in [] if leaving is None else leaving.tolist():
@@ -280,9 +283,9 @@ class MinLedger:
         for content, number in zip(_contents(counts), numbers.tolist(), strict=True):
             self._numbers[content].append(number)
             self._contents[number] = content
-        self._cells = _joined(present, Cells(cells.key, numbers[cells.group], cells.ratios))
+        self._cells = _joined(present, KeyedRatios(cells.key, numbers[cells.group], cells.ratios))
 
-    def fold(self, cells: Cells) -> None:
+    def fold(self, cells: KeyedRatios) -> None:
         """Fold cells into minima that only fall."""
         if not len(cells.key):
             return
@@ -295,7 +298,7 @@ class MinLedger:
             self._settled.clear()
 
 
-def _joined(one: Cells, other: Cells) -> Cells:
+def _joined(one: KeyedRatios, other: KeyedRatios) -> KeyedRatios:
     """Both, in order of key again."""
     key = np.concatenate((one.key, other.key))
     order = np.argsort(key, kind="stable")
@@ -304,7 +307,7 @@ def _joined(one: Cells, other: Cells) -> Cells:
         detail = one.detail.join(other.detail).take(order)
     group = np.concatenate((one.group, other.group))[order]
     ratios = np.concatenate((one.ratios, other.ratios), axis=1).take(order, axis=1)
-    return Cells(key[order], group, ratios, detail)
+    return KeyedRatios(key[order], group, ratios, detail)
 
 
 def _contents(counts: GroupCounts) -> Iterator[bytes]:
@@ -337,7 +340,7 @@ class MinEvaluation:
         return int(self.owner.max(initial=-1)) + 1
 
     @side_cached
-    def _possible(self) -> Mask:
+    def _possible(self) -> BoolArray:
         """Which proposals are not refused at once."""
         possible = np.ones(self._n_proposals, dtype=bool)
         refused = self.ledger.measure.refused(self.added) if self.ledger.falling else None
@@ -346,7 +349,7 @@ class MinEvaluation:
         return possible
 
     @side_cached
-    def _cells(self) -> Cells:
+    def _cells(self) -> KeyedRatios:
         """The cells of possible proposals."""
         some = None if self._possible.all() else self._possible[self.owner]
         return self.ledger.measure.cells(self.added, some)
@@ -368,7 +371,7 @@ class MinEvaluation:
         _ = self._pairs
         return self
 
-    def safe_each(self) -> Mask:
+    def safe_each(self) -> BoolArray:
         """Whether the release stays safe with each proposal by itself."""
         ledger = self.ledger
         starts, key, owner, least = self._pairs
@@ -393,7 +396,7 @@ class MinEvaluation:
         total = np.minimum(least, ledger.least_without(key, number[owner]))
         safe, close = ledger.safe(total)
         if ledger.falling:
-            possible: Mask = self._possible & (not ledger.unsafe())
+            possible: BoolArray = self._possible & (not ledger.unsafe())
             possible[owner[~safe & ~close]] = False
             ends = np.append(starts[1:], len(self._cells.key))
             for pair in np.flatnonzero(close & possible[owner]):
@@ -404,10 +407,10 @@ class MinEvaluation:
         unsafe = ~ledger.safe(ledger.standing())[0]
         mended = np.bincount(owner[safe], unsafe[key[safe]], minlength=self._n_proposals)
         broken = np.bincount(owner[~safe], minlength=self._n_proposals)
-        result: Mask = (broken == 0) & (mended == np.count_nonzero(unsafe))
+        result: BoolArray = (broken == 0) & (mended == np.count_nonzero(unsafe))
         return result
 
-    def safe_jointly(self, chosen: Mask) -> bool:
+    def safe_jointly(self, chosen: BoolArray) -> bool:
         """Whether the release stays safe with all the chosen proposals."""
         ledger = self.ledger
         if ledger.falling and (ledger.unsafe() or np.any(chosen & ~self._possible)):
@@ -458,7 +461,7 @@ class MinEvaluation:
         shares: FloatArray = 1 / (1 + self.ledger.measure.odds(minima))
         return shares / float(self.ledger.threshold)
 
-    def commit(self, chosen: Mask) -> None:
+    def commit(self, chosen: BoolArray) -> None:
         """Carry the chosen proposals out."""
         if not chosen.any():
             return
@@ -469,10 +472,10 @@ class MinEvaluation:
         mine = np.flatnonzero(chosen[self.owner])
         place = np.full(self.added.n_groups, -1)
         place[mine] = np.arange(len(mine))
-        moved = Cells(cells.key, place[cells.group], cells.ratios)
+        moved = KeyedRatios(cells.key, place[cells.group], cells.ratios)
         self.ledger.replace(self._leaving(chosen), moved, self.added.take(mine))
 
-    def _of(self, chosen: Mask) -> Cells:
+    def _of(self, chosen: BoolArray) -> KeyedRatios:
         cells = self._cells
         if np.any(chosen & ~self._possible):
             cells = self.ledger.measure.cells(self.added)
@@ -484,7 +487,7 @@ class MinEvaluation:
         assert self.removed is not None
         return self.ledger.numbers_of(self.removed)
 
-    def _leaving(self, chosen: Mask) -> IntArray | None:
+    def _leaving(self, chosen: BoolArray) -> IntArray | None:
         if self.removed is None or self.leaving is None or self.ledger.falling:
             return None
         return self._numbers[chosen[self.leaving]]

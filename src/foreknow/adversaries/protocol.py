@@ -6,21 +6,18 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from inspect import getattr_static
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.disclosure import Disclosure
+from foreknow.data.arrays import BoolArray, FloatArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import InputError, PolicyError
 from foreknow.needs import Need, Needs, check_members, require
 from foreknow.numbers import Number
 from foreknow.settings import Settings
-
-Mask: TypeAlias = NDArray[np.bool_]
-FloatArray: TypeAlias = NDArray[np.float64]
 
 
 class HasCounts(Protocol):
@@ -37,13 +34,13 @@ class Evaluation(Protocol):
     A proposal replaces one group by some; several proposals touch different groups.
     """
 
-    def safe_each(self) -> Mask:
+    def safe_each(self) -> BoolArray:
         """Whether the release stays safe with each proposal by itself, shape (proposals,)."""
 
-    def safe_jointly(self, chosen: Mask) -> bool:
+    def safe_jointly(self, chosen: BoolArray) -> bool:
         """Whether the release stays safe with all the chosen proposals."""
 
-    def commit(self, chosen: Mask) -> None:
+    def commit(self, chosen: BoolArray) -> None:
         """Note that the chosen proposals were carried out."""
 
     def risk_ratio(self) -> FloatArray:
@@ -90,7 +87,7 @@ class Adversary(Protocol):
     """What it cannot do without; whatever is not among these, it serves."""
 
     @property
-    def speaks(self) -> Speaks | None:
+    def speaks(self) -> KnowledgeReach | None:
         """What it speaks of at most; None where that is not worked out; then Decoy refuses it."""
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
@@ -155,7 +152,7 @@ class Summing(Adversary, Protocol):
         """
 
 
-class Speaks(NamedTuple):
+class KnowledgeReach(NamedTuple):
     """What knowledge, or a criterion, speaks of at most.
 
     `people`: of how many people's values, the target's among them, speaks what would be likelier if

@@ -13,32 +13,32 @@ from typing import Any, Unpack
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.attacks.learned import SURE, learned_beside, learned_trial
-from foreknow.attacks.trial import Trial
+from foreknow.atomic_files import write_whole
+from foreknow.auditing.audit_input import owners_counts, release_of
 from foreknow.auditing.exposed import Exposed, exposed_by
-from foreknow.auditing.opening import owners_counts, release_of
 from foreknow.auditing.scope import scope_of, unprotected_codes
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
-from foreknow.data.engines.advice import refuse_misread
+from foreknow.data.engines.column_advice import refuse_misread
 from foreknow.data.labels import GroupLabels, Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight, possible, seen_with
+from foreknow.data.utility import Utility, utility_of
 from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, hinted, memory_for
 from foreknow.methods.fulldomain.lattice import LatticeResult
-from foreknow.output import write_whole
-from foreknow.policy.arguments import Arguments, policy_of
-from foreknow.policy.counted import Counted
+from foreknow.policy.counted import RequirementCounts
+from foreknow.policy.from_call import Arguments, policy_of
 from foreknow.policy.policy import Policy
 from foreknow.result import Result, page_of
 from foreknow.scope import Scope
-from foreknow.utility.utility import Utility, utility_of
+from foreknow.trials.learned import SURE, learned_beside, learned_trial
+from foreknow.trials.trial import Trial
 from foreknow.verdict import Verdict, neither
 
 
-def _told(verdict: Verdict, counted: Counted) -> dict[str, Any]:
+def _told(verdict: Verdict, counted: RequirementCounts) -> dict[str, Any]:
     """A verdict for JSON: what was asked in full, and what is reached with its witness."""
     requirement = verdict.requirement
     sets = {}
@@ -92,7 +92,7 @@ class Audit(Result):
     lattice: LatticeResult | None = None
     scope: Scope = field(default_factory=Scope)
     trials: tuple[Trial, ...] | None = ()
-    counted: tuple[Counted, ...] = ()
+    counted: tuple[RequirementCounts, ...] = ()
 
     def __bool__(self) -> bool:
         raise neither("an audit")
@@ -179,7 +179,7 @@ class Audit(Result):
             "utility": self.utility.to_dict(),
         }
 
-    def counted_of(self, verdict: Verdict) -> Counted:
+    def counted_of(self, verdict: Verdict) -> RequirementCounts:
         """What a verdict was judged by."""
         return self.counted[verdict.place]
 
@@ -370,7 +370,7 @@ def _refuse_unshown(policy: Policy) -> None:
             )
 
 
-def _is_open(counted: Counted) -> bool:
+def _is_open(counted: RequirementCounts) -> bool:
     """Whether it is open of somebody whether they can have a value."""
     able = counts_of(counted.seen).able
     return able is not None and bool((able.most > able.members).any())

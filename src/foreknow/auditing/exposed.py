@@ -19,14 +19,14 @@ import numpy as np
 
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
+from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.criteria.protocol import classes_of
+from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import GroupLabels, Label
-from foreknow.data.sparse import IntArray
+from foreknow.json_values import Plain
 from foreknow.numbers import CLOSE
-from foreknow.plain import Plain
-from foreknow.policy.counted import Counted
+from foreknow.policy.counted import RequirementCounts
 from foreknow.verdict import Limit, Verdict
 
 _TENTHS = 10
@@ -112,7 +112,7 @@ class Exposed:
         }
 
 
-def exposed_by(counted: Counted, verdicts: Sequence[Verdict]) -> list[Exposed]:
+def exposed_by(counted: RequirementCounts, verdicts: Sequence[Verdict]) -> list[Exposed]:
     """Count who is exposed by each verdict on one requirement."""
     if verdicts[0].of_groups:
         return [_failing(verdict, counted.counts) for verdict in verdicts]
@@ -123,7 +123,7 @@ def exposed_by(counted: Counted, verdicts: Sequence[Verdict]) -> list[Exposed]:
     return [_together(counted, of_verdict) for of_verdict in zip(*by_secret, strict=True)]
 
 
-def _together(counted: Counted, by_secret: Sequence[Exposed]) -> Exposed:
+def _together(counted: RequirementCounts, by_secret: Sequence[Exposed]) -> Exposed:
     """Who is exposed by any of the secrets of a requirement: whoever has two counts once."""
     first = by_secret[0]
     if len(by_secret) == 1 or any(exposed.over is None for exposed in by_secret):
@@ -156,7 +156,7 @@ def _tally_of(
     return Tally(people, len(sizes), sum(sizes.values()), at_most)
 
 
-def _exposed(secret: Counted, verdicts: Sequence[Verdict]) -> list[Exposed]:
+def _exposed(secret: RequirementCounts, verdicts: Sequence[Verdict]) -> list[Exposed]:
     """The same of one secret."""
     counts, asked = counts_of(secret.counts), secret.asked
     if secret.people is not None:
@@ -214,7 +214,7 @@ def _failing(verdict: Verdict, counted: HasCounts) -> Exposed:
     return Exposed(verdict, found.tally(), where=found, unit=verdict.requirement.unit)
 
 
-def _by_chance(chances: Chances, cells: IntArray, sure: Mask) -> tuple[int, ...]:
+def _by_chance(chances: Chances, cells: IntArray, sure: BoolArray) -> tuple[int, ...]:
     """People by tenths of a chance, and those who are certain."""
     steps = np.minimum(np.floor((chances.chance[cells] + CLOSE) * _TENTHS), _TENTHS - 1)
     steps = np.where(sure, _TENTHS, steps).astype(np.int64)
@@ -240,7 +240,7 @@ class _OfSecrets:
     """Groups over the limit by any of several secrets; a group once for each."""
 
     each: Sequence[Exposed]
-    about: Sequence[Mask]  # which values each secret is about
+    about: Sequence[BoolArray]  # which values each secret is about
 
     def people(self, *, sure: bool) -> int:
         """Who has a value of any set over the limit, or certain, in their group; at most all."""
@@ -303,13 +303,13 @@ class _OfCells:
             own, seen, unsure = people[cases], suspected[cases], bounded[cases]
         return Tally(int(own.sum()), len(groups), int(seen.sum()), bool(unsure.any()))
 
-    def held_in(self, cells: IntArray) -> Mask:
+    def held_in(self, cells: IntArray) -> BoolArray:
         """Which groups some cells are of."""
         cases = np.zeros(self._n_cases, dtype=bool)
         cases[self.chances.case[cells]] = True
         return cases if self.chances.case_of is None else cases[self.chances.case_of]
 
-    def _by_case(self, cells: IntArray, certain: bool) -> tuple[IntArray, IntArray, Mask]:
+    def _by_case(self, cells: IntArray, certain: bool) -> tuple[IntArray, IntArray, BoolArray]:
         """People found out and suspected of each case, and whether the former are a bound."""
         found, case = self.chances, self.chances.case
         n_cases = self._n_cases

@@ -16,8 +16,8 @@ from foreknow.data.labels import Label
 from foreknow.data.release import Release
 from foreknow.data.windows import Window
 from foreknow.errors import InputError, InternalError
+from foreknow.json_values import Plain
 from foreknow.numbers import significant
-from foreknow.plain import Plain
 from foreknow.result import page_of
 
 

@@ -13,7 +13,7 @@ from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.labels import is_pattern, matching, spelt_otherwise
 from foreknow.data.windows import Line, Range, Windows
 from foreknow.errors import PolicyError, nearest
-from foreknow.policy.counted import Counted
+from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.requirement import Requirement
 
 # Values that are compared with a name that nobody has; how many of these names are, and how many
@@ -65,7 +65,7 @@ def named_values(counts: GroupCounts, requirements: Iterable[Requirement]) -> di
     }
 
 
-def extremes(counted: Counted) -> set[tuple[str, str, int, int]]:
+def extremes(counted: RequirementCounts) -> set[tuple[str, str, int, int]]:
     """Groups that lie wholly in the lowest or the highest tenth of a table, where near is hidden.
 
     The lowest tenth are the values up to that of the last of the first tenth of all people, in

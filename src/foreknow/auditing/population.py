@@ -15,12 +15,10 @@ from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from foreknow.data.sparse import IntArray
-from foreknow.plain import Plain
+from foreknow.data.arrays import FloatArray, IntArray
+from foreknow.json_values import Plain
 
-FloatArray: TypeAlias = NDArray[np.float64]
 Model: TypeAlias = Literal["pitman", "zayatz", "snb"]
 
 # Up to this sampling fraction the published rule takes Pitman's model.

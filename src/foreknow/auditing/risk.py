@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.adversaries.protocol import counts_of
-from foreknow.auditing.opening import release_of
+from foreknow.auditing.audit_input import release_of
 from foreknow.auditing.population import (
     Histogram,
     UniquesEstimate,
@@ -27,6 +27,7 @@ from foreknow.auditing.population import (
     inverse_sizes,
 )
 from foreknow.auditing.suda import SpecialUniques, levels, special_uniques
+from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import open_table
 from foreknow.data.engines.combinations import Combinations
@@ -35,10 +36,9 @@ from foreknow.data.engines.table import require
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import Reading
 from foreknow.data.release import Release
-from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, InputError, SchemaError, hinted, memory_for
+from foreknow.json_values import Plain
 from foreknow.numbers import Number, as_fraction, as_threshold, shown, whole_number
-from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
 
@@ -83,7 +83,7 @@ class Marketer(_WithFloats):
 
 
 @dataclass(frozen=True)
-class PopulationRisk(_WithFloats):
+class PopulationUniques(_WithFloats):
     """Who is unique among all people that the table could be about."""
 
     _told = "people sampling_fraction=fraction exact uniques in_table estimates chosen=_model"
@@ -181,7 +181,7 @@ class RiskReport(_WithFloats, Result):
     prosecutor: Risk
     journalist: Risk | None
     marketer: Marketer
-    population: PopulationRisk | None
+    population: PopulationUniques | None
     sets: tuple[ColumnSet, ...]
     contributions: tuple[Contribution, ...]
     suda: SpecialUniques | None
@@ -440,7 +440,7 @@ def _counted(population: Any, table: _Classes, reading: Reading | None) -> Combi
 
 def _against(
     found: Combinations, everybody: Combinations | None, fraction: Fraction | None, limit: Fraction
-) -> tuple[Risk | None, Marketer, PopulationRisk | None]:
+) -> tuple[Risk | None, Marketer, PopulationUniques | None]:
     """What comes of comparing the table with a population, counted or modelled."""
     n_people = found.n_people
     if fraction is None:
@@ -455,7 +455,9 @@ def _against(
         hits = math.fsum((found.people / others).tolist())
         known = everybody is None
         rate: Fraction | float = Fraction(len(found), n_people) if known else hits / n_people
-        among = PopulationRisk(total, fraction, int((alone == 1).sum()), int((others == 1).sum()))
+        among = PopulationUniques(
+            total, fraction, int((alone == 1).sum()), int((others == 1).sum())
+        )
         return risk, Marketer(rate, hits, "population"), among
     sample = Histogram.of(found.people, fraction)
     each = inverse_sizes(sample.sizes, fraction)
@@ -471,7 +473,7 @@ def _against(
     )
     models = estimates(sample)
     in_table = None if sample.of_size(1) else 0
-    among = PopulationRisk(
+    among = PopulationUniques(
         sample.population, fraction, None, in_table, models, chosen(models, fraction)
     )
     return risk, Marketer(hits / n_people, hits, "model"), among

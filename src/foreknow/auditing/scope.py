@@ -12,13 +12,13 @@ import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.auditing.named_values import extremes, named_values
+from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.release import Release
-from foreknow.data.sparse import IntArray
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.plugins import foreign
-from foreknow.policy.counted import Counted
+from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.scope import Scope
@@ -90,7 +90,7 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
 def scope_of_values(
     columns: Mapping[str, GroupCounts],
     requirements: Sequence[Requirement] | None,
-    count: Callable[[Requirement], Counted],
+    count: Callable[[Requirement], RequirementCounts],
 ) -> dict[str, Any]:
     """What stands beside verdicts on the values of each sensitive column, whoever counted them."""
     main, several = next(iter(columns)), len(columns) > 1

@@ -24,7 +24,7 @@ from foreknow.adversaries.facts.skyline import (
     near_skyline,
 )
 from foreknow.adversaries.protocol import counts_of
-from foreknow.auditing.opening import seen_by, table_of
+from foreknow.auditing.audit_input import seen_by, table_of
 from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label

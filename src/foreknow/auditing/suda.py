@@ -12,16 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.engines.combinations import Combinations
-from foreknow.data.sparse import IntArray
-from foreknow.plain import Plain
-
-FloatArray: TypeAlias = NDArray[np.float64]
+from foreknow.json_values import Plain
 
 _LISTED = 10  # people of the highest scores, in JSON
 

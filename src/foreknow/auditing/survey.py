@@ -8,25 +8,23 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.protocol import whole_amount
+from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean, hinted
+from foreknow.json_values import Plain
 from foreknow.methods.fulldomain.lattice import Lattice, Node, label_of_level
 from foreknow.methods.fulldomain.rollup import Rollup
 from foreknow.needs import Analysis, Need, require
-from foreknow.plain import Plain
-from foreknow.policy.arguments import Arguments, microdata_of
+from foreknow.policy.from_call import Arguments, microdata_of
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
 
 Kind: TypeAlias = Literal["implications", "negations"]
-FloatArray: TypeAlias = NDArray[np.float64]
 
 _ADVERSARIES: dict[str, Callable[[int], Implications | Negations]] = {
     "implications": Implications,

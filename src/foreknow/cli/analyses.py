@@ -30,7 +30,7 @@ from foreknow.cli.options import (
     POLICY,
     UNSAFE,
     AnyOf,
-    Given,
+    ForwardedOptions,
     Memory,
     More,
     Only,
@@ -63,7 +63,7 @@ def audit(
     output: Output,
     memory: Memory = None,
     verbose: bool = False,
-    given: Given,
+    given: ForwardedOptions,
 ) -> int:
     """Judge a release by what adversaries who already know something could find out.
 
@@ -86,7 +86,7 @@ def audit(
     """
     from foreknow.auditing import audit as auditing
     from foreknow.data.microdata import Microdata
-    from foreknow.engine import limit_memory
+    from foreknow.duckdb_files import limit_memory
 
     limit_memory(memory)
     beside = columns.sensitive is not None and columns.policy is not None
@@ -128,7 +128,7 @@ def skyline(
     members: Path | None = None,
     columns: Columns,
     output: Results,
-    given: Annotated[Given, Only(("confidence",))],
+    given: Annotated[ForwardedOptions, Only(("confidence",))],
 ) -> None:
     """Show how much adversaries may know before they can become too sure.
 
@@ -240,7 +240,7 @@ def curves(
     any_of: AnyOf = None,
     columns: Annotated[Columns, Only(("group", "quasi_identifiers", "sensitive", "knowing"))],
     output: Results,
-    given: Given,
+    given: ForwardedOptions,
 ) -> None:
     """Show how sure an adversary can become who knows so many implications, or negations.
 
@@ -308,7 +308,7 @@ def survey(
     negations: bool = False,
     columns: Annotated[Columns, Only(("quasi_identifiers", "sensitive"))],
     output: Results,
-    given: Given,
+    given: ForwardedOptions,
 ) -> None:
     """Judge every generalization of a raw table: how even its groups are, what it discloses.
 
@@ -341,7 +341,7 @@ def risk(
     population: Path | None = None,
     columns: Annotated[OfTable, Only(("group", "quasi_identifiers"))],
     output: Results,
-    given: Given,
+    given: ForwardedOptions,
 ) -> None:
     """Measure how easily people are found again, and which columns make them unique.
 
@@ -384,7 +384,8 @@ def utility(
     columns: Annotated[Judging, Only(("group", *COLUMNS))],
     output: Results,
     given: Annotated[
-        Given, Only(("queries", "attributes", "predicates", "delta", "by", "draws", "seed"))
+        ForwardedOptions,
+        Only(("queries", "attributes", "predicates", "delta", "by", "draws", "seed")),
     ],
 ) -> None:
     """Measure what a release is still worth: its groups, its labels, answers to queries, models.
@@ -410,7 +411,7 @@ def utility(
     """
     from foreknow.data.microdata import Microdata
     from foreknow.data.release import Release
-    from foreknow.publishing.opened import open_published
+    from foreknow.releases.written import open_published
     from foreknow.utility.report import utility_report
 
     if is_published(table) and not is_published(release):
@@ -448,7 +449,7 @@ def learned(
     people: Path | None = None,
     columns: Annotated[Columns, Only(("group", "quasi_identifiers", "sensitive"))],
     output: Results,
-    given: Given,
+    given: ForwardedOptions,
 ) -> None:
     """Attack a release by learning from it: what somebody finds out who knows nothing beforehand.
 

@@ -14,7 +14,7 @@ from foreknow.cli.options import (
     UNDECIDED,
     UNSAFE,
     Choice,
-    Given,
+    ForwardedOptions,
     MethodName,
     Only,
     Raw,
@@ -27,7 +27,7 @@ from foreknow.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from foreknow.data.microdata import Microdata
     from foreknow.policy.policy import Policy
-    from foreknow.publishing.members import OwnRelease
+    from foreknow.releases.members import OwnRelease
 
 
 @command("foreknow.attacks.algorithm.algorithm:attack")
@@ -43,7 +43,7 @@ def attack(
     name_people: bool = False,
     person: str | None = None,
     output: Results,
-    given: Given,
+    given: ForwardedOptions,
 ) -> int:
     """Attack your own release as an adversary who knows the method, its settings and policy.
 
@@ -69,7 +69,7 @@ def attack(
     """
     from foreknow.attacks.algorithm import attack as run
     from foreknow.methods.registry import method_of
-    from foreknow.publishing.members import OwnRelease
+    from foreknow.releases.members import OwnRelease
     from foreknow.report.pages.attack import AttackPage
 
     start = time.monotonic()
@@ -213,7 +213,7 @@ def _run(path: Path) -> Any:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
-    from foreknow.engine import admit_pandas
+    from foreknow.duckdb_files import admit_pandas
 
     admit_pandas()
     written, sys.dont_write_bytecode = sys.dont_write_bytecode, True

@@ -42,7 +42,7 @@ def explore(
             f'the page needs {error.name}: pip install ".[explore]" in a clone'
         ) from None
     from foreknow.explore.session import Session
-    from foreknow.publishing.files import CERTIFICATE
+    from foreknow.file_names import CERTIFICATE
 
     folder, opened = Path(), table
     if table is not None and is_address(table):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from foreknow.cli.inputs import require_published
-from foreknow.cli.options import Given, Only, Quiet, command, print_plain, progress
+from foreknow.cli.options import ForwardedOptions, Only, Quiet, command, print_plain, progress
 from foreknow.errors import OutputError
 from foreknow.text import some, visible
 
@@ -36,7 +36,11 @@ def read(folder: Folder, *, out: Flat, quiet: Quiet = False) -> None:
 
 @command("foreknow.publishing.flat_table:draw")
 def draw(
-    folder: Folder, *, out: Flat, quiet: Quiet = False, given: Annotated[Given, Only(("seed",))]
+    folder: Folder,
+    *,
+    out: Flat,
+    quiet: Quiet = False,
+    given: Annotated[ForwardedOptions, Only(("seed",))],
 ) -> None:
     """Draw a table of exact values from a release, which any program reads.
 

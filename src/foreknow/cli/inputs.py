@@ -82,7 +82,7 @@ class Columns(Files):
     def whole(self, path: Path, rules: Policy | None = None) -> Release:
         """Open a release with all its sensitive columns, as if nobody knew the columns beside."""
         from foreknow.data.release import Release
-        from foreknow.publishing.opened import open_published
+        from foreknow.releases.written import open_published
 
         named, rules = rules is not None and self.given is None, rules or self.given
         if rules is None and not is_published(path):
@@ -102,7 +102,7 @@ class Columns(Files):
 
     def together(self, paths: Sequence[Path], *, counts: bool = False) -> Release:
         """Open several releases of the same people as one."""
-        from foreknow.publishing.joint import together
+        from foreknow.releases.joint import together
 
         for path in paths:
             if counts or not is_published(path):
@@ -138,7 +138,7 @@ class Columns(Files):
     def own(self, path: Path, members: Path | None, table: Path | None = None) -> Release:
         """Open what its owner published with the names of people; with TABLE, who has what."""
         from foreknow.data.microdata import Microdata
-        from foreknow.publishing.members import OwnRelease
+        from foreknow.releases.members import OwnRelease
 
         self._refuse_beside_certificate(path, but=("person",))
         schema = None if self.given is None else self.given.needed_schema
@@ -300,7 +300,7 @@ class Judging(Columns):
         """The policy for a table."""
         from foreknow.data.engines import open_table
         from foreknow.data.reading import STDIN, is_address
-        from foreknow.policy.arguments import policy_of
+        from foreknow.policy.from_call import policy_of
 
         said: dict[str, Any] = {name: getattr(self, name) for name in CRITERIA}
         for name in COLUMNS:
@@ -367,7 +367,7 @@ def tally_of(rules: Policy) -> list[str]:
 
 def is_published(path: Path) -> bool:
     """Whether a path is a folder that `foreknow publish` wrote."""
-    from foreknow.publishing.files import CERTIFICATE
+    from foreknow.file_names import CERTIFICATE
 
     return path.is_dir() and (path / CERTIFICATE).is_file()
 

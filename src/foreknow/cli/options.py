@@ -64,7 +64,7 @@ class Only(tuple[str, ...]):
     """Which options of a bundle a command has; a policy and how files are read always."""
 
 
-class Given(dict[str, Any]):
+class ForwardedOptions(dict[str, Any]):
     """What is said of parameters that a public function has, and the command itself has not."""
 
 
@@ -161,9 +161,10 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
     """Make a command of a function, which may return an exit code.
 
     Parameters before the star are arguments, those after it options. A bundle, which is a
-    dataclass, has an option for each field, and `Given` one for each other parameter of a plain
-    type of the public function that this is a command `of`. What they mean is said by a text in
-    the annotation, or by the docstring of the command, of the bundle or of the public function.
+    dataclass, has an option for each field, and `ForwardedOptions` one for each other parameter of
+    a plain type of the public function that this is a command `of`. What they mean is said by a
+    text in the annotation, or by the docstring of the command, of the bundle or of the public
+    function.
     Nothing that is read may be written over.
     """
 
@@ -178,11 +179,11 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
             kind, *rest = get_args(each.annotation) or (each.annotation,)
             only = next((some for some in rest if isinstance(some, Only)), None)
             said = {**public.help, **_words_of(kind), **own.help}
-            if not (kind is Given or is_dataclass(kind)):
+            if not (kind is ForwardedOptions or is_dataclass(kind)):
                 asked = (each.name, each.annotation, each.default, said)
                 options[each.name] = _parameter(*asked, named=each.kind is each.KEYWORD_ONLY)
                 continue
-            fresh = _plain(public, only) if kind is Given else _fields(kind, only)
+            fresh = _plain(public, only) if kind is ForwardedOptions else _fields(kind, only)
             if isinstance(options.get("table"), click.Option):
                 fresh.pop("part", None)
             names = [name for name in fresh if name not in options]
@@ -191,7 +192,7 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
 
         def called(**given: Any) -> None:
             if address_space() is None:  # else imports may fail in any place
-                from foreknow.engine import spare_pandas
+                from foreknow.duckdb_files import spare_pandas
 
                 spare_pandas()
             for name, said in given.items():
@@ -419,7 +420,7 @@ class Output:
 
     def refuse(self, *inputs: Path) -> None:
         """No output may replace what is read, nor another output, nor lie in what is published."""
-        from foreknow.publishing.files import CERTIFICATE, owners_folder
+        from foreknow.file_names import CERTIFICATE, owners_folder
 
         files = (self.html, None if self.json == _STDOUT else self.json, self.exposed)
         targets = [path for path in files if path is not None]
@@ -465,7 +466,7 @@ class Output:
 
     def write(self, table: dict[str, Any]) -> None:
         """Write plain values as JSON to where they are wanted."""
-        from foreknow.output import json_for_owner, write_json_for_owner
+        from foreknow.atomic_files import json_for_owner, write_json_for_owner
 
         if self.json == _STDOUT:
             sys.stdout.write(json_for_owner(table))

@@ -10,7 +10,7 @@ from foreknow.cli.options import (
     POLICY,
     UNSAFE,
     Files,
-    Given,
+    ForwardedOptions,
     More,
     Output,
     Quiet,
@@ -28,7 +28,7 @@ from foreknow.errors import InputError
 from foreknow.text import some, visible
 
 
-@command("foreknow.policy.suggestion:suggest_policy")
+@command("foreknow.planning.suggestion:suggest_policy")
 def init(
     table: Raw,
     *,
@@ -36,7 +36,7 @@ def init(
     force: bool = False,
     files: Files,
     quiet: Quiet = False,
-    given: Given,
+    given: ForwardedOptions,
 ) -> None:
     """Write a first policy for a table, with comments, that the table can satisfy.
 
@@ -51,9 +51,9 @@ def init(
     force
         Write over one that exists.
     """
+    from foreknow.atomic_files import write_whole
     from foreknow.errors import OutputError
-    from foreknow.output import write_whole
-    from foreknow.policy.suggestion import suggest_policy
+    from foreknow.planning.suggestion import suggest_policy
 
     if not force and (out.exists() or out.is_symlink()):
         raise OutputError(
@@ -141,7 +141,7 @@ def compare(
     models: bool = False,
     target: Annotated[list[str] | None, More(metavar="COLUMN[=VALUE]")] = None,
     output: Results,
-    given: Given,
+    given: ForwardedOptions,
 ) -> int:
     """Show what methods would keep of a table at several limits, and how safe that would be.
 

@@ -11,7 +11,7 @@ from foreknow.cli.options import (
     UNSAFE,
     Answers,
     Choice,
-    Given,
+    ForwardedOptions,
     Memory,
     Only,
     Output,
@@ -58,12 +58,12 @@ class Folder:
 
     def publish(self, table: Path, rules: Policy, **given: Any) -> None:
         """Publish a table here, and say what was written."""
-        from foreknow.output import require_new
-        from foreknow.publishing import files
+        from foreknow import file_names
+        from foreknow.atomic_files import require_new
         from foreknow.publishing.publish import publish as make
         from foreknow.publishing.signature import Signer
 
-        owner = files.owners_folder(self.out) if self.owner is None else self.owner
+        owner = file_names.owners_folder(self.out) if self.owner is None else self.owner
         require_new(self.out, owner)
         if self.key is not None:
             Signer(self.key)  # a key that does not do is refused before there is work
@@ -82,14 +82,14 @@ class Folder:
         for said in (*(f"Note: {note}" for note in made.certificate.notes), *made.advice):
             print_plain(f"{visible(said)}.")
         notes = {
-            files.CERTIFICATE: "what was required and found, for foreknow verify",
-            files.SIGNATURE: "your signature of it, for foreknow verify --key",
-            files.CODE_BOOK: "what the columns hold, for other programs",
-            files.REPORT: "explains the release",
-            files.MEMBERS: "who is in which group, for foreknow ask and attack",
-            files.LATTICE: "which generalizations are safe, and which not",
-            files.OWNER: "the key of the source's digest",
-            files.PRIORS: "the priors that were learned; verify asks for them",
+            file_names.CERTIFICATE: "what was required and found, for foreknow verify",
+            file_names.SIGNATURE: "your signature of it, for foreknow verify --key",
+            file_names.CODE_BOOK: "what the columns hold, for other programs",
+            file_names.REPORT: "explains the release",
+            file_names.MEMBERS: "who is in which group, for foreknow ask and attack",
+            file_names.LATTICE: "which generalizations are safe, and which not",
+            file_names.OWNER: "the key of the source's digest",
+            file_names.PRIORS: "the priors that were learned; verify asks for them",
         }
         order = list(notes)
         for folder, begins in ((self.out, "Written to"), (owner, "For you only, in")):
@@ -107,7 +107,7 @@ def publish(
     folder: Folder,
     choice: Choice,
     memory: Memory = None,
-    given: Annotated[Given, Only(("seed", "engine", "after", "whole"))],
+    given: Annotated[ForwardedOptions, Only(("seed", "engine", "after", "whole"))],
 ) -> None:
     """Make a release that the policy allows, with a certificate.
 
@@ -116,13 +116,13 @@ def publish(
     What is to be kept goes into OUT.owner: the key of the source's digest, who is in which group,
     and what a method says of the table beside its release.
     """
-    from foreknow.engine import limit_memory
+    from foreknow.duckdb_files import limit_memory
 
     limit_memory(memory)
     folder.publish(table, choice.over(rules.rules(table)), **given)
 
 
-@command("foreknow.publishing.members:forget")
+@command("foreknow.releases.members:forget")
 def forget(
     folder: Annotated[Path, "A folder of foreknow publish."],
     *,
@@ -138,7 +138,7 @@ def forget(
     members
         The owner's members.parquet (default FOLDER.owner/members.parquet).
     """
-    from foreknow.publishing.members import forget as erase
+    from foreknow.releases.members import forget as erase
 
     erase(folder, person, members=members)
 
@@ -151,7 +151,7 @@ def verify(
     policy: Path | None = None,
     evidence: Path | None = None,
     quiet: Quiet = False,
-    given: Given,
+    given: ForwardedOptions,
 ) -> int:
     """Judge a written release afresh and compare it with its certificate.
 
@@ -178,7 +178,7 @@ def _verify(
 ) -> int:
     from rich.console import Console
 
-    from foreknow.publishing.files import CERTIFICATE
+    from foreknow.file_names import CERTIFICATE
     from foreknow.publishing.signature import check_signature
     from foreknow.publishing.verification import judge, judge_after, load_signed
 
@@ -219,7 +219,7 @@ def evidence(
     columns: Annotated[Columns, Only()],
     key: Path | None = None,
     output: Answers,
-    given: Given,
+    given: ForwardedOptions,
 ) -> None:
     """Write what is known of a release onto one page, for somebody who must accept it.
 
@@ -271,8 +271,8 @@ def demo(
 ) -> int:
     """Run the main job on the bundled sample, end to end: publish, audit, verify."""
     from foreknow import sample
+    from foreknow.file_names import CERTIFICATE
     from foreknow.policy.policy import Policy
-    from foreknow.publishing.files import CERTIFICATE
 
     for name, path in (("Table: ", sample.table_path()), ("Policy:", sample.policy_path())):
         print_plain(f"{name} {path}", soft_wrap=True)

@@ -20,10 +20,8 @@ import numpy as np
 from pydantic import Field
 
 from foreknow.adversaries.protocol import (
-    FloatArray,
     HasCounts,
-    Mask,
-    Speaks,
+    KnowledgeReach,
     counts_of,
     whole_amount,
 )
@@ -38,10 +36,10 @@ from foreknow.criteria.protocol import (
     failing_groups,
     smallest,
 )
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs, require
 from foreknow.numbers import CLOSE, Number, as_fraction, whole_number
 from foreknow.settings import Settings
@@ -58,9 +56,9 @@ class _OfValues(OfGroups):
     needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.EVERYBODY})
     of_people: ClassVar[bool] = False
     compares_table: ClassVar[bool] = False
-    speaks: ClassVar[Any] = Speaks(1, alike=True)
+    speaks: ClassVar[Any] = KnowledgeReach(1, alike=True)
 
-    def _fails(self, counts: GroupCounts) -> Mask:
+    def _fails(self, counts: GroupCounts) -> BoolArray:
         raise NotImplementedError
 
     def _leaving(self, counts: GroupCounts) -> IntArray:
@@ -127,7 +125,7 @@ class LDiversity(_OfValues):
             hint = did_you_mean(str(self.kind), kinds)
             raise InputError(f"LDiversity: there is no kind {self.kind!r}{hint}")
         if self.kind == "entropy":
-            settle(self, l=as_fraction(self.l))
+            set_fields(self, l=as_fraction(self.l))
             if self.l < 1:  # type: ignore[operator]
                 raise InputError(f"LDiversity: l must be at least 1, not {self.l}")
         else:
@@ -136,14 +134,14 @@ class LDiversity(_OfValues):
             need = "needs c" if self.c is None else "takes no c; only recursive does"
             raise InputError(f"LDiversity: kind {self.kind!r} {need}")
         if self.c is not None:
-            settle(self, c=as_fraction(self.c))
+            set_fields(self, c=as_fraction(self.c))
             if self.c <= 0:  # type: ignore[operator]
                 raise InputError(f"LDiversity: c must be above 0, not {self.c}")
 
     @property
-    def speaks(self) -> Speaks:
+    def speaks(self) -> KnowledgeReach:
         """Which values a group has, whoever has them; or how often the target's."""
-        return Speaks(0 if self.kind == "distinct" else 1, alike=True)
+        return KnowledgeReach(0 if self.kind == "distinct" else 1, alike=True)
 
     def stricter(self, share: Fraction, decoys: int | None) -> LDiversity:
         """With a smaller c, or a larger l."""
@@ -181,13 +179,13 @@ class LDiversity(_OfValues):
             self.key: table if self.c is None else {**table, "c": as_setting(as_fraction(self.c))}
         }
 
-    def _fails(self, counts: GroupCounts) -> Mask:
+    def _fails(self, counts: GroupCounts) -> BoolArray:
         if self.kind == "distinct":
             return np.diff(counts.offsets) < float(self.l)
         if self.kind == "entropy":
             least = as_fraction(self.l)
             gap = _entropies(counts) - math.log(least)
-            fails: Mask = gap < 0
+            fails: BoolArray = gap < 0
             for g in np.flatnonzero(np.abs(gap) <= CLOSE).tolist():
                 fails[g] = not at_least(_bag(counts, g), least)
             return fails
@@ -261,7 +259,7 @@ class AlphaK(_OfValues):
     settings: ClassVar[Any] = AlphaKSettings
 
     def __post_init__(self) -> None:
-        settle(self, alpha=as_fraction(self.alpha))
+        set_fields(self, alpha=as_fraction(self.alpha))
         if not 0 < self.alpha <= 1:  # type: ignore[operator]
             raise InputError(f"AlphaK: alpha must be above 0 and at most 1, not {self.alpha}")
         whole_number(self.k, "AlphaK: k", 1)
@@ -299,7 +297,7 @@ class AlphaK(_OfValues):
         """``{"alpha_k": {...}}``, as in a policy file."""
         return {self.key: {"alpha": as_setting(as_fraction(self.alpha)), "k": self.k}}
 
-    def _fails(self, counts: GroupCounts) -> Mask:
+    def _fails(self, counts: GroupCounts) -> BoolArray:
         alpha, k = as_fraction(self.alpha), self.k
         return failing_groups(
             lambda most, size: most * alpha.denominator > size * alpha.numerator or size < k,

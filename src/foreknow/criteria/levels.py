@@ -14,18 +14,26 @@ from typing import Annotated, Any, ClassVar, NoReturn
 import numpy as np
 from pydantic import Field
 
-from foreknow.adversaries.protocol import HasCounts, Mask, Speaks
+from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
 from foreknow.criteria.protocol import Attained, OfGroups, as_setting, classes_of
 from foreknow.criteria.size import GroupSize
+from foreknow.data.arrays import BoolArray
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.hierarchy import MONTHS, DateLevels, Hierarchy, Intervals, Tree, hierarchy_from
-from foreknow.data.hierarchy import Mask as Masked
+from foreknow.data.hierarchy import (
+    MONTHS,
+    DateLevels,
+    Hierarchy,
+    Intervals,
+    Mask,
+    Tree,
+    hierarchy_from,
+)
 from foreknow.data.labels import GroupLabels
 from foreknow.data.levels import Level
 from foreknow.data.meaning import MISSING, OR_MISSING, meanings_of
 from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, did_you_mean
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs, require
 from foreknow.numbers import as_fraction, whole_number
 from foreknow.settings import Settings
@@ -83,7 +91,7 @@ class Levels(OfGroups):
     of_people: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False
     of_cases: ClassVar[bool] = True  # it counts nobody
-    speaks: ClassVar[Any] = Speaks(0)
+    speaks: ClassVar[Any] = KnowledgeReach(0)
     of_groups: ClassVar[Any] = GroupSize(1)
 
     def __post_init__(self) -> None:
@@ -99,7 +107,7 @@ class Levels(OfGroups):
             if own.get("at_least") is not None:
                 told["at_least"] = whole_number(own["at_least"], f"Levels: {column}: at_least", 1)
             made[column] = told
-        settle(self, limits=made)
+        set_fields(self, limits=made)
 
     def __hash__(self) -> int:
         return hash(str(self.limits))
@@ -144,7 +152,7 @@ class Levels(OfGroups):
         match hierarchy:
             case Intervals():
                 many = len(hierarchy.widths)
-            case Masked():
+            case Mask():
                 many = hierarchy.length - 1
             case DateLevels():
                 many = len(hierarchy.periods)
@@ -182,7 +190,7 @@ class Levels(OfGroups):
             if "at_least" in own:
                 yield f"{column} below level {own['at_least']}"
 
-    def fails(self, counts: GroupCounts) -> Mask:
+    def fails(self, counts: GroupCounts) -> BoolArray:
         """Which groups have a label that shows too much."""
         groups = counts.groups
         if not isinstance(groups, GroupLabels):
@@ -297,7 +305,7 @@ def _is_coarse(label: str, hierarchy: Any, level: int, whole: bool) -> bool:
     ways = meanings_of(bare)
     if any(way.everything for way in ways):
         return True
-    if isinstance(hierarchy, Masked):
+    if isinstance(hierarchy, Mask):
         told: Any = re.fullmatch(r"(.*?)(?: \(level (\d{1,3})\))?", bare, re.DOTALL)
         masked = len(told[1]) - len(told[1].rstrip(hierarchy.character))
         # Of a level that is told, what else looks masked is a part of the code.

@@ -8,8 +8,8 @@ from math import log
 from typing import Any
 
 from foreknow.adversaries.protocol import counts_of
+from foreknow.criteria.closeness import BetaLikeness, DeltaDisclosure, Distance, TCloseness
 from foreknow.criteria.diversity import DiversityKind, LDiversity
-from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, Distance, TCloseness
 from foreknow.criteria.protocol import classes_of
 from foreknow.data.engines import open_table
 from foreknow.data.engines.group_counts import combinations_of

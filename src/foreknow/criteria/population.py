@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import HasCounts, Mask
+from foreknow.adversaries.protocol import HasCounts
 from foreknow.criteria.protocol import (
     Attained,
     OfGroups,
@@ -29,17 +29,16 @@ from foreknow.criteria.protocol import (
     failing_groups,
 )
 from foreknow.criteria.size import GroupSize
+from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.generalization import exact_labels
-from foreknow.data.hierarchy import Mask as Masked
-from foreknow.data.hierarchy import Ordered, Tree
+from foreknow.data.hierarchy import Mask, Ordered, Tree
 from foreknow.data.labels import GroupLabels
 from foreknow.data.meaning import Values
 from foreknow.data.microdata import OTHER, Microdata
 from foreknow.data.schema import Schema
-from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import DataError, InputError
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs, require
 from foreknow.numbers import Number, as_fraction, whole_number
 from foreknow.settings import Settings
@@ -121,7 +120,7 @@ class Population:
                 own.trees[column] = tuple(sorted({tuple(map(str, row)) for row in hierarchy.rows}))
             elif isinstance(hierarchy, Ordered):
                 own.orders[column] = tuple(map(str, hierarchy.values))
-            elif isinstance(hierarchy, Masked) and hierarchy.character != "*":
+            elif isinstance(hierarchy, Mask) and hierarchy.character != "*":
                 raise InputError(
                     f"a population is compared with codes masked by '*', and those of {column!r} "
                     f"are masked by {hierarchy.character!r}"
@@ -204,7 +203,7 @@ class Population:
     def __deepcopy__(self, memo: Any) -> Population:
         return self
 
-    def _within(self, values: Values, column: str, label: Any, exact: bool) -> Mask:
+    def _within(self, values: Values, column: str, label: Any, exact: bool) -> BoolArray:
         """Whose value a label covers, or, of an exact one, equals."""
         if exact:
             return values.equal(label)
@@ -415,8 +414,8 @@ class KMap(OfPopulation):
     of_cases: ClassVar[bool] = True  # it counts people of the population, and no rows
 
     def __init__(self, k: int, population: Any) -> None:
-        settle(self, k=whole_number(k, "KMap: k", 1))
-        settle(self, population=population_of(population))
+        set_fields(self, k=whole_number(k, "KMap: k", 1))
+        set_fields(self, population=population_of(population))
 
     def attained(self, release: HasCounts) -> Attained:
         """The group that looks like the fewest people of the population."""
@@ -429,9 +428,9 @@ class KMap(OfPopulation):
         )
         return Attained(least, least >= self.k, words, counts.group_label(group))
 
-    def fails(self, counts: GroupCounts) -> Mask:
+    def fails(self, counts: GroupCounts) -> BoolArray:
         """Which groups look like too few."""
-        few: Mask = self.population.place(counts).many < self.k
+        few: BoolArray = self.population.place(counts).many < self.k
         return few
 
     def ways_out(self, release: HasCounts) -> list[str]:
@@ -502,13 +501,13 @@ class DeltaPresence(OfPopulation):
     settings: ClassVar[Any] = DeltaPresenceSettings
 
     def __init__(self, lowest: Number, highest: Number, population: Any) -> None:
-        settle(self, lowest=as_fraction(lowest), highest=as_fraction(highest))
+        set_fields(self, lowest=as_fraction(lowest), highest=as_fraction(highest))
         if not 0 <= self.lowest <= self.highest <= 1:  # type: ignore[operator]
             raise InputError(
                 "DeltaPresence: lowest and highest must be from 0 to 1, in this order, not "
                 f"{lowest} and {highest}"
             )
-        settle(self, population=population_of(population))
+        set_fields(self, population=population_of(population))
 
     def presence(self, release: HasCounts) -> tuple[Fraction, Fraction]:
         """The lowest and the highest probability that somebody of the population is in the table.
@@ -572,7 +571,7 @@ class DeltaPresence(OfPopulation):
             f'  lowest = "{lowest}", highest = "{highest}"',
         ]
 
-    def fails(self, counts: GroupCounts) -> Mask:
+    def fails(self, counts: GroupCounts) -> BoolArray:
         """Which groups have too few or too many of those whom they cover."""
         many = self.population.place(counts).many
         low, high = as_fraction(self.lowest), as_fraction(self.highest)

@@ -16,7 +16,7 @@ from foreknow import numbers
 from foreknow.criteria.diversity import at_least
 from foreknow.criteria.size import GroupSize, KAnonymity
 from foreknow.errors import InputError
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 
 # (colour, number of tables in which a person has that value), for values that are possible
 Row: TypeAlias = Sequence[tuple[Hashable, int]]
@@ -65,8 +65,8 @@ class _About:
         for key, given in (("values", values), ("excluded", excluded)):
             if isinstance(given, str):
                 raise InputError(f"{name}: {key} is a list of values")
-        settle(self, values=None if values is None else tuple(values))
-        settle(self, excluded=tuple(excluded))
+        set_fields(self, values=None if values is None else tuple(values))
+        set_fields(self, excluded=tuple(excluded))
         most = numbers.as_fraction(limit)
         if not 0 < most <= 1:
             raise InputError(f"{name}: the limit must be above 0 and at most 1, not {limit}")
@@ -121,8 +121,8 @@ class MaxRatio(_About):
         values: Iterable[Hashable] | None = None,
         excluded: Iterable[Hashable] = (),
     ) -> None:
-        settle(self, most=self._read(limit, values, excluded))
-        settle(self, strict=bool(strict))
+        set_fields(self, most=self._read(limit, values, excluded))
+        set_fields(self, strict=bool(strict))
 
     def __repr__(self) -> str:
         extra = ", strict=True" if self.strict else ""
@@ -205,7 +205,7 @@ class Entropy(_Symmetric):
         number = numbers.as_fraction(l)
         if number < 1:
             raise InputError(f"Entropy: l must be at least 1, not {l}")
-        settle(self, l=number)
+        set_fields(self, l=number)
 
     def __repr__(self) -> str:
         return f"Entropy({self.l})" if self.l.denominator == 1 else f"Entropy('{self.l}')"
@@ -234,8 +234,8 @@ class Recursive(_Symmetric):
         times = numbers.as_fraction(c)
         if times <= 0:
             raise InputError(f"Recursive: c must be above 0, not {c}")
-        settle(self, c=times)
-        settle(self, l=numbers.whole_number(l, "Recursive", 1))
+        set_fields(self, c=times)
+        set_fields(self, l=numbers.whole_number(l, "Recursive", 1))
 
     def __repr__(self) -> str:
         return f"Recursive({str(self.c)!r}, {self.l})"
@@ -278,8 +278,8 @@ class RuledOut(_About):
         values: Iterable[Hashable] | None = None,
         excluded: Iterable[Hashable] = (),
     ) -> None:
-        settle(self, below=self._read(limit, values, excluded))
-        settle(self, l=numbers.whole_number(l, "RuledOut: l", 0))
+        set_fields(self, below=self._read(limit, values, excluded))
+        set_fields(self, l=numbers.whole_number(l, "RuledOut: l", 0))
 
     def __repr__(self) -> str:
         return f"RuledOut('{self.below}', {self.l}{self._about()})"
@@ -365,7 +365,7 @@ class All:
     def __init__(self, *parts: Any) -> None:
         if not parts:
             raise InputError("All needs at least one property")
-        settle(self, parts=tuple(as_property(part) for part in parts))
+        set_fields(self, parts=tuple(as_property(part) for part in parts))
 
     def __repr__(self) -> str:
         return f"All({', '.join(map(repr, self.parts))})"

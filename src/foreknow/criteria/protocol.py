@@ -13,19 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import (
-    FloatArray,
     HasCounts,
+    KnowledgeReach,
     Ledger,
-    Mask,
-    Speaks,
     counts_of,
 )
+from foreknow.data.arrays import BoolArray, FloatArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import GroupLabels, Label
 from foreknow.errors import DataError, InputError, PolicyError
+from foreknow.json_values import Plain
 from foreknow.needs import Needs, check_members, require
 from foreknow.numbers import Number, as_fraction, significant
-from foreknow.plain import Plain
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class Criterion(Protocol):
         """
 
     @property
-    def speaks(self) -> Speaks | None:
+    def speaks(self) -> KnowledgeReach | None:
         """What it speaks of at most; None where that is not worked out; then Decoy refuses it."""
 
     @property
@@ -113,7 +112,7 @@ class Criterion(Protocol):
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
         """Start a ledger for a search; `whole` is how many of the table have each value, int64."""
 
-    def fails(self, counts: GroupCounts) -> Mask | None:
+    def fails(self, counts: GroupCounts) -> BoolArray | None:
         """Which groups of a whole release fail; None where it is not asked of single groups."""
 
     def beyond_groups(self, release: HasCounts) -> bool:
@@ -125,7 +124,7 @@ class Criterion(Protocol):
     def stricter(self, share: Fraction, decoys: int | None) -> Criterion:
         """What implies it still where odds may fall to a share of themselves, by so many decoys."""
 
-    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
         """Which groups may fail it against a whole table, rather one too many.
 
         If so many people have another value, and what is believed of anybody is then any of the
@@ -183,7 +182,7 @@ class OfGroups:
         """Start a ledger for a search; `whole` is how many of the table have each value."""
         raise NotImplementedError
 
-    def fails(self, counts: GroupCounts) -> Mask | None:
+    def fails(self, counts: GroupCounts) -> BoolArray | None:
         """Which groups fail, by a ledger that looks at each."""
         ledger = self.ledger(counts.semantics, counts.totals)
         return ledger.fails(counts) if isinstance(ledger, EachGroup) else None
@@ -200,7 +199,7 @@ class OfGroups:
         """The same: odds change nothing of it."""
         return self
 
-    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
         """Which groups may fail it against a whole table; see `Criterion.may_fail`."""
         raise NotImplementedError
 
@@ -255,10 +254,10 @@ def smallest(counts: GroupCounts) -> str:
     return "the smallest group"
 
 
-def failing_groups(fails: Callable[..., bool], *columns: NDArray[Any]) -> Mask:
+def failing_groups(fails: Callable[..., bool], *columns: NDArray[Any]) -> BoolArray:
     """Which groups fail, by whole numbers of each; Python's own, and asked once of equal groups."""
     rows, which = np.unique(np.stack(columns, 1), axis=0, return_inverse=True)
-    bad: Mask = np.array([fails(*row) for row in rows.tolist()], dtype=bool)
+    bad: BoolArray = np.array([fails(*row) for row in rows.tolist()], dtype=bool)
     return bad[which.reshape(-1)]
 
 
@@ -299,7 +298,7 @@ def _digits(number: Fraction, digits: int) -> str:
 class EachGroup:
     """Safe while no group `fails`; `leaving`: how many people must leave each at least."""
 
-    fails: Callable[[GroupCounts], Mask]
+    fails: Callable[[GroupCounts], BoolArray]
     leaving: Callable[[GroupCounts], NDArray[np.int64]] | None = None
     exact: ClassVar[bool] = True
     ahead: ClassVar[bool] = True
@@ -337,9 +336,9 @@ class EachGroup:
             return np.zeros(counts.n_groups, dtype=np.int64)
         return self.leaving(counts)
 
-    def alone(self, counts: GroupCounts) -> Mask:
+    def alone(self, counts: GroupCounts) -> BoolArray:
         """Whether each group holds by itself."""
-        holds: Mask = ~self.fails(counts)
+        holds: BoolArray = ~self.fails(counts)
         return holds
 
     def _many(self, counts: GroupCounts | None) -> int:
@@ -354,12 +353,12 @@ class EachGroupEvaluation:
     entering: NDArray[np.int64]
     leaving: NDArray[np.int64]
 
-    def safe_each(self) -> Mask:
+    def safe_each(self) -> BoolArray:
         """Whether no group fails with each proposal by itself."""
-        alone: Mask = (self.entering == 0) & (self.leaving == self.ledger.failing)
+        alone: BoolArray = (self.entering == 0) & (self.leaving == self.ledger.failing)
         return alone
 
-    def safe_jointly(self, chosen: Mask) -> bool:
+    def safe_jointly(self, chosen: BoolArray) -> bool:
         """Whether no group fails with all the chosen proposals."""
         left = self.ledger.failing - self.leaving[chosen].sum()
         return not left and not self.entering[chosen].any()
@@ -368,6 +367,6 @@ class EachGroupEvaluation:
         """0 for what holds, infinity for what does not."""
         return np.where(self.safe_each(), 0.0, np.inf)
 
-    def commit(self, chosen: Mask) -> None:
+    def commit(self, chosen: BoolArray) -> None:
         """Note that the chosen proposals were carried out."""
         self.ledger.failing += int((self.entering[chosen] - self.leaving[chosen]).sum())

@@ -6,9 +6,9 @@ from typing import Any
 
 from foreknow import plugins
 from foreknow.adversaries.registry import ADVERSARIES
+from foreknow.criteria.closeness import BetaLikeness, DeltaDisclosure, TCloseness
 from foreknow.criteria.diversity import AlphaK, LDiversity
 from foreknow.criteria.levels import Levels
-from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
 from foreknow.criteria.population import DeltaPresence, KMap
 from foreknow.criteria.risk import PopulationRisk, Risk
 from foreknow.criteria.size import GroupSize, KAnonymity

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from foreknow.adversaries.protocol import FloatArray, HasCounts, Ledger, Mask, Speaks
+from foreknow.adversaries.protocol import HasCounts, KnowledgeReach, Ledger
 from foreknow.criteria.population import OfPopulation, PopulationSettings, population_of
 from foreknow.criteria.protocol import (
     Attained,
@@ -29,10 +29,10 @@ from foreknow.criteria.protocol import (
     smallest,
 )
 from foreknow.criteria.size import GroupSize
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs
 from foreknow.numbers import Number, as_fraction, significant
 from foreknow.settings import Settings
@@ -62,7 +62,7 @@ class _Limits:
             raise InputError(f"{name} limits nothing: give {' or '.join(self.names)}")
         for key, given in self.asked.items():
             limit, of_nobody = as_fraction(given), key == "uniqueness" and not self.strict
-            settle(self, **{key: limit})
+            set_fields(self, **{key: limit})
             if limit > 1 or limit < 0 or (limit == 0 and not of_nobody):
                 least = "from 0" if of_nobody else "above 0"
                 raise InputError(f"{name}: {key} must be {least} to 1, not {given}")
@@ -179,9 +179,9 @@ class Risk(_Limits, OfGroups):
         return self.least_of("prosecutor")
 
     @property
-    def speaks(self) -> Speaks | None:
+    def speaks(self) -> KnowledgeReach | None:
         """Of sizes; what a refused cut tells of all groups together is not worked out."""
-        return None if self._of_all else Speaks(0)
+        return None if self._of_all else KnowledgeReach(0)
 
     @property
     def _of_all(self) -> bool:
@@ -213,9 +213,9 @@ class Risk(_Limits, OfGroups):
             words = f"{alone:,} of {people_text(people)} look like nobody else, a share of {{}}"
             yield _Figure(Fraction(alone, people), asked["uniqueness"], words)
 
-    def fails(self, counts: GroupCounts) -> Mask:
+    def fails(self, counts: GroupCounts) -> BoolArray:
         """Which groups fail: those that are too small, and people by themselves if too many are."""
-        fails: Mask = counts.sizes < self.least
+        fails: BoolArray = counts.sizes < self.least
         alone = counts.sizes == 1
         return fails | alone if self.too_many(int(alone.sum()), counts.n_people) else fails
 
@@ -240,10 +240,10 @@ class Risk(_Limits, OfGroups):
         """Of each group: itself, its people, whether it is too small, whether it is one person."""
         return np.stack((np.ones_like(sizes), sizes, sizes < self.least, sizes == 1), 1)
 
-    def kept_by(self, sums: IntArray) -> Mask:
+    def kept_by(self, sums: IntArray) -> BoolArray:
         """Whether it holds of whole releases, by such sums of their groups."""
         groups, people, small, alone = sums.T.astype(object)  # products of any length
-        holds: Mask = small == 0
+        holds: BoolArray = small == 0
         for parts, key in ((groups, "average"), (alone, "uniqueness")):
             if (limit := self.asked.get(key)) is not None:
                 part, most = parts * limit.denominator, people * limit.numerator
@@ -286,9 +286,9 @@ class _RiskLedger:
             np.subtract.at(changes, at, self.rule._sums(removed.sizes))
         return _RiskEvaluation(self, changes)
 
-    def alone(self, counts: GroupCounts) -> Mask:
+    def alone(self, counts: GroupCounts) -> BoolArray:
         """Whether each group may be there at all: other groups may make up for the rest."""
-        large: Mask = counts.sizes >= self.rule.least
+        large: BoolArray = counts.sizes >= self.rule.least
         return large
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
@@ -308,11 +308,11 @@ class _RiskEvaluation:
     ledger: _RiskLedger
     changes: IntArray
 
-    def safe_each(self) -> Mask:
+    def safe_each(self) -> BoolArray:
         """Whether the limits hold with each proposal by itself."""
         return self.ledger.rule.kept_by(self.ledger.now + self.changes)
 
-    def safe_jointly(self, chosen: Mask) -> bool:
+    def safe_jointly(self, chosen: BoolArray) -> bool:
         """Whether they hold with all the chosen proposals."""
         return bool(
             self.ledger.rule.kept_by((self.ledger.now + self.changes[chosen].sum(0))[None])[0]
@@ -322,7 +322,7 @@ class _RiskEvaluation:
         """0 for what holds, infinity for what does not."""
         return np.where(self.safe_each(), 0.0, np.inf)
 
-    def commit(self, chosen: Mask) -> None:
+    def commit(self, chosen: BoolArray) -> None:
         """Note that the chosen proposals were carried out."""
         self.ledger.now = self.ledger.now + self.changes[chosen].sum(0)
 
@@ -395,7 +395,7 @@ class PopulationRisk(_Limits, OfPopulation):
 
     def __post_init__(self) -> None:
         self._settle()
-        settle(self, population=population_of(self.population))
+        set_fields(self, population=population_of(self.population))
 
     def attained(self, release: HasCounts) -> Attained:
         """The figures of a release, and the group that the fewest of the population could be in."""
@@ -419,10 +419,10 @@ class PopulationRisk(_Limits, OfPopulation):
         beside = "; groups overlap, and what several tell together is not counted"
         return self._attained(figures, counts.group_label(group), beside * found.overlap)
 
-    def fails(self, counts: GroupCounts) -> Mask:
+    def fails(self, counts: GroupCounts) -> BoolArray:
         """Which groups look like too few, or like one person if too many do."""
         many = self.population.place(counts).many
-        fails: Mask = many < self.least_of("journalist")
+        fails: BoolArray = many < self.least_of("journalist")
         alone = many == 1
         unique = int(counts.sizes[alone].sum())
         return fails | alone if self.too_many(unique, counts.n_people) else fails

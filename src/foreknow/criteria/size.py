@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from foreknow import numbers
-from foreknow.adversaries.protocol import HasCounts, Mask, Speaks
+from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
 from foreknow.criteria.protocol import (
     Attained,
     EachGroup,
@@ -20,11 +20,11 @@ from foreknow.criteria.protocol import (
     groups_of,
     smallest,
 )
+from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import GroupLabels
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError, did_you_mean, hints
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs
 from foreknow.settings import FromOne, Settings
 from foreknow.text import people_text
@@ -81,7 +81,7 @@ class GroupSize(OfGroups):
     of_people: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False
     of_cases: ClassVar[bool] = True  # of whose people it is then; see `under`
-    speaks: ClassVar[Speaks] = Speaks(0)
+    speaks: ClassVar[KnowledgeReach] = KnowledgeReach(0)
     convex: ClassVar[bool] = True
     complete: ClassVar[bool] = True
 
@@ -212,7 +212,7 @@ class KAnonymity(GroupSize):
 
     def __post_init__(self) -> None:
         if not isinstance(self.of, (str, type(None))):
-            settle(self, of=_lists_of(self.of))
+            set_fields(self, of=_lists_of(self.of))
         numbers.whole_number(self.k, type(self).__name__, 1)
 
     @property
@@ -262,7 +262,7 @@ class KAnonymity(GroupSize):
             *(least, least >= self.k, f"{words}; the least is {self.k}"), counts.group_label(group)
         )
 
-    def fails(self, counts: GroupCounts) -> Mask | None:
+    def fails(self, counts: GroupCounts) -> BoolArray | None:
         """Which groups have people who share some columns with too few."""
         if not self.lists:
             return super().fails(counts)

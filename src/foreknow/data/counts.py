@@ -15,7 +15,7 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foreknow.data.able import Able
+from foreknow.data.arrays import IntArray, combine, count_pairs, ranges, row_sums
 from foreknow.data.labels import (
     Bags,
     GroupLabel,
@@ -29,7 +29,7 @@ from foreknow.data.labels import (
     name_of_set,
     not_a_label,
 )
-from foreknow.data.sparse import IntArray, combine, count_pairs, ranges, row_sums
+from foreknow.data.possible_values import PossibleMembers
 from foreknow.errors import DataError, UnsupportedError, did_you_mean
 from foreknow.frozen import side_cached
 from foreknow.grammar import Semantics as Semantics
@@ -88,7 +88,7 @@ class GroupCounts:
     groups: Sequence[Label] | None = None
     semantics: Semantics = "single"
     origin: IntArray | None = None
-    able: Able | None = None
+    able: PossibleMembers | None = None
     # the same with all values apart, where some count as one
     apart: ClassVar[GroupCounts | None] = None
 
@@ -245,7 +245,7 @@ class GroupCounts:
         values: Labels,
         semantics: Semantics,
         origin: IntArray | None = None,
-        able: Able | None = None,
+        able: PossibleMembers | None = None,
     ) -> GroupCounts:
         """Take sizes, offsets, codes and counts as they are: for what was counted from counts."""
         made = object.__new__(cls)

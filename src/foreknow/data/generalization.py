@@ -23,6 +23,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray, combine, count_pairs
 from foreknow.data.labels import text_of
 from foreknow.data.meaning import (
     AMONG,
@@ -35,7 +36,6 @@ from foreknow.data.meaning import (
     quote,
 )
 from foreknow.data.microdata import Attribute, merged
-from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import InternalError, PolicyError, did_you_mean
 
 Style: TypeAlias = Literal["range", "hierarchy", "set"]

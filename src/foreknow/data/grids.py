@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.hierarchy import (
     DateLevels,
     Intervals,
@@ -22,7 +23,6 @@ from foreknow.data.hierarchy import (
     not_a_number,
     period_of,
 )
-from foreknow.data.sparse import IntArray
 from foreknow.numbers import common_unit, decimal_text, exact, read_moment
 
 Grid: TypeAlias = Intervals | DateLevels

@@ -23,7 +23,7 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import IntArray
 from foreknow.documents import read_text
 from foreknow.errors import HierarchyError, did_you_mean
 from foreknow.numbers import (

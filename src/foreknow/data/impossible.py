@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.able import Mask
+from foreknow.data.arrays import BoolArray, combine
 from foreknow.data.labels import Labels, chosen, text_of
 from foreknow.data.meaning import Meaning, meanings_of
-from foreknow.data.sparse import combine
 from foreknow.data.windows import Range
 from foreknow.errors import DataError, InputError, SchemaError, UnsupportedError, did_you_mean
 from foreknow.grammar import ImpossibleTable, read
@@ -131,10 +130,10 @@ class Fired:
     """Of which class each row is, and which rules are about each class."""
 
     codes: NDArray[Any]
-    perhaps: Mask  # shape (classes, rules)
-    surely: Mask
+    perhaps: BoolArray  # shape (classes, rules)
+    surely: BoolArray
 
-    def united(self, about: Iterable[Mask]) -> Fired:
+    def united(self, about: Iterable[BoolArray]) -> Fired:
         """The same with classes as one that cannot have the same values, by whatever rules."""
         kinds = np.unique(np.concatenate([*about], axis=1), axis=1)
         cannot = [(own[:, :, None] & kinds).any(axis=1) for own in (self.perhaps, self.surely)]
@@ -209,7 +208,7 @@ def refuse_unmet(rules: Iterable[Rule], name: str, texts: Sequence[str | None]) 
                 )
 
 
-def about_of(rules: Sequence[Rule], values: Mapping[str, Labels]) -> dict[str, Mask]:
+def about_of(rules: Sequence[Rule], values: Mapping[str, Labels]) -> dict[str, BoolArray]:
     """Which values each rule is about, (rules, values), by sensitive column."""
     return {
         name: np.array(

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.able import Classes
 from foreknow.data.layout import Layout
+from foreknow.data.possible_values import Classes
 from foreknow.errors import DataError
 from foreknow.numbers import is_code, read_number
 

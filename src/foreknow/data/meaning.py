@@ -17,13 +17,12 @@ from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from foreknow.data.arrays import BoolArray
 from foreknow.data.labels import text_of
 from foreknow.errors import DataError, did_you_mean
 from foreknow.numbers import is_code, read_moment, read_number
 
-Mask: TypeAlias = NDArray[np.bool_]
 Rows: TypeAlias = Sequence[Sequence[str]]
 # Numbers or moments in ascending order, and the places of the values that these are.
 Keys: TypeAlias = tuple[list[Any], list[int]]
@@ -269,9 +268,9 @@ class Values:
         self._column, self._tree = column, tree
         self._order = {text: i for i, text in enumerate(order or ())}
         self._listed = {row[0] for row in tree or ()} | {*(order or ())}
-        self._known: dict[tuple[str | None, bool], Mask] = {}
+        self._known: dict[tuple[str | None, bool], BoolArray] = {}
 
-    def covered_by(self, label: Any, exactly: bool = False) -> Mask:
+    def covered_by(self, label: Any, exactly: bool = False) -> BoolArray:
         """Which values fall in a label; `exactly`: it is known to be a value as it is."""
         text = None if label is None else text_of(label)
         if (text, exactly) not in self._known:
@@ -297,19 +296,19 @@ class Values:
                 places.update(_from_to(self._moments, *period, below=True))
         return sorted(places)
 
-    def equal(self, value: Any) -> Mask:
+    def equal(self, value: Any) -> BoolArray:
         """Which values are this one: as it is written, or as a number."""
         text = None if value is None else text_of(value)
         return self._alone(text) if text is None else self._alone(text) | self._numbered(text)
 
-    def _read(self, text: str | None) -> Mask:
+    def _read(self, text: str | None) -> BoolArray:
         if text is None or text in self._listed:
             return self._alone(text)
         if text in self._nodes:
             return self._nodes[text]
         return self._only([self._alone(text), *self._ways(meanings_of(text), text)], text)
 
-    def _only(self, ways: Iterable[Mask], text: str) -> Mask:
+    def _only(self, ways: Iterable[BoolArray], text: str) -> BoolArray:
         """What a text means, if it cannot mean two things to this table."""
         some = [way for way in ways if way.any()]
         if any((way != some[0]).any() for way in some):
@@ -323,9 +322,9 @@ class Values:
             "otherwise, in the table and in the population"
         )
 
-    def _ways(self, meanings: Iterable[Meaning], text: str) -> Iterator[Mask]:
+    def _ways(self, meanings: Iterable[Meaning], text: str) -> Iterator[BoolArray]:
         """What falls in a label, in each way to read it."""
-        beside_missing: dict[tuple[str, bool], list[Mask]] = {}
+        beside_missing: dict[tuple[str, bool], list[BoolArray]] = {}
         for meaning in meanings:
             inside = self._inside(meaning)
             if meaning.text:
@@ -335,7 +334,7 @@ class Values:
         for (_, quoted), ways in beside_missing.items():
             yield self._only(ways, text) | self._missing(quoted=quoted)
 
-    def _inside(self, meaning: Meaning) -> Mask:
+    def _inside(self, meaning: Meaning) -> BoolArray:
         """Which values fall in a label that is read so, but for a missing one beside others."""
         if meaning.everything:
             return ~self._none
@@ -359,7 +358,7 @@ class Values:
         inside[_from_to(keys, meaning.lower, upper, below=meaning.below)] = True
         return inside & ~self._codes if numbers and meaning.ends is None else inside
 
-    def _among(self, meaning: Meaning) -> Mask:
+    def _among(self, meaning: Meaning) -> BoolArray:
         inside = self._none
         if meaning.quoted:
             inside[[i for member in meaning.members for i in self._places.get(member, ())]] = True
@@ -377,22 +376,22 @@ class Values:
         return inside
 
     @property
-    def _none(self) -> Mask:
+    def _none(self) -> BoolArray:
         return np.zeros(len(self.texts), dtype=bool)
 
-    def _alone(self, text: str | None) -> Mask:
+    def _alone(self, text: str | None) -> BoolArray:
         inside = self._none
         inside[self._places.get(text, [])] = True
         return inside
 
-    def _numbered(self, text: str) -> Mask:
+    def _numbered(self, text: str) -> BoolArray:
         """Values that are the same number; digits after a 0 are a code."""
         number, inside = read_number(text), self._none
         if number is not None and not is_code(text):
             inside[_from_to(self._numbers, number, number)] = True
         return inside & ~self._codes
 
-    def _missing(self, *, quoted: bool) -> Mask:
+    def _missing(self, *, quoted: bool) -> BoolArray:
         """What is missing; where values are in quotes, none of them is."""
         missing = self._alone(None)
         return missing if quoted else self._only([missing, self._alone(MISSING)], MISSING)
@@ -405,7 +404,7 @@ class Values:
         return places
 
     @cached_property
-    def _codes(self) -> Mask:
+    def _codes(self) -> BoolArray:
         return np.array([text is not None and is_code(text) for text in self.texts], dtype=bool)
 
     @cached_property
@@ -417,7 +416,7 @@ class Values:
         return _in_order([None if text is None else _moment(text) for text in self.texts])
 
     @cached_property
-    def _nodes(self) -> dict[str, Mask]:
+    def _nodes(self) -> dict[str, BoolArray]:
         """The values below each node, by its label; by label and level where that is needed."""
         above = {row[0]: row[1:] for row in self._tree or ()}
         if not above:
@@ -431,7 +430,7 @@ class Values:
                     f"value {text!r}{hint}"
                 )
             nodes_of.append(above.get(text or "", ()))
-        below: dict[str, Mask] = {}
+        below: dict[str, BoolArray] = {}
         for level in range(1, len(next(iter(above.values()))) + 1):
             labels = [nodes[level - 1] if nodes else None for nodes in nodes_of]
             for label in {nodes[level - 1] for nodes in above.values()}:

@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from foreknow.data.able import Classes
+from foreknow.data.arrays import IntArray, Keys, blocks, combine, starts_of
 from foreknow.data.counts import GroupCounts, Semantics, bags_of
 from foreknow.data.engines import Column, Holdings, Table, encode, open_table
-from foreknow.data.engines.advice import described, doubts, refuse_dates, refuse_misread
+from foreknow.data.engines.column_advice import described, doubts, refuse_dates, refuse_misread
 from foreknow.data.engines.columns import (
     Codes,
     Kind,
@@ -51,9 +51,9 @@ from foreknow.data.layout import Layout
 from foreknow.data.levels import Level, from_level, opened, topped, without_end
 from foreknow.data.meaning import OR_MORE
 from foreknow.data.people import CASES, numbered
+from foreknow.data.possible_values import Classes
 from foreknow.data.reading import Dialect, Reading
 from foreknow.data.schema import Schema
-from foreknow.data.sparse import IntArray, Keys, blocks, combine, starts_of
 from foreknow.errors import DataError, InternalError, SchemaError, UnsupportedError
 from foreknow.numbers import days_of
 from foreknow.result import card_of
@@ -77,7 +77,9 @@ class Attribute:
     labels: tuple[tuple[str, ...], ...]  # level 1 and up: the label of each node
     positions: NDArray[np.float64]  # where each value lies, for widths: its number, or its rank
     listed: frozenset[str] = frozenset()  # values of the hierarchy, had by someone or not
-    cells: Cells | None = None  # where the domain is not of values, but of cells that they are in
+    cells: GridCells | None = (
+        None  # where the domain is not of values, but of cells that they are in
+    )
     top: Any = None  # of numbers: the one that stands for all from it on (see `levels`)
 
     @property
@@ -106,7 +108,7 @@ class Attribute:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class GridCells:
     """The cells of a grid that values of an attribute are in; or its rarer values as one."""
 
     grid: Grid | None  # None where rarer values are one
@@ -1165,7 +1167,7 @@ def merged(attribute: Attribute, rare: NDArray[np.bool_]) -> Attribute:
         domain=[*(domain[code] for code in kept.tolist()), label],
         order="nominal",
         positions=places,
-        cells=Cells(None, values, (), places),
+        cells=GridCells(None, values, (), places),
     )
 
 
@@ -1205,7 +1207,7 @@ def _in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = 
         ancestors=tuple(nodes[leaf] for nodes in ancestors) if given else (),
         labels=labels if given else (),
         positions=places[:, 0].copy(),
-        cells=Cells(grid, values, tuple((t[0], t[-1]) for t in texts), places[:, 1].copy()),
+        cells=GridCells(grid, values, tuple((t[0], t[-1]) for t in texts), places[:, 1].copy()),
     )
 
 

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.counts import whole
 from foreknow.data.labels import Label, Labels
-from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, SchemaError, did_you_mean
 
 _EACH = "each "

@@ -10,9 +10,10 @@ from functools import cached_property
 from html import escape
 from typing import Any, NamedTuple, cast
 
+from foreknow.data.arrays import combine
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines import Holdings, Table, open_table
-from foreknow.data.engines.advice import described
+from foreknow.data.engines.column_advice import described
 from foreknow.data.engines.columns import (
     Missing,
     as_missing,
@@ -22,9 +23,9 @@ from foreknow.data.engines.columns import (
 )
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import (
-    Ahead,
     PeopleTable,
     PersonRows,
+    ReadOnce,
     TallyTable,
     ValuesTable,
     refuse_repeats,
@@ -40,9 +41,8 @@ from foreknow.data.layout import Layout, several_of
 from foreknow.data.people import Members, Signatures
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema, check_semantics, semantics_of_each
-from foreknow.data.sparse import combine
 from foreknow.errors import SchemaError, UnsupportedError, did_you_mean, hinted
-from foreknow.plain import Plain
+from foreknow.json_values import Plain
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized
 # What the name of a column ends with that was shuffled within each group: a reader must know.
@@ -626,7 +626,7 @@ class Release(Plain):
                 ids = people.groups[0]
                 by_person = ValuesTable(people.table, columns, True, None, ids, "single", "error")
             else:
-                by_person = replace(tables, groups=columns, null_groups=True, ahead=Ahead())
+                by_person = replace(tables, groups=columns, null_groups=True, ahead=ReadOnce())
             alike = Release(by_person, escaped=self._escaped)
             groups: Any = alike._counted.groups
             if self._escaped:

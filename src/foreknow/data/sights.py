@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.able import Able, Classes
+from foreknow.data.arrays import IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import open_table
 from foreknow.data.engines.table import require
@@ -18,9 +18,9 @@ from foreknow.data.generalization import Wording, style_of
 from foreknow.data.impossible import Fired, about_of, fired
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, Signatures, printed
+from foreknow.data.possible_values import Classes, PossibleMembers
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
-from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
 from foreknow.text import people_text
 
@@ -359,14 +359,14 @@ def _with_able(
     about = about_of(schema.impossible, {column: counts.values})
     classes = Classes(found.codes, found.perhaps, found.surely, about)
     every = np.arange(len(found.codes))
-    able: Able | None = classes.able(column, groups, every, times, counts.n_groups)
+    able: PossibleMembers | None = classes.able(column, groups, every, times, counts.n_groups)
     if able is None:
         return counts
     _refuse_contradiction(counts, able, name)
     return replace(counts, able=able)
 
 
-def _refuse_contradiction(counts: GroupCounts, able: Able, name: str) -> None:
+def _refuse_contradiction(counts: GroupCounts, able: PossibleMembers, name: str) -> None:
     """Refuse counts in which more people have values than can have them."""
     of_cell, n_kinds = able.kind[counts.codes], able.can.shape[1]
     held = np.zeros((counts.n_groups, n_kinds), dtype=np.int64)

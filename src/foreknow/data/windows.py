@@ -19,10 +19,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.hierarchy import integers
 from foreknow.data.labels import Label, Labels, text_of
-from foreknow.data.sparse import IntArray
 from foreknow.documents import toml_value
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.needs import Need, require

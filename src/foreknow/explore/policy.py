@@ -14,6 +14,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT
 
 from foreknow.adversaries.registry import ADVERSARIES
+from foreknow.atomic_files import write_new, write_whole
 from foreknow.criteria.registry import CRITERIA
 from foreknow.documents import from_toml, toml_value
 from foreknow.errors import InputError, OutputError
@@ -21,7 +22,6 @@ from foreknow.explore.security import is_device
 from foreknow.explore.session import Draft, Session
 from foreknow.grammar import LIMITS, SECRET
 from foreknow.methods.registry import METHODS
-from foreknow.output import write_new, write_whole
 from foreknow.report.pages.audit import policy_rows
 from foreknow.report.words import visible
 

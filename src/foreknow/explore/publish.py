@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from foreknow.atomic_files import name_both, write_whole
 from foreknow.auditing.audit import Audit
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import read_noted
@@ -22,14 +23,13 @@ from foreknow.documents import from_toml
 from foreknow.errors import InputError, NoSafeRelease, OutputError, did_you_mean
 from foreknow.explore.security import is_device
 from foreknow.explore.session import Draft, Session
+from foreknow.file_names import MEMBERS, owners_folder
 from foreknow.methods.proof import AS_REQUIRED, FREQUENCIES
 from foreknow.methods.registry import METHODS, key_of, kind_of
 from foreknow.numbers import percentage
-from foreknow.output import name_both, write_whole
 from foreknow.policy.policy import Policy
-from foreknow.publishing.certificate import Certificate
-from foreknow.publishing.files import MEMBERS, owners_folder
 from foreknow.publishing.publish import publish
+from foreknow.releases.certificate import Certificate
 from foreknow.report.blocks import Cell, Mood, Table, mood_of
 from foreknow.report.exposed import exposed_table
 from foreknow.report.pages.audit import criterion_text, sizes_block, titled_exposed
@@ -65,7 +65,7 @@ class _Order:
 
 
 @dataclass(frozen=True)
-class Made:
+class KeptRelease:
     """A release that was made, and is kept aside; or why there is none."""
 
     rows: tuple[tuple[str, Any], ...] = ()
@@ -103,7 +103,7 @@ class _Notes(logging.Handler):
         write_whole(self._place, record.getMessage(), private=True)
 
 
-def _publish(order: _Order, job: str) -> Made:
+def _publish(order: _Order, job: str) -> KeptRelease:
     """Publish, measure and write aside; that nothing is safe is an answer."""
     log = logging.getLogger("foreknow")
     log.setLevel(logging.INFO)
@@ -114,9 +114,9 @@ def _publish(order: _Order, job: str) -> Made:
         made = publish(microdata, policy, method=job)
         made.write(order.kept)
     except NoSafeRelease as none:
-        return Made(why=(none.said, *none.way_out))
+        return KeptRelease(why=(none.said, *none.way_out))
     except InputError as refused:
-        return Made(why=(str(refused),))
+        return KeptRelease(why=(str(refused),))
     log.info("asking count queries of the release")
     error = query_error(made, microdata, queries=_QUERIES, seed=0)
     rows = [("Form", made.certificate.form), *audit_rows(made.audit)]
@@ -125,7 +125,7 @@ def _publish(order: _Order, job: str) -> Made:
     page = page_of(made.audit)
     ncp, people = made.utility.ncp, _people(made.certificate, microdata, order)
     sizes = _sizes(made.audit)
-    return Made(tuple(rows), sizes, page.headline, page.mood, ncp=ncp, people=people)
+    return KeptRelease(tuple(rows), sizes, page.headline, page.mood, ncp=ncp, people=people)
 
 
 def _people(known: Certificate, microdata: Microdata, order: _Order) -> Table | None:
@@ -206,7 +206,7 @@ def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
 
 
 @dataclass
-class Trial:
+class PublishRequest:
     """A release that was asked for."""
 
     place: int
@@ -214,7 +214,7 @@ class Trial:
     method: str
     kept: Path
     name: str = ""  # what it is opened by
-    made: Made | None = None
+    made: KeptRelease | None = None
     written: str | None = None
     state: str = "running"
     seconds: float = 0.0
@@ -226,7 +226,7 @@ class Press:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._lock = threading.Lock()
-        self._trials: list[Trial] = []
+        self._trials: list[PublishRequest] = []
         self._aside: tuple[Path, int] | None = None
         self._running: threading.Thread | None = None
         self._stop = threading.Event()
@@ -305,7 +305,7 @@ class Press:
             place = len(self._trials) + 1
             kept = self._aside[0] / CONTENT / f"release-{place}"
             (kept.parent / _NOTE).unlink(missing_ok=True)
-            trial = Trial(place, name, method, kept)
+            trial = PublishRequest(place, name, method, kept)
             self._trials.append(trial)
             order = _Order(self._session.path_of(name), table, draft.beside, name, kept)
             self._stop.clear()
@@ -323,7 +323,7 @@ class Press:
         make_private(folder / CONTENT)
         return folder, lock
 
-    def _run(self, trial: Trial, order: _Order) -> None:
+    def _run(self, trial: PublishRequest, order: _Order) -> None:
         begun = time.monotonic()
         found: Any = None
         try:
@@ -334,7 +334,7 @@ class Press:
         except Exception as error:
             found = Failure(type(error).__name__)
         trial.seconds = time.monotonic() - begun
-        if isinstance(found, Made):
+        if isinstance(found, KeptRelease):
             trial.made = found
             trial.state = "made" if found.rows else "none"
             if found.rows:
@@ -343,7 +343,7 @@ class Press:
         elif found is None:
             trial.state = "cancelled"
         else:
-            trial.state, trial.made = "failed", Made(why=(found.why,))
+            trial.state, trial.made = "failed", KeptRelease(why=(found.why,))
         if trial.state != "made":
             for left in (order.kept, owners_folder(order.kept)):
                 shutil.rmtree(left, ignore_errors=True)
@@ -378,7 +378,7 @@ class Press:
             trial.name = folder
         return self.state(trial.table)
 
-    def _trial(self, asked: Any) -> Trial:
+    def _trial(self, asked: Any) -> PublishRequest:
         found = next((one for one in self._trials if str(one.place) == str(asked)), None)
         if found is None or found.state != "made":
             raise InputError(f"there is no release {asked!r}")
@@ -427,11 +427,11 @@ def _settings(given: Any, method: str) -> dict[str, Any]:
     return found
 
 
-def _title(trial: Trial) -> str:
+def _title(trial: PublishRequest) -> str:
     return f"release {trial.place}, by {trial.method}"
 
 
-def _shown(trial: Trial, weights: Mapping[str, Any]) -> dict[str, Any]:
+def _shown(trial: PublishRequest, weights: Mapping[str, Any]) -> dict[str, Any]:
     made = trial.made
     share = None if made is None else _kept(made.ncp, weights)
     return {

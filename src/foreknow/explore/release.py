@@ -21,9 +21,9 @@ from foreknow.data.release import Release
 from foreknow.errors import InputError
 from foreknow.explore.session import Dial, Looked
 from foreknow.numbers import as_threshold, shown, whole_number
-from foreknow.policy.counted import Counted
-from foreknow.publishing.members import OwnRelease
-from foreknow.publishing.opened import open_published
+from foreknow.policy.counted import RequirementCounts
+from foreknow.releases.members import OwnRelease
+from foreknow.releases.written import open_published
 from foreknow.report.blocks import Cell, Table
 from foreknow.report.exposed import MEANING, exposed_sentence, exposed_table
 from foreknow.report.figures import worst_cell
@@ -130,7 +130,7 @@ class Turned:
     value: str  # empty: every one of them
 
     @property
-    def counted(self) -> Counted:
+    def counted(self) -> RequirementCounts:
         """What is counted where they stand."""
         return self.dial.turned(self.amounts, self.limit, self.value)
 

@@ -26,7 +26,7 @@ from starlette.routing import Route
 
 from foreknow._version import __version__
 from foreknow.documents import from_json
-from foreknow.engine import new_file
+from foreknow.duckdb_files import new_file
 from foreknow.errors import ForeknowError, InputError, OutputError
 from foreknow.explore import columns, policy, release, trials
 from foreknow.explore.publish import Press

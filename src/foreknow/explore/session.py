@@ -14,7 +14,7 @@ from typing import Any
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.auditing.audit import Audit, audit
-from foreknow.auditing.opening import release_of
+from foreknow.auditing.audit_input import release_of
 from foreknow.data.engines.sources import parts_of
 from foreknow.data.labels import Label, is_pattern
 from foreknow.data.reading import named_part, with_part
@@ -22,13 +22,13 @@ from foreknow.data.windows import Windows
 from foreknow.documents import from_toml, read_text
 from foreknow.errors import InputError, PolicyError
 from foreknow.explore.security import inside
+from foreknow.file_names import CERTIFICATE, OWNER, owners_folder
 from foreknow.methods.registry import key_of, settings_for
-from foreknow.policy.counted import Counted
+from foreknow.planning.suggestion import PolicySuggestion, suggest_policy
+from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
-from foreknow.policy.suggestion import PolicySuggestion, suggest_policy
-from foreknow.publishing.certificate import Certificate
-from foreknow.publishing.files import CERTIFICATE, OWNER, owners_folder
+from foreknow.releases.certificate import Certificate
 from foreknow.report.evidence import certified_policy
 from foreknow.verdict import Limit
 
@@ -132,7 +132,7 @@ class Dial:
     """One requirement of the policy, whose amounts and limit can be turned."""
 
     place: int
-    counted: Counted
+    counted: RequirementCounts
 
     @property
     def requirement(self) -> Requirement:
@@ -149,7 +149,9 @@ class Dial:
             value for value, about in zip(self.counted.labels, asked, strict=True) if about
         )
 
-    def turned(self, amounts: tuple[int, int, int], limit: Fraction, value: str) -> Counted:
+    def turned(
+        self, amounts: tuple[int, int, int], limit: Fraction, value: str
+    ) -> RequirementCounts:
         """The same counts with other amounts and another limit, of one value or of all."""
         counted = self.counted
         if value and counted.requirement.about_sets:

@@ -11,7 +11,7 @@ from foreknow.auditing.audit import audit
 from foreknow.documents import from_json
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.explore.session import Looked, Session
-from foreknow.publishing.files import OWNER, owners_folder
+from foreknow.file_names import OWNER, owners_folder
 from foreknow.report.values import block_values
 from foreknow.report.words import visible
 from foreknow.result import Result, page_of

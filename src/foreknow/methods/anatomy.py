@@ -13,9 +13,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from foreknow.data.arrays import IntArray, ranges
 from foreknow.data.engines.columns import Codes
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import hints
 from foreknow.methods.eligibility import ADVICE, WithL, by_value, settled_l
 from foreknow.methods.proof import by_values_alone

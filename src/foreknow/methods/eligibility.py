@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, PolicyError
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.methods.protocol import (
     Grouper,
     in_its_form,
@@ -49,7 +49,7 @@ class WithL(Grouper):
 
     def _settle_l(self) -> None:
         if self.l is not None:
-            settle(self, l=whole_number(self.l, f"{type(self).__name__}: l", 2))
+            set_fields(self, l=whole_number(self.l, f"{type(self).__name__}: l", 2))
 
     def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""

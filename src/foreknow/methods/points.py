@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray, Keys, blocks, count_pairs, starts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Codes, narrowest
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray, Keys, blocks, count_pairs, starts_of
 
 
 @dataclass(frozen=True, eq=False)

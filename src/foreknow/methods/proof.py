@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from foreknow.adversaries.protocol import Speaks
+from foreknow.adversaries.protocol import KnowledgeReach
 from foreknow.data.labels import Labels
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def by_values_alone(l: int, equal: int | None) -> Proof:
 def _of_one_person(policy: Policy) -> bool:
     """Whether all limits are about one person's values, for those who know of nobody else's."""
     each = (point.adversary.speaks for point in policy.points)
-    alone = all(own is not None and own._replace(alike=False) == Speaks(1) for own in each)
+    alone = all(own is not None and own._replace(alike=False) == KnowledgeReach(1) for own in each)
     return alone and policy.options.form == "bucketized"
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.methods.proof import Proof
 from foreknow.needs import Need, Needs, require

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
-from foreknow.data.sparse import IntArray
 from foreknow.methods.mondrian.cuts import PartedCounts
 
 Refuses: TypeAlias = Callable[[GroupCounts, IntArray], NDArray[np.bool_]]

@@ -22,31 +22,30 @@ from foreknow.adversaries.protocol import (
     Gaining,
     HasCounts,
     Ledger,
-    Mask,
     Searchable,
     Summing,
     counts_of,
 )
 from foreknow.criteria.size import UNITS
+from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
 from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout, Seen
 from foreknow.data.people import CASES
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
-from foreknow.data.sparse import IntArray
 from foreknow.data.windows import Window, Windows
 from foreknow.errors import InputError, PolicyError
 from foreknow.needs import require
 from foreknow.policy.ledger import Part
 from foreknow.policy.people import (
     MOST_CASES,
+    CaseOwners,
     OwnersCounts,
-    People,
     ledger_of_people,
     of_most_cases,
 )
-from foreknow.policy.sets import Meant, meant
+from foreknow.policy.sets import TargetValues, meant
 from foreknow.verdict import Limit, Verdict
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class _Merged(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class RequirementCounts:
     """What a requirement asks of groups: secret, sight, labels and counts.
 
     It is made once of a release, by `Requirement.count`; a search makes it of nobody, and counts
@@ -73,10 +72,12 @@ class Counted:
     seen: HasCounts  # the groups in this sight, each value by itself
     # where a limit is about people: how many cases the person of each combination of values has
     number_of_cases: IntArray | None = None
-    people: People | None = None  # and whose cases are in which of these groups, if that is known
+    people: CaseOwners | None = (
+        None  # and whose cases are in which of these groups, if that is known
+    )
 
     @classmethod
-    def of(cls, requirement: Requirement, release: HasCounts) -> Counted:
+    def of(cls, requirement: Requirement, release: HasCounts) -> RequirementCounts:
         """A release, or counts, as a requirement counts them."""
         if isinstance(release, Release):
             requirement.check_columns(release.sensitives)
@@ -105,10 +106,12 @@ class Counted:
         if not isinstance(release, OwnersCounts) or release.cases is None:
             return made
         parts = counts.parts(made.sight.secret, made.sight.known)[release.cases.cells]
-        return replace(made, people=People(release.cases.name, release.cases.people, parts))
+        return replace(made, people=CaseOwners(release.cases.name, release.cases.people, parts))
 
     @classmethod
-    def of_nobody(cls, requirement: Requirement, values: Labels, semantics: Semantics) -> Counted:
+    def of_nobody(
+        cls, requirement: Requirement, values: Labels, semantics: Semantics
+    ) -> RequirementCounts:
         """The same of the values of a table before anybody is counted, for a search."""
         none, start = np.zeros(0, dtype=np.int64), np.zeros(1, np.int64)
         if requirement.about_sets:
@@ -166,7 +169,7 @@ class Counted:
         return self._as_one(self.seen)
 
     @cached_property
-    def meant(self) -> Meant:
+    def meant(self) -> TargetValues:
         """Which values are meant, of those that are seen."""
         return meant(self.requirement, counts_of(self.seen).values)
 
@@ -176,7 +179,7 @@ class Counted:
         return self.meant.labels
 
     @property
-    def asked(self) -> Mask | Windows:
+    def asked(self) -> BoolArray | Windows:
         """Which values it is about as they are counted; or windows of them."""
         if self.requirement.of_windows:
             found = self.counts
@@ -189,7 +192,7 @@ class Counted:
         return last
 
     @cached_property
-    def secrets(self) -> tuple[Counted, ...]:
+    def secrets(self) -> tuple[RequirementCounts, ...]:
         """Each of its sets by itself; itself, where it is about single values.
 
         A criterion counts all sets at once.
@@ -201,7 +204,7 @@ class Counted:
             for name, own in self.meant.sets.items()
         )
 
-    def called(self, name: Label) -> Counted:
+    def called(self, name: Label) -> RequirementCounts:
         """The one of its secrets that is called so; itself, where it is about single values."""
         first, *more = self.secrets
         return next((own for own in more if own.labels[-1] == name), first)

@@ -13,7 +13,6 @@ from typing import Any
 
 from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.protocol import Adversary, Kind
-from foreknow.attacks.learned import Learned, LearnedSettings
 from foreknow.criteria import registry as criteria
 from foreknow.criteria.protocol import Criterion
 from foreknow.data.schema import Schema
@@ -25,6 +24,7 @@ from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Requirement
 from foreknow.policy.tries import Try
 from foreknow.settings import Settings
+from foreknow.trials.learned import Learned, LearnedSettings
 
 _MOST_BYTES = 16 << 20
 

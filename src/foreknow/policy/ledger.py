@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import Evaluation, FloatArray, HasCounts, Ledger, Mask, counts_of
+from foreknow.adversaries.protocol import Evaluation, HasCounts, Ledger, counts_of
+from foreknow.data.arrays import BoolArray, FloatArray
 from foreknow.data.counts import GroupCounts
 
 
@@ -86,7 +87,7 @@ class PolicyLedger:
             found.append(part.ledger.evaluate(leaving, coming, of))
         return PolicyEvaluation(found)
 
-    def alone(self, counts: GroupCounts) -> Mask:
+    def alone(self, counts: GroupCounts) -> BoolArray:
         """Whether each group is safe by itself; nothing was committed yet."""
         safe = np.ones(counts.n_groups, dtype=bool)
         for part in self.parts:
@@ -119,16 +120,16 @@ class PolicyEvaluation:
 
     parts: Sequence[Evaluation]
 
-    def safe_each(self) -> Mask:
+    def safe_each(self) -> BoolArray:
         """Whether everything holds with each proposal by itself."""
-        alone: Mask = np.logical_and.reduce([part.safe_each() for part in self.parts])
+        alone: BoolArray = np.logical_and.reduce([part.safe_each() for part in self.parts])
         return alone
 
-    def safe_jointly(self, chosen: Mask) -> bool:
+    def safe_jointly(self, chosen: BoolArray) -> bool:
         """Whether everything holds with all the chosen proposals."""
         return all(part.safe_jointly(chosen) for part in self.parts)
 
-    def commit(self, chosen: Mask) -> None:
+    def commit(self, chosen: BoolArray) -> None:
         """Carry the chosen proposals out."""
         for part in self.parts:
             part.commit(chosen)
@@ -138,7 +139,7 @@ class PolicyEvaluation:
         worst: FloatArray = np.maximum.reduce([part.risk_ratio() for part in self.parts])
         return worst
 
-    def accept_greedily(self) -> Mask:
+    def accept_greedily(self) -> BoolArray:
         """Accept proposals that are safe by themselves: all of a batch together, or by halves.
 
         Where merging can never hurt, a proposal that is refused once stays refused, so the result
@@ -149,7 +150,7 @@ class PolicyEvaluation:
         self._accept(np.flatnonzero(possible), accepted)
         return accepted
 
-    def _accept(self, waiting: NDArray[np.int64], accepted: Mask) -> None:
+    def _accept(self, waiting: NDArray[np.int64], accepted: BoolArray) -> None:
         if not len(waiting):
             return
         batch = np.zeros_like(accepted)

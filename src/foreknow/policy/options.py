@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from foreknow.data.reading import Dialect
 from foreknow.data.release import SHUFFLED
 from foreknow.data.schema import Schema
-from foreknow.engine import DELIMITERS
+from foreknow.duckdb_files import DELIMITERS
 from foreknow.errors import InputError, PolicyError, did_you_mean, hints
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.grammar import FileFormat, Form, PublishTable, Style
+from foreknow.json_values import plain
 from foreknow.numbers import as_fraction, whole_number
-from foreknow.plain import plain
 
 _OF_CSV = "delimiter", "decimal", "bom"
 
@@ -81,7 +81,7 @@ class PublishOptions:
     def __post_init__(self) -> None:
         if isinstance(self.unlinked, str):
             raise PolicyError(f"publish.unlinked must be a list, such as [{self.unlinked!r}]")
-        settle(self, unlinked=tuple(self.unlinked), weights=weights_of(self.weights))
+        set_fields(self, unlinked=tuple(self.unlinked), weights=weights_of(self.weights))
         for name, given, known in (
             ("form", self.form, get_args(Form)),
             ("format", self.format, get_args(FileFormat)),
@@ -113,7 +113,7 @@ class PublishOptions:
                     f'publish.delimiter is {self.delimiter!r}; CSV is written with ",", ";", "tab" '
                     'or "|"'
                 )
-            settle(self, delimiter=found)
+            set_fields(self, delimiter=found)
         if self.decimal not in (None, ".", ","):
             raise PolicyError(f'publish.decimal is {self.decimal!r}; it is "." or ","')
         if not isinstance(self.bom, bool | None):

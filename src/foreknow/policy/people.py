@@ -18,13 +18,13 @@ import numpy as np
 
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import FloatArray, HasCounts, Ledger, Mask, counts_of
+from foreknow.adversaries.protocol import HasCounts, Ledger, counts_of
 from foreknow.criteria.protocol import EachGroup
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray, ranges
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import JointLabels, Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES, Cases
-from foreknow.data.sparse import IntArray, ranges
 from foreknow.data.windows import Windows
 from foreknow.errors import UnsupportedError
 from foreknow.numbers import CLOSE
@@ -76,7 +76,7 @@ class SeveralCases:
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class CaseOwners:
     """Whose cases are in which groups."""
 
     name: str  # the column that says whose cases these are
@@ -107,7 +107,7 @@ class People:
         return found
 
     def over(
-        self, adversary: Any, limit: Limit, counted: HasCounts, about: Mask
+        self, adversary: Any, limit: Limit, counted: HasCounts, about: BoolArray
     ) -> tuple[int, int]:
         """At most how many people reach a limit, and in how many groups their cases are."""
         order = np.argsort(self.of_case, kind="stable")
@@ -263,7 +263,7 @@ class _Sums:
 
 
 def ledger_of_people(
-    point: Point, asked: Mask | Windows, semantics: Semantics, most: int
+    point: Point, asked: BoolArray | Windows, semantics: Semantics, most: int
 ) -> Ledger:
     """A ledger of a limit about people: of each group by the most cases of anybody in it.
 
@@ -280,7 +280,7 @@ def ledger_of_people(
         started: Ledger = ledger(most)
         return started
 
-    def fails(counts: GroupCounts) -> Mask:
+    def fails(counts: GroupCounts) -> BoolArray:
         number: IntArray = counts.memory[MOST_CASES]
         failing = np.zeros(counts.n_groups, dtype=bool)
         for many in np.unique(number).tolist():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.adversaries.protocol import Gaining, HasCounts
+from foreknow.atomic_files import write_new
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.grids import SHARED
 from foreknow.data.labels import Labels
@@ -29,11 +30,10 @@ from foreknow.errors import (
     did_you_mean,
     hints,
 )
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.needs import Analysis, Need, require
 from foreknow.numbers import Number
-from foreknow.output import write_new
-from foreknow.policy.counted import Counted
+from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.options import PublishOptions
@@ -105,8 +105,8 @@ class Policy:
         if not isinstance(requirements, Iterable):
             raise PolicyError("requirements must be a list, such as [Requirement(...)]")
         own = [Requirement(each) if hasattr(each, "attained") else each for each in requirements]
-        settle(self, requirements=tuple(_named(each, schema) for each in own))
-        settle(self, schema=schema, options=options or PublishOptions(), tries=tuple(tries))
+        set_fields(self, requirements=tuple(_named(each, schema) for each in own))
+        set_fields(self, schema=schema, options=options or PublishOptions(), tries=tuple(tries))
         for requirement in self.requirements:
             if not isinstance(requirement, Requirement):
                 raise PolicyError(
@@ -115,7 +115,7 @@ class Policy:
                 )
         if schema is not None:
             ours = tuple(requirement.under(schema) for requirement in self.requirements)
-            settle(self, requirements=ours, schema=replace(schema, levels=self.levels))
+            set_fields(self, requirements=ours, schema=replace(schema, levels=self.levels))
         if not self.requirements:
             raise PolicyError("the policy requires nothing; add at least one [[require]] table")
         if self.schema is not None:
@@ -253,7 +253,7 @@ class Policy:
         parts = []
         for requirement in self.requirements:
             how = self.semantics_of(requirement)
-            counted = Counted.of_nobody(requirement, values, how)
+            counted = RequirementCounts.of_nobody(requirement, values, how)
             parts += [part for own in counted.secrets for part in own.parts(how, everyone)]
         return PolicyLedger(parts, self.monotone())
 
@@ -398,7 +398,9 @@ class Policy:
     def _with(self, requirements: Sequence[Requirement], schema: Schema) -> Policy:
         """The same with weaker requirements, of which two may be one now."""
         other = copy(self)
-        settle(other, requirements=tuple(own.under(schema) for own in requirements), schema=schema)
+        set_fields(
+            other, requirements=tuple(own.under(schema) for own in requirements), schema=schema
+        )
         return other
 
     @property

@@ -30,14 +30,14 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.windows import Range, Width
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.grammar import LIMITS, SECRET, RequireTable, Secret, Sets, read
+from foreknow.json_values import plain
 from foreknow.names import own_name
 from foreknow.needs import Need, require
 from foreknow.numbers import Number, as_threshold
-from foreknow.plain import plain
-from foreknow.policy.counted import Counted
-from foreknow.policy.sets import Meant, meant, sets_of, written
+from foreknow.policy.counted import RequirementCounts
+from foreknow.policy.sets import TargetValues, meant, sets_of, written
 from foreknow.result import card_of
 from foreknow.verdict import Limit
 
@@ -191,17 +191,17 @@ class Requirement:
             check_criterion(given, self.name)
         limits = {key: getattr(self, key) for key in LIMITS}
         table = read(RequireTable, {**self._said, **limits}, self.name)
-        settle(
+        set_fields(
             self,
             **{key: getattr(table, key) for key in RequireTable.model_fields if key not in _NO},
         )
-        settle(self, criterion=given if is_criterion else None)
-        settle(self, points=() if is_criterion else tuple(self._points(table.limits)))
+        set_fields(self, criterion=given if is_criterion else None)
+        set_fields(self, points=() if is_criterion else tuple(self._points(table.limits)))
         if self.knowing is None and self.of_people:
-            settle(self, knowing=())
+            set_fields(self, knowing=())
         if isinstance(self.any_of, Mapping):
             each = self.any_of.items()
-            settle(self, any_of=Sets({name: self._range(name, own) for name, own in each}))
+            set_fields(self, any_of=Sets({name: self._range(name, own) for name, own in each}))
         self._check_secret(table)
 
     @property
@@ -239,7 +239,7 @@ class Requirement:
         for point in self.points:
             require(point.adversary, windows=True, of=self.name, error=PolicyError)
         try:
-            settle(self, within=Width.of(self.within))
+            set_fields(self, within=Width.of(self.within))
         except InputError as error:
             raise PolicyError(f"{self.name}: {error}") from None
 
@@ -431,11 +431,11 @@ class Requirement:
             excluded=tuple(dict.fromkeys((*left, ELSEWHERE))) if singly else left,
         )
 
-    def count(self, release: HasCounts) -> Counted:
+    def count(self, release: HasCounts) -> RequirementCounts:
         """What it asks of a release, and the release as it counts it."""
-        return Counted.of(self, release)
+        return RequirementCounts.of(self, release)
 
-    def meant(self, values: Labels) -> Meant:
+    def meant(self, values: Labels) -> TargetValues:
         """Which values of a table it is about; labels go by how they print."""
         return meant(self, self.own(values))
 

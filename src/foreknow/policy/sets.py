@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from foreknow.adversaries.protocol import Mask
+from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.labels import Labels, chosen, is_pattern, matching, name_of_set
-from foreknow.data.sparse import IntArray
 from foreknow.data.windows import Range
 from foreknow.errors import HierarchyError, PolicyError, UnsupportedError, did_you_mean
 
@@ -95,20 +94,20 @@ def _refuse_labels(required: Requirement, of: Any, values: Labels, printed: Sequ
             )
 
 
-class Meant(NamedTuple):
+class TargetValues(NamedTuple):
     """Which values of a table a requirement is about, and how they are counted."""
 
-    about: Mask  # of the values of the table
+    about: BoolArray  # of the values of the table
     labels: Labels  # what values are called as they are counted
     sets: Mapping[str, tuple[str, ...]] = {}  # values that are one secret, by its name
     # where each value is among `labels`, which are the others, then the sets; None without sets
     places: IntArray | None = None
 
 
-def meant(required: Requirement, values: Labels) -> Meant:
+def meant(required: Requirement, values: Labels) -> TargetValues:
     """Which values of a table a requirement means."""
     if not required.about_sets:
-        return Meant(chosen(values, required.values, required.excluded), values)
+        return TargetValues(chosen(values, required.values, required.excluded), values)
     sets, codes = sets_of(required, values), dict[str, list[int]]()
     for code, value in enumerate(values):
         codes.setdefault(str(value), []).append(code)
@@ -119,7 +118,7 @@ def meant(required: Requirement, values: Labels) -> Meant:
     for name, own in sets.items():
         places[[code for label in own for code in codes[label]]] = len(others) + len(names)
         names.append(name_of_set([name], [*map(str, others), *names]))
-    return Meant(about, Labels([*others, *names]), sets, places)
+    return TargetValues(about, Labels([*others, *names]), sets, places)
 
 
 def written(required: Requirement, values: Labels | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from foreknow.adversaries.protocol import check_adversary
 from foreknow.errors import PolicyError
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.needs import Need
 from foreknow.numbers import Number, as_threshold
 
@@ -29,7 +29,7 @@ class Try:
 
     Examples
     --------
-    >>> from foreknow.attacks.learned import Learned
+    >>> from foreknow.trials.learned import Learned
     >>> Try(Learned(["job"]), stop="17/20").to_dict()
     {'learned': {'by': ['job']}, 'stop': '17/20'}
     """
@@ -45,7 +45,7 @@ class Try:
                 f"{self.attack!r}; what is proved of knowledge is a requirement"
             )
         stop = None if self.stop is None else as_threshold(self.stop)
-        settle(self, stop=stop)
+        set_fields(self, stop=stop)
 
     @property
     def limit(self) -> Fraction | None:

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.engines.typed import type_of
 from foreknow.data.engines.write import rearmed
 from foreknow.data.extents import About, Extents
 from foreknow.data.release import COUNT, SHUFFLED
-from foreknow.data.sparse import IntArray
 from foreknow.documents import decoded, from_json, read_bytes
 from foreknow.errors import CertificateError, InputError
-from foreknow.publishing.certificate import Certificate
-from foreknow.publishing.files import CERTIFICATE, CODE_BOOK
-from foreknow.publishing.opened import hints_of, is_text
+from foreknow.file_names import CERTIFICATE, CODE_BOOK
+from foreknow.releases.certificate import Certificate
+from foreknow.releases.written import hints_of, is_text
 from foreknow.verifier.formats import labels_of
 from foreknow.verifier.verify import Written
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import codes_of, plain_table
 from foreknow.data.engines.drawn import Drawing
@@ -27,14 +28,13 @@ from foreknow.data.engines.sources import Source, counted_where_it_lives
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.write import parts_of_parquet, write_in_parts, write_parts
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray, combine
-from foreknow.engine import memory_limit, memory_there_is, new_folder
+from foreknow.duckdb_files import memory_limit, memory_there_is, new_folder
 from foreknow.errors import DataError, InputError, InternalError, UnsupportedError, did_you_mean
 from foreknow.methods.protocol import traits_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
-from foreknow.publishing.certificate import digest_of
 from foreknow.publishing.tables import ROW
+from foreknow.releases.certificate import digest_of
 
 _log = logging.getLogger(__name__)
 ENGINES = "auto", "memory", "duckdb"

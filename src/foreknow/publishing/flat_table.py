@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from foreknow.atomic_files import replaced
+from foreknow.data.arrays import IntArray, combine
 from foreknow.data.engines import frame_of, write_csv
 from foreknow.data.engines.columns import codes_of
 from foreknow.data.engines.table import free_name
@@ -24,11 +26,9 @@ from foreknow.data.extents import Extent, Extents
 from foreknow.data.layout import several_of
 from foreknow.data.meaning import AMONG, quote
 from foreknow.data.release import COUNT, SHUFFLED
-from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import CertificateError, OutputError, hinted, memory_for
-from foreknow.output import replaced
-from foreknow.publishing.opened import Published, hints_of, is_text, open_published
 from foreknow.randomness import generator
+from foreknow.releases.written import Published, hints_of, is_text, open_published
 
 if TYPE_CHECKING:
     from foreknow.publishing.publish import Publication

@@ -14,14 +14,15 @@ from pydantic import Field, ValidationError
 
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.table import PriorTable
+from foreknow.data.arrays import combine, count_pairs
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import printed
-from foreknow.data.sparse import combine, count_pairs
 from foreknow.documents import read_bytes
 from foreknow.errors import CertificateError
+from foreknow.file_names import PRIORS
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow.publishing.certificate import (
+from foreknow.releases.certificate import (
     Digest,
     TableOfPriors,
     explain,
@@ -29,7 +30,6 @@ from foreknow.publishing.certificate import (
     parsed,
     with_tables,
 )
-from foreknow.publishing.files import PRIORS
 from foreknow.settings import Settings
 
 # So near to a frequency, a prior is that frequency, rounded; less near, if all priors are.

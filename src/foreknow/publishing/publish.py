@@ -19,8 +19,9 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.adversaries.protocol import Gaining
-from foreknow.attacks.trial import Trial
+from foreknow.atomic_files import as_json, replaced, require_new, whole_folders, write_whole
 from foreknow.auditing.audit import Audit, audit
+from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import (
     Table,
@@ -41,7 +42,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.release import SHUFFLED, Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
-from foreknow.data.sparse import IntArray
+from foreknow.data.utility import Utility, utility_of
 from foreknow.errors import (
     CertificateError,
     InputError,
@@ -53,6 +54,16 @@ from foreknow.errors import (
     UnsupportedError,
     hinted,
     memory_for,
+)
+from foreknow.file_names import (
+    CERTIFICATE,
+    CODE_BOOK,
+    LATTICE,
+    MEMBERS,
+    OWNER,
+    PRIORS,
+    REPORT,
+    owners_folder,
 )
 from foreknow.grammar import Form
 from foreknow.methods.proof import NOT_JUDGED
@@ -68,37 +79,15 @@ from foreknow.methods.protocol import (
 )
 from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
 from foreknow.numbers import whole_number
-from foreknow.output import as_json, replaced, require_new, whole_folders, write_whole
+from foreknow.planning.advice import advice_of
+from foreknow.planning.costs import SampleResult
 from foreknow.plugins import package_of
-from foreknow.policy.arguments import Arguments, policy_of
+from foreknow.policy.from_call import Arguments, policy_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
-from foreknow.publishing.advice import advice_of
-from foreknow.publishing.certificate import (
-    CUT_OFF,
-    NOT_MINIMAL,
-    OF_LISTS,
-    PERHAPS_LARGER,
-    Certificate,
-    digest_of,
-    note_of_others,
-    parts_of_sensitive,
-)
 from foreknow.publishing.code_book import Contents, code_book
-from foreknow.publishing.cohort import NEW, TOO_FEW, Earlier, Since
+from foreknow.publishing.earlier_releases import NEW, TOO_FEW, CohortChanges, Earlier
 from foreknow.publishing.entries import Aside, Entries, Placed, Stored
-from foreknow.publishing.files import (
-    CERTIFICATE,
-    CODE_BOOK,
-    LATTICE,
-    MEMBERS,
-    OWNER,
-    PRIORS,
-    REPORT,
-    owners_folder,
-)
-from foreknow.publishing.members import KEYED, OF_COUNTS
-from foreknow.publishing.opened import as_release
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.signature import Signer
 from foreknow.publishing.tables import (
@@ -116,13 +105,24 @@ from foreknow.publishing.verification import (
     written_of,
 )
 from foreknow.randomness import generator
+from foreknow.releases.certificate import (
+    CUT_OFF,
+    NOT_MINIMAL,
+    OF_LISTS,
+    PERHAPS_LARGER,
+    Certificate,
+    digest_of,
+    note_of_others,
+    parts_of_sensitive,
+)
+from foreknow.releases.members import KEYED, OF_COUNTS
+from foreknow.releases.written import as_release
 from foreknow.result import page_of
 from foreknow.scope import CLAIMED, Scope
 from foreknow.text import in_cases
-from foreknow.utility.costs import Made
-from foreknow.utility.utility import Utility, utility_of
+from foreknow.trials.trial import Trial
 from foreknow.verdict import Verdict
-from foreknow.verifier.counts import Held
+from foreknow.verifier.counts import GroupBags
 from foreknow.verifier.verify import GAUGES, VERIFIERS, Written
 
 _log = logging.getLogger(__name__)
@@ -163,7 +163,7 @@ class Publication:
     _kept: KeptPriors | None = field(repr=False, default=None)
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
     advice: tuple[str, ...] = field(repr=False, default=())
-    since: Since | None = field(repr=False, default=None)
+    since: CohortChanges | None = field(repr=False, default=None)
     together: Audit | None = field(repr=False, default=None)
     # the release beside the table, for what only the owner can count
     sight: Sight | None = field(repr=False, default=None)
@@ -802,7 +802,7 @@ def _advice(
     """What to do where next to nothing is left."""
     if task.microdata.n_people <= 1:
         return ()
-    made = Made(groups.many, tables.ncp)
+    made = SampleResult(groups.many, tables.ncp)
     said = advice_of(groups.method, task.written, task.policy, judged, made, task.seed)
     return tuple(map(in_cases, said) if certificate.in_cases else said)
 
@@ -1147,7 +1147,7 @@ def _certify(
     return certificate, private, kept, aside
 
 
-def _are_of(held: Held, counts: GroupCounts) -> bool:
+def _are_of(held: GroupBags, counts: GroupCounts) -> bool:
     """Whether groups that a verifier read are as large as those that were judged, and hold this."""
     every = dict(zip(held.names, held.everybody.tolist(), strict=True))
     times = zip(map(str, counts.values), counts.totals.tolist(), strict=True)

@@ -15,15 +15,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.table import PriorTable
+from foreknow.data.arrays import IntArray, combine, count_pairs, order_of
 from foreknow.data.engines import Column
 from foreknow.data.engines.columns import codes_of
 from foreknow.data.engines.drawn import Bag, Drawing, Run
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import COUNT, SHUFFLED
-from foreknow.data.sparse import IntArray, combine, count_pairs, order_of
 from foreknow.errors import NoSafeRelease, SchemaError
-from foreknow.publishing.certificate import parts_of_sensitive
+from foreknow.releases.certificate import parts_of_sensitive
 
 GROUP = "group"
 ROW = "row"

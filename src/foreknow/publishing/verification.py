@@ -24,27 +24,9 @@ from foreknow.criteria import registry as criteria
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import GroupLabels, Labels
 from foreknow.data.layout import Layout, several_of
-from foreknow.engine import Stamp, opened_once
+from foreknow.duckdb_files import Stamp, opened_once
 from foreknow.errors import CertificateError, InputError, hinted, memory_for
-from foreknow.grammar import LIMITS, AskedTable
-from foreknow.methods.proof import NOT_JUDGED
-from foreknow.methods.protocol import traits_of
-from foreknow.methods.registry import METHODS, kind_of
-from foreknow.numbers import exact_text
-from foreknow.plugins import foreign, package_of
-from foreknow.policy.counted import Counted
-from foreknow.policy.policy import Policy
-from foreknow.policy.requirement import Requirement
-from foreknow.publishing.certificate import (
-    Certificate,
-    bytes_of_certificate,
-    digest_of,
-    files_of,
-    is_kept,
-)
-from foreknow.publishing.code_book import lies_of
-from foreknow.publishing.cohort import paths_of
-from foreknow.publishing.files import (
+from foreknow.file_names import (
     CERTIFICATE,
     CODE_BOOK,
     LATTICE,
@@ -55,17 +37,35 @@ from foreknow.publishing.files import (
     SIGNATURE,
     owners_folder,
 )
-from foreknow.publishing.members import names_apart
-from foreknow.publishing.opened import refuse_other_schema, strange_parts
+from foreknow.grammar import LIMITS, AskedTable
+from foreknow.methods.proof import NOT_JUDGED
+from foreknow.methods.protocol import traits_of
+from foreknow.methods.registry import METHODS, kind_of
+from foreknow.numbers import exact_text
+from foreknow.plugins import foreign, package_of
+from foreknow.policy.counted import RequirementCounts
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
+from foreknow.publishing.code_book import lies_of
+from foreknow.publishing.earlier_releases import paths_of
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.signature import check_signature
+from foreknow.releases.certificate import (
+    Certificate,
+    bytes_of_certificate,
+    digest_of,
+    files_of,
+    is_kept,
+)
+from foreknow.releases.members import names_apart
+from foreknow.releases.written import refuse_other_schema, strange_parts
 from foreknow.result import Result
 from foreknow.scope import CLAIMED, Scope
 from foreknow.text import people_text, some
 from foreknow.verdict import Verdict
+from foreknow.verifier.cohorts import Several
 from foreknow.verifier.formats import labels_of
 from foreknow.verifier.impossible import Rules
-from foreknow.verifier.several import Several
 from foreknow.verifier.verify import (
     GAUGES,
     VERIFIERS,
@@ -754,9 +754,9 @@ def scope_as_written(
     kinds = (*adversaries.ADVERSARIES, *criteria.CRITERIA)
     unknown = {key for of in tables for key in of.kinds} - {*VERIFIERS, *GAUGES}
 
-    def count(of: Requirement) -> Counted:
+    def count(of: Requirement) -> RequirementCounts:
         sight = of.sight(layout)
-        return Counted(of, sight, _counts_of(written, sight.secret, sight.known))
+        return RequirementCounts(of, sight, _counts_of(written, sight.secret, sight.known))
 
     return Scope(
         **scope_of_values(columns, secrets, count),

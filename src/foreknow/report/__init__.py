@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from foreknow.errors import InternalError
-from foreknow.names import Room
+from foreknow.names import CallableModule
 from foreknow.report import pages
 
 if TYPE_CHECKING:
     from foreknow.report.page import Page
 
-sys.modules[__name__].__class__ = Room
+sys.modules[__name__].__class__ = CallableModule
 
 
 def render(result: Any, **options: Any) -> Page[Any]:

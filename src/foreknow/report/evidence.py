@@ -11,17 +11,17 @@ from foreknow.auditing.audit import Audit, audit
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.errors import CertificateError, DataError, hinted
+from foreknow.file_names import CERTIFICATE, OWNER, PRIORS, owners_folder
 from foreknow.policy.policy import Policy
-from foreknow.publishing.certificate import (
+from foreknow.publishing.priors import KeptPriors
+from foreknow.publishing.verification import Verification, judge, load_signed, populations_of
+from foreknow.releases.certificate import (
     Certificate,
     is_kept,
     with_tables,
 )
-from foreknow.publishing.files import CERTIFICATE, OWNER, PRIORS, owners_folder
-from foreknow.publishing.members import is_source, table_schema
-from foreknow.publishing.opened import Published, open_published, refuse_other_schema
-from foreknow.publishing.priors import KeptPriors
-from foreknow.publishing.verification import Verification, judge, load_signed, populations_of
+from foreknow.releases.members import is_source, table_schema
+from foreknow.releases.written import Published, open_published, refuse_other_schema
 from foreknow.result import Result, page_of
 from foreknow.utility.report import UtilityReport, utility_report
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
-from foreknow.adversaries.priors.disclosure import Judged, judged_before
+from foreknow.adversaries.priors.disclosure import ReleasePosteriors, judged_before
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.counts import GroupCounts
+from foreknow.data.utility import Utility, optimal_discernibility
 from foreknow.numbers import percentage
 from foreknow.report.blocks import Cell, Figure, Row, Table, bar_cell, mood_of
 from foreknow.report.chart import LIMIT, STYLES, Bar, Chart, Series, amounts, bar_table, shares
@@ -27,7 +28,6 @@ from foreknow.report.words import (
     some,
     visible,
 )
-from foreknow.utility.utility import Utility, optimal_discernibility
 from foreknow.verdict import Limit, Verdict
 
 
@@ -117,7 +117,9 @@ def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterato
     yield Figure(anchor, "Before and after the release", chart, caption, level=3)
 
 
-def _cloud(found: Judged, about: np.ndarray[Any, Any], color: str, symbol: str) -> Series:
+def _cloud(
+    found: ReleasePosteriors, about: np.ndarray[Any, Any], color: str, symbol: str
+) -> Series:
     who, what, prior, after = found.surest()
     kept = np.flatnonzero(about[what])
     kept = kept[np.argsort(-after[kept], kind="stable")][:_MOST]

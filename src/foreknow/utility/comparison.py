@@ -15,21 +15,21 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 
 from foreknow.attacks.measured import learned_report
-from foreknow.attacks.trial import Trial
 from foreknow.auditing.audit import Audit, audit
 from foreknow.data.engines import frame_of
 from foreknow.data.engines.table import Selected
 from foreknow.data.microdata import Microdata
 from foreknow.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, hinted
+from foreknow.json_values import Plain
 from foreknow.methods.registry import METHODS, OURS, key_of
 from foreknow.numbers import Number, as_fraction, as_threshold, shown, whole_number
-from foreknow.plain import Plain
-from foreknow.policy.arguments import Arguments, policy_of
+from foreknow.policy.from_call import Arguments, policy_of
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.publishing.priors import marked
 from foreknow.publishing.publish import Publication, publish
 from foreknow.result import Result
+from foreknow.trials.trial import Trial
 from foreknow.utility.models import Fit, Question, models_of
 from foreknow.utility.query_error import query_error
 from foreknow.workers import Failure, cores, side_by_side

@@ -18,20 +18,19 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.engines.typed import read_as
 from foreknow.data.hierarchy import DateLevels, Intervals
 from foreknow.data.labels import text_of
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean
+from foreknow.json_values import Plain
 from foreknow.numbers import days_of, read_moment, read_number, whole_number
-from foreknow.plain import Plain
 from foreknow.publishing.flat_table import Coded, Flat
-from foreknow.publishing.opened import Published
 from foreknow.publishing.publish import Publication
 from foreknow.randomness import generator
+from foreknow.releases.written import Published
 
-FloatArray: TypeAlias = NDArray[np.float64]
 Kind: TypeAlias = Literal["linear", "logistic", "tree"]
 Key: TypeAlias = str | float | None
 

@@ -11,24 +11,25 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import FloatArray, IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.write import disarm_name, rearmed
 from foreknow.data.generalization import KnownLabels, Wording, style_of
 from foreknow.data.labels import text_of
 from foreknow.data.microdata import Attribute, Microdata, printed
 from foreknow.data.release import Release
-from foreknow.data.sparse import IntArray, combine, count_pairs
+from foreknow.data.utility import given_groups
 from foreknow.errors import DataError, InputError, did_you_mean
+from foreknow.file_names import CERTIFICATE
 from foreknow.grammar import Form
 from foreknow.numbers import is_real, whole_number
-from foreknow.policy.arguments import microdata_of
+from foreknow.policy.from_call import microdata_of
 from foreknow.policy.options import weights_of
 from foreknow.policy.policy import Policy
-from foreknow.publishing.files import CERTIFICATE
-from foreknow.publishing.opened import Published, open_published
 from foreknow.publishing.publish import Publication
+from foreknow.releases.written import Published, open_published
 from foreknow.text import people_text
-from foreknow.utility.lines import (
+from foreknow.utility.value_positions import (
     BoolArray,
     Covers,
     codes_of_texts,
@@ -37,9 +38,7 @@ from foreknow.utility.lines import (
     line_of,
     lines_of,
 )
-from foreknow.utility.utility import given_groups
 
-FloatArray: TypeAlias = NDArray[np.float64]
 # What some cells have for some queries, shape (cells, queries).
 Factor: TypeAlias = Callable[[slice], NDArray[Any]]
 
@@ -342,7 +341,7 @@ def shown_by_groups(
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class ReleaseReader:
     """A release, and how it is written."""
 
     release: Release
@@ -420,7 +419,7 @@ def opened(
     return Release.from_schema(release, microdata.schema), microdata
 
 
-def reading_of(release: Any, labels: Mapping[str, str] | None = None) -> Reading:
+def reading_of(release: Any, labels: Mapping[str, str] | None = None) -> ReleaseReader:
     """Take a publication, a written one or a release; its labels by `labels` or certificate."""
     if isinstance(release, (str, Path)):
         release = open_published(release)
@@ -432,7 +431,7 @@ def reading_of(release: Any, labels: Mapping[str, str] | None = None) -> Reading
             "Release.from_generalized(table, quasi_identifiers=[...], sensitive=...)"
         )
     if found is release:
-        return Reading(found, dict(labels or {}))
+        return ReleaseReader(found, dict(labels or {}))
     certificate = release.certificate
     said = certificate.policy.get("publish", {})
     styles = said.get("labels", {}) if labels is None else labels
@@ -441,7 +440,7 @@ def reading_of(release: Any, labels: Mapping[str, str] | None = None) -> Reading
     known = release.labels if isinstance(release, Publication) and labels is None else {}
     exact = frozenset(certificate.groups) - set(certificate.grids)
     styles = {**dict.fromkeys(certificate.grids, "range"), **styles}
-    return Reading(found, styles, armed, known, exact, weights_of(said.get("weights", {})))
+    return ReleaseReader(found, styles, armed, known, exact, weights_of(said.get("weights", {})))
 
 
 def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:

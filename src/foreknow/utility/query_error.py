@@ -11,17 +11,17 @@ from typing import Any, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.microdata import Attribute, Microdata
-from foreknow.data.sparse import IntArray
+from foreknow.data.utility import require_microdata
 from foreknow.errors import InputError, did_you_mean, hinted
 from foreknow.grammar import Form
 from foreknow.numbers import percentage
-from foreknow.policy.arguments import Arguments
+from foreknow.policy.from_call import Arguments
 from foreknow.policy.policy import Policy
 from foreknow.utility.queries import (
     Boxes,
     Buckets,
-    FloatArray,
     Queries,
     draw_queries,
     opened,
@@ -29,7 +29,6 @@ from foreknow.utility.queries import (
     shown_by_groups,
     true_answers,
 )
-from foreknow.utility.utility import require_microdata
 
 _QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.95)
 

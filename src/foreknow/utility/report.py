@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from foreknow.data.microdata import Microdata, grids_of
+from foreknow.data.utility import Utility, optimal_discernibility, utility_of
 from foreknow.errors import InputError, hinted
 from foreknow.grammar import Form
 from foreknow.numbers import percentage
-from foreknow.policy.arguments import Arguments
+from foreknow.policy.from_call import Arguments
 from foreknow.policy.policy import Policy
-from foreknow.publishing.opened import open_published
+from foreknow.releases.written import open_published
 from foreknow.result import Result
 from foreknow.utility.models import Models, models_of
 from foreknow.utility.queries import Boxes, draw_queries, opened, reading_of
 from foreknow.utility.query_error import QueryError, compared, one_group
-from foreknow.utility.utility import Utility, optimal_discernibility, utility_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -66,7 +66,7 @@ class Column(NamedTuple):
         return cls(encoded.dictionary.take(order), rank[codes])
 
 
-class Counted(NamedTuple):
+class DistinctRows(NamedTuple):
     """Distinct rows of some columns, and how many rows of the table are like each."""
 
     groups: Mapping[str, Column]
@@ -75,7 +75,9 @@ class Counted(NamedTuple):
     times: Ints
 
     @classmethod
-    def of(cls, groups: Mapping[str, Column], beside: Mapping[str, Column], times: Ints) -> Counted:
+    def of(
+        cls, groups: Mapping[str, Column], beside: Mapping[str, Column], times: Ints
+    ) -> DistinctRows:
         """The same of columns that have all the rows."""
         first, of_group = distinct(*(column.codes for column in groups.values()))
         labels = {name: column.take(first) for name, column in groups.items()}
@@ -89,7 +91,7 @@ class Counted(NamedTuple):
         """What the group of a row is called."""
         return tuple(column.at(self.of_group[row]) for column in self.groups.values())
 
-    def held(self, known: Sequence[str], values: Column, counts: Ints) -> Held:
+    def held(self, known: Sequence[str], values: Column, counts: Ints) -> GroupBags:
         """Groups, divided by columns that are known, and how many there have which value."""
         labels, of_group = list(self.groups.values()), self.of_group
         divided = [self.column(name) for name in known]
@@ -97,10 +99,10 @@ class Counted(NamedTuple):
             first, of_group = distinct(of_group, *(column.codes for column in divided))
             labels = [column.take(self.of_group[first]) for column in labels]
             labels += [column.take(first) for column in divided]
-        return Held(labels, values.texts.to_pylist(), of_group, values.codes, counts)
+        return GroupBags(labels, values.texts.to_pylist(), of_group, values.codes, counts)
 
 
-class Held(Mapping[Group, tuple[int, Bag]]):
+class GroupBags(Mapping[Group, tuple[int, Bag]]):
     """People and bag of each group, in an order that does not depend on the engine.
 
     Groups are in the order of the texts of their columns, a missing one first; and so are the
@@ -135,7 +137,7 @@ class Held(Mapping[Group, tuple[int, Bag]]):
         return int(self.people[at]), self.bag(at)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Held):
+        if not isinstance(other, GroupBags):
             return NotImplemented
         return (
             len(self.labels) == len(other.labels)
@@ -229,12 +231,12 @@ class Held(Mapping[Group, tuple[int, Bag]]):
         np.add.at(sums, self.codes, self.counts)
         return sums
 
-    def merged(self, one_of: Mapping[str, str]) -> Held:
+    def merged(self, one_of: Mapping[str, str]) -> GroupBags:
         """The same with some values as one, which has the name that is said."""
         called = pa.array([one_of.get(name, name) for name in self.names], pa.string())
         merged = Column.of(called, self.codes)
         names = merged.texts.to_pylist()
-        found = Held(self.labels, names, self.of_group, merged.codes, self.counts)
+        found = GroupBags(self.labels, names, self.of_group, merged.codes, self.counts)
         found.people = self.people
         return found
 

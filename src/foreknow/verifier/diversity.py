@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, Held, Measured, highest
+from foreknow.verifier.counts import Group, GroupBags, Measured, highest
 
 # Of people in a group, for which whole numbers decide; more would take for ever.
 _MOST = 10**5
@@ -22,7 +22,7 @@ _MOST = 10**5
 _NEAR = 1e-9
 
 
-def gauge_l_diversity(held: Held, table: Any) -> tuple[Fraction | None, Group, bool]:
+def gauge_l_diversity(held: GroupBags, table: Any) -> tuple[Fraction | None, Group, bool]:
     """The least diverse group, by the kind that is asked for."""
     require_keys(table, "what l_diversity asks", {"l"}, {"l", "kind", "c"})
     kind, least = table.get("kind", "distinct"), number_of(table["l"])
@@ -48,7 +48,7 @@ def gauge_l_diversity(held: Held, table: Any) -> tuple[Fraction | None, Group, b
     return worst, held.group(at), all(_keeps(shape, least) for shape in shapes)
 
 
-def _recursive(held: Held, l: Fraction, c: Fraction) -> tuple[Fraction | None, Group, bool]:
+def _recursive(held: GroupBags, l: Fraction, c: Fraction) -> tuple[Fraction | None, Group, bool]:
     if l < 2 or l.denominator > 1 or c <= 0:
         raise CertificateError(f"recursive diversity cannot have l = {l} and c = {c}")
     top, rest = held.top(1), held.people - held.top(min(int(l), 1 + len(held.names)) - 1)
@@ -58,7 +58,7 @@ def _recursive(held: Held, l: Fraction, c: Fraction) -> tuple[Fraction | None, G
     return worst, held.group(at), worst < c
 
 
-def gauge_alpha_k(held: Held, table: Any, alike: Held | None = None) -> Measured:
+def gauge_alpha_k(held: GroupBags, table: Any, alike: GroupBags | None = None) -> Measured:
     """The largest share of a value in a group; and whether all who look `alike` are enough."""
     require_keys(table, "what alpha_k asks", {"alpha", "k"}, {"alpha", "k"})
     alpha, k = number_of(table["alpha"]), number_of(table["k"])

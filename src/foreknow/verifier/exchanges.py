@@ -30,7 +30,7 @@ _MOST_TIES = 1 << 15
 _MOST_PEOPLE = 100
 
 
-class Case(NamedTuple):
+class PriorGroup(NamedTuple):
     """One group as far as it matters, and the chances of its people, by one denominator each."""
 
     place: int
@@ -41,7 +41,7 @@ class Case(NamedTuple):
     left: int = 0  # where a value is had or not: how many have neither it nor what is ruled out
 
 
-class Asked(NamedTuple):
+class ExchangeQuestion(NamedTuple):
     """What is asked of all cases: of which values, with which facts."""
 
     wanted: Sequence[str]
@@ -59,14 +59,16 @@ class _Part(NamedTuple):
     """Cases of one shape, and odds by case, signature and secret: of the target, then of links."""
 
     shape: Shape
-    cases: Sequence[Case]
+    cases: Sequence[PriorGroup]
     columns: list[list[list[int]]]  # by case and secret
     secrets: Any  # by case and secret, its place among the names; or behind them
     odds: Any
     extreme: bool  # whether products of its chances may be beyond floats
 
     @classmethod
-    def of(cls, shape: Shape, cases: Sequence[Case], asked: Asked, links: int) -> _Part:
+    def of(
+        cls, shape: Shape, cases: Sequence[PriorGroup], asked: ExchangeQuestion, links: int
+    ) -> _Part:
         """Work the odds out in floats."""
         names, table = asked.names, np.array([_floats(case) for case in cases])
         wanted = np.array([[value in asked.wanted for value in case.values] for case in cases])
@@ -106,7 +108,7 @@ _At: TypeAlias = "tuple[_Part, int, int, int]"
 
 
 def worst_exchanged(
-    shapes: Mapping[Shape, Sequence[Case]], asked: Asked, relative: bool
+    shapes: Mapping[Shape, Sequence[PriorGroup]], asked: ExchangeQuestion, relative: bool
 ) -> tuple[str, int, Fraction, Fraction] | None:
     """The value, the place of its case, the bound and the prior of the worst; None of nobody."""
     if sum(asked.amounts[1:]) > _MOST_PEOPLE:
@@ -152,7 +154,7 @@ def worst_exchanged(
     return None if best is None else best[1]
 
 
-def _floats(case: Case) -> list[list[float]]:
+def _floats(case: PriorGroup) -> list[list[float]]:
     return [[p / scale for p in row] for row, scale in zip(case.rows, case.scales, strict=True)]
 
 
@@ -253,7 +255,7 @@ def _ties(parts: Sequence[_Part], secret: int, linked: Any) -> list[_At]:
     return found
 
 
-def _exact_factor(ties: Sequence[_At], asked: Asked, links: int) -> Fraction:
+def _exact_factor(ties: Sequence[_At], asked: ExchangeQuestion, links: int) -> Fraction:
     """How likely it is at least that nobody who is linked has the secret."""
     least: list[Any] = [inf] * links
     for part, case, signature, x in ties:
@@ -267,7 +269,12 @@ def _exact_factor(ties: Sequence[_At], asked: Asked, links: int) -> Fraction:
 
 
 def _exact(
-    shape: Shape, case: Case, target: int, secret: Sequence[int], asked: Asked, links: int
+    shape: Shape,
+    case: PriorGroup,
+    target: int,
+    secret: Sequence[int],
+    asked: ExchangeQuestion,
+    links: int,
 ) -> list[Any]:
     """Odds of the target, or of those who are linked behind it, as fractions; or infinite."""
     (people, counts), (ruled_out, known, _), rows = shape, asked.amounts, case.rows

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from foreknow.verifier.counts import Group, Held, Ints, distinct
+from foreknow.verifier.counts import Group, GroupBags, Ints, distinct
 
 Ratio: TypeAlias = tuple[int, int]
 
@@ -35,16 +35,16 @@ class Cell(NamedTuple):
 
 
 def worst_facts(
-    held: Held, about: Collection[str], semantics: str, l: int, k: int, m: int
+    held: GroupBags, about: Collection[str], semantics: str, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
     """The value, the group and the probability at which the adversary is surest."""
-    worst = worst_of(Cells.of(held, about, semantics, l), Law.of(semantics, k, m))
+    worst = worst_of(DistinctProfiles.of(held, about, semantics, l), Law.of(semantics, k, m))
     if worst is None:
         return None, None, Fraction(0)
     return held.names[worst.value], held.group(worst.group), worst.chance
 
 
-class Found(NamedTuple):
+class LeastOdds(NamedTuple):
     """The least odds against a value, the first that has them, and the target's first group."""
 
     odds: Fraction
@@ -57,7 +57,7 @@ class Found(NamedTuple):
         return 1 / (1 + self.odds)
 
 
-def worst_of(cells: Cells, law: Law) -> Found | None:
+def worst_of(cells: DistinctProfiles, law: Law) -> LeastOdds | None:
     """The worst of some cells; None where there are none."""
     worst: tuple[Ratio, int, Target] | None = None
     for value, front in cells.front():
@@ -69,7 +69,7 @@ def worst_of(cells: Cells, law: Law) -> Found | None:
     if worst is None:
         return None
     odds, value, target = worst
-    return Found(Fraction(*odds), value, cells.first(value, target))
+    return LeastOdds(Fraction(*odds), value, cells.first(value, target))
 
 
 class Target(NamedTuple):
@@ -79,7 +79,7 @@ class Target(NamedTuple):
     least: Ratio
 
 
-class Cells(NamedTuple):
+class DistinctProfiles(NamedTuple):
     """Distinct cells, by value; each in the first group that has it."""
 
     value: Ints
@@ -87,7 +87,9 @@ class Cells(NamedTuple):
     rows: Ints  # of each cell: people, holders, others
 
     @classmethod
-    def of(cls, held: Held, about: Collection[str], semantics: str, l: int) -> Cells:
+    def of(
+        cls, held: GroupBags, about: Collection[str], semantics: str, l: int
+    ) -> DistinctProfiles:
         """A value that is among the l + 1 most frequent of a group is none of its own others."""
         wanted = np.array([name in about for name in held.names], bool)[held.codes]
         group, holders = held.of_group, held.counts
@@ -264,7 +266,7 @@ def least_of(ratios: Iterable[Ratio]) -> Ratio:
 
 
 def worst_implications(
-    held: Held, wanted: Collection[str], k: int
+    held: GroupBags, wanted: Collection[str], k: int
 ) -> tuple[str | None, Group | None, Fraction]:
     """The value, the target's group and the probability at which the adversary is surest."""
     about = np.array([name in wanted for name in held.names], bool)[held.codes]

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.engine import CsvFile, Stamp, literal, read_parquet, refuse_huge
+from foreknow.duckdb_files import CsvFile, Stamp, literal, read_parquet, refuse_huge
 from foreknow.errors import CertificateError, DataError
 from foreknow.verifier.counts import Column, Ints
 from foreknow.verifier.formats import READERS, OtherFile

@@ -18,7 +18,7 @@ from zlib import crc32
 import numpy as np
 import pyarrow as pa
 
-from foreknow.engine import Stamp, refuse_huge
+from foreknow.duckdb_files import Stamp, refuse_huge
 from foreknow.errors import DataError
 
 _EXACT = 1 << 53  # floats hold whole numbers up to here

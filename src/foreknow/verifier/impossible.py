@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, Held, Ints, distinct
-from foreknow.verifier.facts import Cell, Cells, Law, Ratio, worst_of
+from foreknow.verifier.counts import Group, GroupBags, Ints, distinct
+from foreknow.verifier.facts import Cell, DistinctProfiles, Law, Ratio, worst_of
 from foreknow.verifier.named_values import in_range, named
 from foreknow.verifier.windows import place_of
 
@@ -86,7 +86,7 @@ class Cannot(NamedTuple):
     surely: frozenset[int] = frozenset()
 
 
-class Able(NamedTuple):
+class ImpossibleCounts(NamedTuple):
     """Of each group, how many people cannot have what; and which rules each value is about."""
 
     people: Sequence[Counter[Cannot]]
@@ -94,13 +94,13 @@ class Able(NamedTuple):
 
 
 def able_of(
-    held: Held,
+    held: GroupBags,
     people: Mapping[Group, Mapping[tuple[str | None, ...], int]],
     columns: Sequence[str],
     rules: Rules,
     own: Sequence[int],
     sets: Mapping[str, Collection[str]],
-) -> Able:
+) -> ImpossibleCounts:
     """Count who can have what; a contradiction is refused."""
     names = [name for name in held.names if name not in sets]
     about = {i: {*named(rules.tables[i]["values"], names)} for i in own}
@@ -129,10 +129,10 @@ def able_of(
             own_people[known[labels]] += many
         _refuse(held, at, own_people, rules_of)
         found.append(own_people)
-    return Able(found, rules_of)
+    return ImpossibleCounts(found, rules_of)
 
 
-def _refuse(held: Held, at: int, people: Counter[Cannot], rules_of: Any) -> None:
+def _refuse(held: GroupBags, at: int, people: Counter[Cannot], rules_of: Any) -> None:
     """Refuse a group in which more people have values than can have them."""
     if not any(cannot.surely for cannot in people):
         return
@@ -148,13 +148,13 @@ def _refuse(held: Held, at: int, people: Counter[Cannot], rules_of: Any) -> None
             )
 
 
-def _bag(held: Held, at: int) -> list[tuple[int, int]]:
+def _bag(held: GroupBags, at: int) -> list[tuple[int, int]]:
     cells = slice(int(held.starts[at]), int(held.starts[at + 1]))
     return list(zip(held.codes[cells].tolist(), held.counts[cells].tolist(), strict=True))
 
 
 def worst_able(
-    held: Held, about: Collection[str], able: Able, l: int, k: int, m: int
+    held: GroupBags, about: Collection[str], able: ImpossibleCounts, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
     """The value, the group and the probability at which the adversary is surest."""
     wanted = np.array([name in about for name in held.names], bool)
@@ -176,7 +176,7 @@ def worst_able(
     groups = np.concatenate([[*rows.values()], group[first]]).astype(np.int64)
     each = [np.array([row for _, row in rows]).reshape(-1, 6), np.stack(columns[1:], 1)[first]]
     worst = worst_of(
-        Cells(values, groups, np.concatenate(each).astype(np.int64)), Law.by(_odds, k, m)
+        DistinctProfiles(values, groups, np.concatenate(each).astype(np.int64)), Law.by(_odds, k, m)
     )
     if worst is None:
         return None, None, Fraction(0)

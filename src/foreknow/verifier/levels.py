@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, Held
+from foreknow.verifier.counts import Group, GroupBags
 from foreknow.verifier.diversity import number_of, require_keys
 
 _NUMBER = r"[-+]?[0-9]{1,300}(?:[.][0-9]*)?(?:[eE][-+]?[0-9]{1,3})?"
@@ -33,7 +33,7 @@ _PERIODS = {
 
 
 def gauge_levels(
-    held: Held, table: Any, columns: Sequence[str]
+    held: GroupBags, table: Any, columns: Sequence[str]
 ) -> tuple[Fraction | None, Group, bool]:
     """How many people have a label that shows too much, and the first group of such people."""
     if not isinstance(table, Mapping) or not table:

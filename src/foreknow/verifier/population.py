@@ -19,7 +19,7 @@ from operator import and_
 from typing import Any, NamedTuple
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, Held, Measured
+from foreknow.verifier.counts import Group, GroupBags, Measured
 from foreknow.verifier.diversity import number_of, require_keys
 
 # Distinct people, by some columns in order, and how many are alike.
@@ -45,7 +45,7 @@ class Everybody(NamedTuple):
         return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
 
 
-def gauge_k_map(held: Held, table: Any, everybody: Everybody) -> tuple[Fraction, Group, bool]:
+def gauge_k_map(held: GroupBags, table: Any, everybody: Everybody) -> tuple[Fraction, Group, bool]:
     """The group that the fewest people of the population could be in."""
     require_keys(table, "k_map", {"k", *OF_ALL}, {"k", *BEYOND})
     k = table["k"]
@@ -55,7 +55,7 @@ def gauge_k_map(held: Held, table: Any, everybody: Everybody) -> tuple[Fraction,
     return Fraction(min(many)), held.group(many.index(min(many))), min(many) >= k
 
 
-def gauge_delta_presence(held: Held, table: Any, everybody: Everybody) -> Measured:
+def gauge_delta_presence(held: GroupBags, table: Any, everybody: Everybody) -> Measured:
     """The group whose people are most surely in the table; and whether all keep both ends."""
     own = {"lowest", "highest"}
     require_keys(table, "delta_presence", own | OF_ALL, own | BEYOND)
@@ -72,7 +72,7 @@ def gauge_delta_presence(held: Held, table: Any, everybody: Everybody) -> Measur
 
 
 def placed(
-    held: Held, table: Mapping[str, Any], everybody: Everybody
+    held: GroupBags, table: Mapping[str, Any], everybody: Everybody
 ) -> tuple[list[int], int, bool]:
     """How many people each group could hold, how many are in none, and whether any is in two.
 

@@ -18,7 +18,13 @@ import numpy as np
 
 from foreknow.errors import CertificateError
 from foreknow.verifier.counts import Bag, Group, Ints
-from foreknow.verifier.exchanges import Amounts, Asked, Case, Shape, worst_exchanged
+from foreknow.verifier.exchanges import (
+    Amounts,
+    ExchangeQuestion,
+    PriorGroup,
+    Shape,
+    worst_exchanged,
+)
 
 # A value, a group, the posterior, and how likely it was before.
 Worst: TypeAlias = "tuple[str | None, Group | None, Fraction, Fraction]"
@@ -129,7 +135,7 @@ def worst_priors(
         signed = sorted(people[group].items(), key=lambda item: (-item[1], str(item[0])))
         values = sorted(bag.items(), key=lambda item: (-item[1], item[0]))
         alike.setdefault((tuple(signed), tuple(values)), group)
-    shapes: dict[Shape, list[Case]] = {}
+    shapes: dict[Shape, list[PriorGroup]] = {}
     for place, (signed, bag) in enumerate(alike):
         for shape, case in _cases(
             place, signed, bag, wanted, chances, reading, together, amounts[0]
@@ -139,7 +145,7 @@ def worst_priors(
         for shape, cases in shapes.items():
             _require_worlds(shape, cases)
         name = None if together is None else together[0]
-        asked = Asked(list(wanted), name, amounts, reading == "binary")
+        asked = ExchangeQuestion(list(wanted), name, amounts, reading == "binary")
         found = worst_exchanged(shapes, asked, relative)
         return _NOBODY if found is None else (found[0], [*alike.values()][found[1]], *found[2:])
     groups, best, top = list(alike.values()), _NOBODY, (0, 1)
@@ -175,7 +181,7 @@ def _cases(
     reading: str,
     together: _Set | None,
     ruled_out: int,
-) -> Iterator[tuple[Shape, Case]]:
+) -> Iterator[tuple[Shape, PriorGroup]]:
     """A group as one question; or one for each value, where each is had or not had."""
     amounts, counts = tuple(n for _, n in signed), tuple(n for _, n in bag)
     values, asked = [value for value, _ in bag], [value for value, _ in bag if value in wanted]
@@ -188,7 +194,7 @@ def _cases(
                 [int(chances.any(who, together[1]) * scale)]
                 for (who, _), scale in zip(signed, scales, strict=True)
             ]
-        yield (amounts, counts), Case(place, values, rows, before, scales)
+        yield (amounts, counts), PriorGroup(place, values, rows, before, scales)
     for value in asked if reading == "binary" else ():
         table = [chances.whole(who, [value]) for who, _ in signed]
         pairs = [[own, scale - own] for (own,), scale in table]
@@ -196,11 +202,11 @@ def _cases(
         shape = amounts, (copies, sum(counts) - copies)
         others = sorted(n for other, n in bag if other != value)
         left = sum(others[: max(len(others) - ruled_out, 0)])
-        yield shape, Case(place, [value], pairs, [own for own, _ in table], scales, left)
+        yield shape, PriorGroup(place, [value], pairs, [own for own, _ in table], scales, left)
 
 
 def _judged(
-    cases: Sequence[Case],
+    cases: Sequence[PriorGroup],
     shape: Shape,
     wanted: Collection[str],
     together: _Set | None,
@@ -236,7 +242,7 @@ def _judged(
     return weight, total, np.array([case.before for case in cases], object)
 
 
-def _require_worlds(shape: Shape, cases: Sequence[Case]) -> None:
+def _require_worlds(shape: Shape, cases: Sequence[PriorGroup]) -> None:
     """Refuse groups whose values cannot go to its people, where some cannot have some."""
     for case in cases:
         if not (all(map(all, case.rows)) or _is_possible(*shape, case.rows)):

@@ -10,12 +10,12 @@ from fractions import Fraction
 from typing import Any
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, Held, Measured
+from foreknow.verifier.counts import Group, GroupBags, Measured
 from foreknow.verifier.diversity import number_of, require_keys
 from foreknow.verifier.population import BEYOND, OF_ALL, Everybody, placed
 
 
-def gauge_risk(held: Held, table: Any) -> Measured:
+def gauge_risk(held: GroupBags, table: Any) -> Measured:
     """The smallest group, the number of groups and people by themselves."""
     require_keys(table, "risk", set(), {"prosecutor", "average", "uniqueness", "strict"})
     sizes = held.people.tolist()
@@ -28,7 +28,7 @@ def gauge_risk(held: Held, table: Any) -> Measured:
     return _worst(table, found, held.group(sizes.index(least)))
 
 
-def gauge_population_risk(held: Held, table: Any, everybody: Everybody) -> Measured:
+def gauge_population_risk(held: GroupBags, table: Any, everybody: Everybody) -> Measured:
     """The group that the fewest of the population could be in, and who is alone in theirs."""
     own = {"journalist", "uniqueness", "strict"}
     require_keys(table, "population_risk", OF_ALL, own | BEYOND)

@@ -19,7 +19,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from foreknow.engine import CsvFile, connect
+from foreknow.duckdb_files import CsvFile, connect
 from foreknow.errors import (
     CertificateError,
     DataError,
@@ -29,7 +29,22 @@ from foreknow.errors import (
 )
 from foreknow.grammar import AskedTable, read
 from foreknow.verdict import Limit, Verdict, WorstCase
-from foreknow.verifier.counts import Bag, Column, Counted, Group, Held, Ints, Measured, distinct
+from foreknow.verifier.closeness import (
+    gauge_beta_likeness,
+    gauge_delta_disclosure,
+    gauge_t_closeness,
+    is_of_equal_distance,
+)
+from foreknow.verifier.counts import (
+    Bag,
+    Column,
+    DistinctRows,
+    Group,
+    GroupBags,
+    Ints,
+    Measured,
+    distinct,
+)
 from foreknow.verifier.diversity import gauge_alpha_k, gauge_l_diversity, require_keys
 from foreknow.verifier.facts import worst_facts, worst_implications
 from foreknow.verifier.files import (
@@ -45,14 +60,8 @@ from foreknow.verifier.files import (
     rearmed,
     rearmed_text,
 )
-from foreknow.verifier.impossible import Able, Rules, able_of, worst_able
+from foreknow.verifier.impossible import ImpossibleCounts, Rules, able_of, worst_able
 from foreknow.verifier.levels import gauge_levels
-from foreknow.verifier.likeness import (
-    gauge_beta_likeness,
-    gauge_delta_disclosure,
-    gauge_t_closeness,
-    is_of_equal_distance,
-)
 from foreknow.verifier.named_values import left, named
 from foreknow.verifier.population import Everybody, gauge_delta_presence, gauge_k_map
 from foreknow.verifier.priors import Chances, Worst, worst_priors
@@ -71,8 +80,10 @@ class Memory:
     """What was read of a written release, each part once."""
 
     files: dict[str, File] | None = None
-    held: dict[tuple[str, ...], Held] = field(default_factory=dict)
-    counted: dict[tuple[str, ...], Counted] = field(default_factory=dict)  # by table and columns
+    held: dict[tuple[str, ...], GroupBags] = field(default_factory=dict)
+    counted: dict[tuple[str, ...], DistinctRows] = field(
+        default_factory=dict
+    )  # by table and columns
     headers: dict[str, list[str]] = field(default_factory=dict)  # as they are written
 
 
@@ -119,7 +130,7 @@ class Written:
         return self.memory.files
 
     @property
-    def held(self) -> Held:
+    def held(self) -> GroupBags:
         """People and bag of each group, in an order that does not depend on the engine."""
         return self.held_by(self.sensitive, ())
 
@@ -137,14 +148,14 @@ class Written:
         own.memory.held, own.memory.counted = self.memory.held, self.memory.counted
         return own
 
-    def held_by(self, sensitive: str, known: Sequence[str]) -> Held:
+    def held_by(self, sensitive: str, known: Sequence[str]) -> GroupBags:
         """The same of one sensitive column, in groups that columns divide which are known."""
         key = (sensitive, *known)
         if key not in self.memory.held:
             self.memory.held[key] = _read(self.about(sensitive), sensitive, known)
         return self.memory.held[key]
 
-    def alike(self, known: Sequence[str]) -> Held:
+    def alike(self, known: Sequence[str]) -> GroupBags:
         """People of equal exact columns, and of others that are known; their values are groups."""
         if not self.exact:
             raise CertificateError("it is not said by which columns people can be recognized")
@@ -163,7 +174,7 @@ class Written:
                 sights.append((*self.groups, *known, own.sensitive or self.sensitive))
             _count(self, "release", sights)
 
-    def counted(self, table: str, beside: Sequence[str]) -> Counted:
+    def counted(self, table: str, beside: Sequence[str]) -> DistinctRows:
         """Rows of the columns of groups and some beside them, and how many; some may be equal."""
         columns = (*self.groups, *beside)
         wider = self.wider(table, columns)
@@ -191,10 +202,10 @@ class Written:
         return min(map(tuple, known), key=len, default=None)
 
 
-class Asked(NamedTuple):
+class JudgeInput(NamedTuple):
     """What one requirement asks of a written release: of which values, in groups as it counts."""
 
-    held: Held
+    held: GroupBags
     about: Collection[str]
     written: Written
     relative: bool  # whether the limit is so many times a prior
@@ -209,7 +220,7 @@ class Judge(NamedTuple):
 
     # From what is asked and its settings to the worst value, its group, the probability, and how
     # likely it was before (1 where there are no priors).
-    judge: Callable[[Asked, Any], Worst]
+    judge: Callable[[JudgeInput, Any], Worst]
     of_several: bool = False  # whether people may have several values
     of_windows: bool = False
     relative: bool = False  # whether limits may be relative to a prior, or be reached
@@ -336,7 +347,7 @@ def _verdicts(
         yield Verdict(position, required, {kind: settings}, limit, found, safe, table.known)
 
 
-def _counted(written: Written, table: AskedTable, relative: bool) -> list[Asked]:
+def _counted(written: Written, table: AskedTable, relative: bool) -> list[JudgeInput]:
     """What a requirement counts: the one place where secrets and sights enter the verifier."""
     sensitive, known = sight_of(written, table)
     secret = table.secret
@@ -351,16 +362,16 @@ def _counted(written: Written, table: AskedTable, relative: bool) -> list[Asked]
                 continue
             held = _merged(whole, {name: members}, about)
             one = _named(name, about - set(members))
-            asked.append(Asked(held, {one}, written, relative, groups, members, whole))
+            asked.append(JudgeInput(held, {one}, written, relative, groups, members, whole))
         return asked
     if secret.width is not None:
         if written.semantics != "single":
             raise CertificateError("within is for one value per person")
-        return [Asked(whole, about, written, relative, groups, width=secret.width)]
+        return [JudgeInput(whole, about, written, relative, groups, width=secret.width)]
     if secret.values is not None:
         about = set(named(secret.values, about))
     about -= left(secret.excluded, whole.names)
-    return [Asked(whole, about, written, relative, groups)]
+    return [JudgeInput(whole, about, written, relative, groups)]
 
 
 def sight_of(
@@ -387,7 +398,9 @@ def _sets(written: Written, table: AskedTable, about: Collection[str]) -> dict[s
     return sets
 
 
-def _of_sets(written: Written, held: Held, key: str, gauge: Gauge, table: AskedTable) -> Held:
+def _of_sets(
+    written: Written, held: GroupBags, key: str, gauge: Gauge, table: AskedTable
+) -> GroupBags:
     """The groups with each set counted as one value, for a criterion."""
     about = set(held.names)
     sets = _sets(written, table, about)
@@ -397,7 +410,9 @@ def _of_sets(written: Written, held: Held, key: str, gauge: Gauge, table: AskedT
     return _merged(held, sets, about)
 
 
-def _merged(held: Held, sets: Mapping[str, Sequence[str]], about: Collection[str]) -> Held:
+def _merged(
+    held: GroupBags, sets: Mapping[str, Sequence[str]], about: Collection[str]
+) -> GroupBags:
     """Groups in whose bags the values of each set are one value."""
     one_of: dict[str, str] = {}
     rest = set(about).difference(*sets.values())
@@ -452,7 +467,7 @@ def _amounts(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
     return amounts
 
 
-def _judge_facts(asked: Asked, settings: Mapping[str, Any]) -> Worst:
+def _judge_facts(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
     l, k, m = _amounts(settings, "lkm", "facts")
     semantics = asked.written.semantics
     if (able := _able(asked)) is not None:
@@ -462,7 +477,7 @@ def _judge_facts(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     return *worst_facts(asked.held, asked.about, semantics, l, k, m), Fraction(1)
 
 
-def _able(asked: Asked) -> Able | None:
+def _able(asked: JudgeInput) -> ImpossibleCounts | None:
     """Who can have which values, where the schema says that not everybody can have each."""
     written, rules = asked.written, asked.written.rules
     own = rules.about(written.sensitive)
@@ -477,12 +492,12 @@ def _able(asked: Asked) -> Able | None:
     return able_of(asked.held, people, shown, rules, own, sets)
 
 
-def _judge_implications(asked: Asked, settings: Mapping[str, Any]) -> Worst:
+def _judge_implications(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
     (k,) = _amounts(settings, "k", "implications")
     return *worst_implications(asked.held, asked.about, k), Fraction(1)
 
 
-def _judge_negations(asked: Asked, settings: Mapping[str, Any]) -> Worst:
+def _judge_negations(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
     """The worst negations are about the target, and the facts of the first kind are just these."""
     (k,) = _amounts(settings, "k", "negations")
     if _able(asked) is not None:  # that others lack a value tells no more than what they have
@@ -504,7 +519,7 @@ def _are_exchanges(settings: Mapping[str, Any]) -> bool:
     return any(_on_top(settings)[1:])
 
 
-def _judge_priors(asked: Asked, settings: Mapping[str, Any]) -> Worst:
+def _judge_priors(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
     """Judge by each table of priors; attributes are read from the table of people."""
     l, k, m = _on_top(settings)
     written, reading = asked.written, settings.get("semantics", "joint")
@@ -550,7 +565,7 @@ def _people(
     return people
 
 
-def _gauge_size(key: str, held: Held, k: Any) -> tuple[Fraction, Group, bool]:
+def _gauge_size(key: str, held: GroupBags, k: Any) -> tuple[Fraction, Group, bool]:
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise CertificateError(f"{key} must be a whole number from 1, not {k!r}")
     at = int(held.people.argmin())
@@ -559,7 +574,7 @@ def _gauge_size(key: str, held: Held, k: Any) -> tuple[Fraction, Group, bool]:
 
 
 def _gauge_k_anonymity(
-    held: Held, given: Any, columns: Sequence[str], cohort: str
+    held: GroupBags, given: Any, columns: Sequence[str], cohort: str
 ) -> tuple[Fraction, Group, bool]:
     """People of the smallest group; or, of lists of columns, the fewest who share one of them.
 
@@ -655,7 +670,7 @@ def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = 
     return Everybody(tuple(columns), [(*key, n) for key, n in alike.items()])
 
 
-def _read(written: Written, sensitive: str, known: Sequence[str]) -> Held:
+def _read(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
     """Read the tables of a release, and refuse those that contradict each other."""
     if written.semantics not in ("single", "set", "multiset"):
         raise CertificateError(f"semantics {written.semantics!r} is unknown")
@@ -666,11 +681,11 @@ def _read(written: Written, sensitive: str, known: Sequence[str]) -> Held:
     return held if known else _with_people(written, held)
 
 
-def _with_people(written: Written, held: Held) -> Held:
+def _with_people(written: Written, held: GroupBags) -> GroupBags:
     """Groups with the people of the table of people; what they have must be as many."""
     people = written.counted("people", ())
     labels, own, other = _together(held.labels, list(people.groups.values()))
-    found = Held(labels, held.names, own[held.of_group], held.codes, held.counts)
+    found = GroupBags(labels, held.names, own[held.of_group], held.codes, held.counts)
     found.people = np.zeros(len(found), np.int64)
     np.add.at(found.people, other[people.of_group], people.times)
     # A count that is too large is cut, so that sums of many stay what they are.
@@ -701,7 +716,7 @@ def _together(one: Sequence[Column], other: Sequence[Column]) -> tuple[list[Colu
     return labels, place[:n_groups], place[n_groups:]
 
 
-def _read_rows(written: Written, sensitive: str, known: Sequence[str]) -> Held:
+def _read_rows(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
     """Read one row per person."""
     rows = written.counted("release", [*known, sensitive])
     values = rows.column(sensitive)
@@ -715,7 +730,7 @@ def _read_rows(written: Written, sensitive: str, known: Sequence[str]) -> Held:
     return rows.held(known, values, rows.times)
 
 
-def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Held:
+def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
     """Read the table of (group, value, count), or of (group, values, count)."""
     part = (written.parts or {}).get(sensitive, "sensitive")
     together = [name for name, of in (written.parts or {}).items() if of == part]
@@ -800,7 +815,7 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
                     own = rearmed(own, name in judged)
                 plain[name] = exchanged(own) if name in written.commas else own
             groups = {name: plain.pop(name) for name in written.groups}
-            written.memory.counted[(table, *sight)] = Counted.of(groups, plain, times)
+            written.memory.counted[(table, *sight)] = DistinctRows.of(groups, plain, times)
 
 
 @contextmanager

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, Held, Ints, distinct
+from foreknow.verifier.counts import Group, GroupBags, Ints, distinct
 from foreknow.verifier.facts import (
     Cell,
-    Cells,
-    Found,
+    DistinctProfiles,
     Law,
+    LeastOdds,
     Ratio,
     least_of,
     less,
@@ -53,7 +53,7 @@ class _Line(NamedTuple):
 
 
 def worst_near(
-    held: Held, width: Any, l: int, k: int, m: int
+    held: GroupBags, width: Any, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
     """The first window, target's group and probability at which the adversary is surest."""
     line = _line(set(held.names))
@@ -62,7 +62,7 @@ def worst_near(
     reach = np.array([bisect_right(numbers, end(number)) - 1 for number in numbers], np.int64)
     place = {number: i for i, number in enumerate(numbers)}
     at = np.array([place[line.at[name]] for name in held.names], np.int64)
-    placed = Held(held.labels, held.names, held.of_group, at[held.codes], held.counts)
+    placed = GroupBags(held.labels, held.names, held.of_group, at[held.codes], held.counts)
     law = Law.of("single", k, m)
     # What a group has in a window it has more of in one that begins at a value of its own; so
     # these are enough for one group by itself.
@@ -75,7 +75,7 @@ def worst_near(
     return _words(numbers[worst.value], end, line), held.group(worst.group), worst.chance
 
 
-def _of_all(held: Held, reach: Ints, l: int, law: Law, most: Fraction) -> Iterator[Found]:
+def _of_all(held: GroupBags, reach: Ints, l: int, law: Law, most: Fraction) -> Iterator[LeastOdds]:
     """The worst of the windows in which odds may be as low as that; some windows at a time."""
     # What a group has changes where a window loses or gets a value.
     enters, span = np.searchsorted(reach, held.codes), len(reach) + 1
@@ -94,11 +94,11 @@ def _of_all(held: Held, reach: Ints, l: int, law: Law, most: Fraction) -> Iterat
         many = end - begin + 1
         each, start = np.repeat(some, many), np.repeat(np.cumsum(many) - many, many)
         windows = np.repeat(begin, many) + np.arange(len(each)) - start
-        found = worst_of(Cells(windows, group[each], rows[each]), law)
+        found = worst_of(DistinctProfiles(windows, group[each], rows[each]), law)
         yield from [] if found is None else [found]
 
 
-def _near(runs: Cells, law: Law, most: Ratio) -> Ints:
+def _near(runs: DistinctProfiles, law: Law, most: Ratio) -> Ints:
     """Which runs, with the best target or relatives of all others, have odds so low."""
     rows, sort = distinct(*runs.rows.T)
     cells = [Cell.of(row) for row in runs.rows[rows].tolist()]
@@ -113,8 +113,8 @@ def _near(runs: Cells, law: Law, most: Ratio) -> Ints:
 
 
 def _runs(
-    held: Held, reach: Ints, l: int, group: Ints, first: Ints, last: Ints
-) -> tuple[Cells, Ints]:
+    held: GroupBags, reach: Ints, l: int, group: Ints, first: Ints, last: Ints
+) -> tuple[DistinctProfiles, Ints]:
     """What groups have in windows that are alike to them, from the first to the last of these."""
     n = len(reach)
     keys = held.of_group * n + held.codes  # in order
@@ -125,10 +125,10 @@ def _runs(
     sums = np.concatenate([[0], np.cumsum(held.counts)])
     others = _others(held, group, begin, end, l)
     rows = np.stack([held.people[group], sums[end] - sums[begin], others], 1)
-    return Cells(first, group, rows), last
+    return DistinctProfiles(first, group, rows), last
 
 
-def _others(held: Held, group: Ints, begin: Ints, end: Ints, l: int) -> Ints:
+def _others(held: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> Ints:
     """How many have one of the l most frequent values of a group that lie outside of a window."""
     frequent = np.lexsort((-held.counts, held.of_group))
     others, left = np.zeros(len(group), np.int64), np.full(len(group), l)

@@ -25,24 +25,23 @@ from foreknow.adversaries.facts.minima import (
     exact_minimum,
     theorem2_terms,
 )
-from foreknow.adversaries.facts.profiles import FORMULAS, FloatArray, Profiles, bounded, profiles
+from foreknow.adversaries.facts.profiles import FORMULAS, Profiles, bounded, profiles
 from foreknow.adversaries.facts.skyline import front
 from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
 from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.protocol import (
     HasCounts,
-    Mask,
-    Speaks,
+    KnowledgeReach,
     code_of,
     counts_of,
     whole_amount,
 )
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
-from foreknow.data.sparse import IntArray
 from foreknow.data.windows import Windows
 from foreknow.errors import hints
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs
 from foreknow.numbers import Number, as_threshold
 from foreknow.settings import Amount, Settings
@@ -104,12 +103,12 @@ class Facts:
 
     def __post_init__(self) -> None:
         for name in ("l", "k", "m"):
-            settle(self, **{name: whole_amount("Facts", name, getattr(self, name))})
+            set_fields(self, **{name: whole_amount("Facts", name, getattr(self, name))})
 
     @property
-    def speaks(self) -> Speaks:
+    def speaks(self) -> KnowledgeReach:
         """The target and known people have their values, and linked people may have the secret."""
-        return Speaks(max(1 + self.k, self.k + self.m), self.m, alike=True)
+        return KnowledgeReach(max(1 + self.k, self.k + self.m), self.m, alike=True)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.
@@ -176,7 +175,7 @@ class Facts:
     def ledger(
         self,
         threshold: Number,
-        values: Mask | Windows | None = None,
+        values: BoolArray | Windows | None = None,
         semantics: Semantics = "single",
         *,
         negated: bool = False,

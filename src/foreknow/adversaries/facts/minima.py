@@ -10,17 +10,15 @@ import numpy as np
 
 from foreknow.adversaries.facts.profiles import (
     Amount,
-    FloatArray,
     Profiles,
     profiles,
     profiles_of,
     safe_product,
     t_ratio,
 )
-from foreknow.adversaries.ledger import Cells
-from foreknow.adversaries.protocol import Mask
+from foreknow.adversaries.ledger import KeyedRatios
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.sparse import IntArray
 from foreknow.errors import UnsupportedError
 from foreknow.numbers import CLOSE
 
@@ -76,7 +74,7 @@ class FactsMeasure:
         self,
         amounts: tuple[int, int, int],
         threshold: Fraction,
-        wanted: Mask | None,
+        wanted: BoolArray | None,
         semantics: Semantics,
         negated: bool = False,
     ) -> None:
@@ -90,7 +88,7 @@ class FactsMeasure:
         """A key for each sensitive value."""
         return n_values
 
-    def refused(self, counts: GroupCounts) -> Mask | None:
+    def refused(self, counts: GroupCounts) -> BoolArray | None:
         """Groups where T(l, k) of the most frequent value is below the limit: V is at most 1."""
         if not self.has_fractions or counts.able is not None:
             return None
@@ -102,7 +100,7 @@ class FactsMeasure:
         t = t_ratio(counts.sizes, np.maximum(s, 1), counts.sizes - others, self.k)
         return (s > 0) & (t < self.least * (1 - CLOSE))
 
-    def cells(self, counts: GroupCounts, groups: Mask | None = None) -> Cells:
+    def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
         """The cells of the wanted values."""
         if counts.semantics != self.semantics:
             raise UnsupportedError(
@@ -111,9 +109,9 @@ class FactsMeasure:
             )
         found = self._profiles(counts, groups).by_value()
         ratios = np.stack(theorem2_terms(found, self.k, self.m))
-        return Cells(found.value, found.group, ratios, found if self.has_fractions else None)
+        return KeyedRatios(found.value, found.group, ratios, found if self.has_fractions else None)
 
-    def _profiles(self, counts: GroupCounts, groups: Mask | None = None) -> Profiles:
+    def _profiles(self, counts: GroupCounts, groups: BoolArray | None = None) -> Profiles:
         if counts.able is not None and self.negated:
             counts = replace(counts, able=replace(counts.able, negated=True))
         if groups is None:
@@ -153,7 +151,7 @@ class FactsMeasure:
         """Where everybody has one value."""
         return self.semantics == "single"
 
-    def attaining(self, cells: Cells, minima: FloatArray) -> Cells:
+    def attaining(self, cells: KeyedRatios, minima: FloatArray) -> KeyedRatios:
         """The profiles that may attain a minimum."""
         kept = cells.take(_near(cells.ratios, minima[:, cells.key], self.m))
         return kept.take(kept.detail.alike()[0])
@@ -174,7 +172,7 @@ def attaining(found: Profiles, k: int, m: int) -> Profiles:
     return found.take(_near(ratios, least, m)).distinct()
 
 
-def _near(ratios: FloatArray, least: FloatArray, m: int) -> Mask:
+def _near(ratios: FloatArray, least: FloatArray, m: int) -> BoolArray:
     """Which profiles are within 1e-9 of one of five minima."""
     some = slice(None) if m else slice(3)  # without a family, V is 1 everywhere
     return np.asarray((ratios[some] <= least[some] * (1 + CLOSE)).any(axis=0))

@@ -20,11 +20,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import FloatArray, IntArray, order_of, ranges
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.sparse import IntArray, order_of, ranges
 from foreknow.numbers import CLOSE
 
-FloatArray = NDArray[np.float64]
 # An amount of facts, of all cells alike or of each.
 Amount: TypeAlias = "int | IntArray"
 

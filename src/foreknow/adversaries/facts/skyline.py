@@ -18,16 +18,15 @@ import numpy as np
 
 from foreknow.adversaries.facts.minima import exact_minimum, theorem2_terms
 from foreknow.adversaries.facts.profiles import (
-    FloatArray,
     Profiles,
     profiles_of,
     ranked_cells,
 )
 from foreknow.adversaries.facts.windows import worst_window
-from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
+from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray, order_of, ranges
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
-from foreknow.data.sparse import IntArray, order_of, ranges
 from foreknow.data.windows import Width, Windows
 from foreknow.errors import DataError, InputError
 from foreknow.numbers import CLOSE, Number, as_threshold
@@ -677,7 +676,7 @@ class _Slices:
             first = end
         return found
 
-    def safe(self, value: IntArray, k: IntArray, m: IntArray) -> Mask:
+    def safe(self, value: IntArray, k: IntArray, m: IntArray) -> BoolArray:
         """Whether each (k, m) is withstood; floats decide unless close, then fractions."""
         ratio = np.empty(len(k))
         # Values with as many holders are worked on together: that is what costs steps.
@@ -692,7 +691,7 @@ class _Slices:
                 safe[i] = found.ratio > self.least_odds
         return safe
 
-    def _safe_at(self, owner: IntArray, m: IntArray, places: IntArray, k: IntArray) -> Mask:
+    def _safe_at(self, owner: IntArray, m: IntArray, places: IntArray, k: IntArray) -> BoolArray:
         return self.safe(owner[places], k, m[places])
 
     def _alike(self, value: IntArray) -> Iterator[IntArray]:
@@ -718,7 +717,7 @@ class _Slices:
         return ratios.least(offsets[:-1]).negated_ratio()
 
 
-def _search(most: IntArray, safe: Callable[[IntArray, IntArray], Mask]) -> IntArray:
+def _search(most: IntArray, safe: Callable[[IntArray, IntArray], BoolArray]) -> IntArray:
     """The largest amount from 0 to `most` that is safe at each position, or -1."""
     low, high = np.full(len(most), -1), most.copy()
     while len(unsettled := np.flatnonzero(low < high)):

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.facts.minima import FactsMeasure
 from foreknow.adversaries.facts.profiles import (
-    FloatArray,
     Profiles,
     ranked_cells,
     safe_product,
@@ -32,9 +31,8 @@ from foreknow.adversaries.facts.profiles import (
     v_exact,
     v_ratio,
 )
-from foreknow.adversaries.protocol import Mask
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
-from foreknow.data.sparse import IntArray, combine
 from foreknow.data.windows import Window, Windows
 from foreknow.numbers import CLOSE
 
@@ -317,7 +315,7 @@ class WindowsMeasure(FactsMeasure):
     def refused(self, counts: GroupCounts) -> None:
         """None can be told without its windows."""
 
-    def _profiles(self, counts: GroupCounts, groups: Mask | None = None) -> Profiles:
+    def _profiles(self, counts: GroupCounts, groups: BoolArray | None = None) -> Profiles:
         windows = len(self.last)
         ends = -(-np.arange(1, self.n_parts + 1) * windows // self.n_parts) - 1
         columns: list[list[Any]] = [[], [], [], [], []]

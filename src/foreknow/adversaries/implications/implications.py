@@ -33,20 +33,20 @@ from foreknow.adversaries.implications.minima import (
 from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.protocol import (
     HasCounts,
+    KnowledgeReach,
     Ledger,
-    Mask,
-    Speaks,
     code_of,
     counts_of,
     whole_amount,
 )
+from foreknow.data.arrays import BoolArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
 from foreknow.errors import hints
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
+from foreknow.json_values import Plain
 from foreknow.needs import Need, Needs, require
 from foreknow.numbers import CLOSE, Number, as_threshold
-from foreknow.plain import Plain
 from foreknow.settings import Amount, Settings
 
 
@@ -104,12 +104,12 @@ class Implications:
     )
 
     def __post_init__(self) -> None:
-        settle(self, k=whole_amount("Implications", "k", self.k))
+        set_fields(self, k=whole_amount("Implications", "k", self.k))
 
     @property
-    def speaks(self) -> Speaks:
+    def speaks(self) -> KnowledgeReach:
         """The target may become likelier, whoever the implications begin with."""
-        return Speaks(1, self.k, joined=True)
+        return KnowledgeReach(1, self.k, joined=True)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value, or any value.
@@ -172,7 +172,7 @@ class Implications:
         return semantics == "single"
 
     def ledger(
-        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
+        self, threshold: Number, values: BoolArray | None = None, semantics: Semantics = "single"
     ) -> MinLedger:
         """Return a ledger for a search: 2k + 2 minima.
 
@@ -302,12 +302,12 @@ class Negations:
     settings: ClassVar[type[Settings]] = AmountSettings
 
     def __post_init__(self) -> None:
-        settle(self, k=whole_amount("Negations", "k", self.k))
+        set_fields(self, k=whole_amount("Negations", "k", self.k))
 
     @property
-    def speaks(self) -> Speaks:
+    def speaks(self) -> KnowledgeReach:
         """Of other people, their values may be known as well."""
-        return Speaks(1 + self.k, alike=True)
+        return KnowledgeReach(1 + self.k, alike=True)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value, or any value."""

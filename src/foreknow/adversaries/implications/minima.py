@@ -19,11 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.facts.profiles import FloatArray, safe_product
-from foreknow.adversaries.ledger import Cells
-from foreknow.adversaries.protocol import Mask
+from foreknow.adversaries.facts.profiles import safe_product
+from foreknow.adversaries.ledger import KeyedRatios
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.sparse import IntArray
 from foreknow.needs import Need, require
 from foreknow.numbers import CLOSE
 
@@ -251,7 +250,7 @@ class ImplicationsMeasure:
 
     has_fractions: ClassVar[bool] = False
 
-    def __init__(self, k: int, wanted: Mask | None) -> None:
+    def __init__(self, k: int, wanted: BoolArray | None) -> None:
         self.k = k
         self.wanted = None if wanted is None or np.all(wanted) else np.asarray(wanted)
 
@@ -268,7 +267,7 @@ class ImplicationsMeasure:
     def refused(self, counts: GroupCounts) -> None:
         """None can be told without its atoms."""
 
-    def cells(self, counts: GroupCounts, groups: Mask | None = None) -> Cells:
+    def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
         """One cell for each group."""
         require("Implications", {Need.ONE_VALUE}, semantics=counts.semantics)
         if self.wanted is None:
@@ -280,14 +279,14 @@ class ImplicationsMeasure:
         for row, found in zip(odds, against, strict=True):
             np.minimum.at(row, targets.group, found)
         every = np.arange(counts.n_groups)
-        found = Cells(np.zeros_like(every), every, np.concatenate((atoms, odds)))
+        found = KeyedRatios(np.zeros_like(every), every, np.concatenate((atoms, odds)))
         return found if groups is None else found.take(groups)
 
     def odds(self, minima: FloatArray) -> FloatArray:
         """Least odds against any target."""
         return ratio(minima[self.k + 1 :], spread(minima[: self.k + 1]))
 
-    def attaining(self, cells: Cells, minima: FloatArray) -> Cells:
+    def attaining(self, cells: KeyedRatios, minima: FloatArray) -> KeyedRatios:
         """Never asked for: odds too close to the limit count as unsafe."""
         return cells
 

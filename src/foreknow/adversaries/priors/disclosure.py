@@ -19,20 +19,19 @@ from foreknow.adversaries.priors.exchanges import Amounts
 from foreknow.adversaries.priors.known import Bounds, Known
 from foreknow.adversaries.priors.posteriors import GroupPosteriors, cell_places, posteriors
 from foreknow.adversaries.priors.signature_groups import (
-    FloatArray,
     PriorMatrix,
-    Reading,
     SignatureGroups,
+    ValueMode,
 )
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
+from foreknow.data.arrays import FloatArray, IntArray, order_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
 from foreknow.data.people import Signature, Signatures
-from foreknow.data.sparse import IntArray, order_of
 from foreknow.errors import DataError, UnsupportedError
+from foreknow.json_values import Plain
 from foreknow.numbers import CLOSE
-from foreknow.plain import Plain
 
 # So many people at most are compared by fractions to find whose prior grew most.
 _MOST_GAINS = 1024
@@ -83,8 +82,8 @@ class Gain(Plain):
 
 
 def judged(
-    release: HasCounts, table: PriorTable, reading: Reading, amounts: Amounts = (0, 0, 0)
-) -> Judged:
+    release: HasCounts, table: PriorTable, reading: ValueMode, amounts: Amounts = (0, 0, 0)
+) -> ReleasePosteriors:
     """Judge a release, with facts of some amounts; what was worked out is kept with its counts."""
     counts, signatures = counts_of(release), signatures_of("Priors", release)
     sensitive = getattr(release, "sensitive", None)
@@ -98,21 +97,21 @@ def judged(
         counts.memory[key] = _judge(counts, signatures(table.attributes), table, reading)
     if any(amounts) and (*key, amounts) not in counts.memory:
         counts.memory[(*key, amounts)] = counts.memory[key].with_facts(amounts)
-    found: Judged = counts.memory[(*key, amounts) if any(amounts) else key]
+    found: ReleasePosteriors = counts.memory[(*key, amounts) if any(amounts) else key]
     return found
 
 
 def judged_before(
-    counts: GroupCounts, table: PriorTable, reading: Reading, amounts: Amounts
-) -> Judged | None:
+    counts: GroupCounts, table: PriorTable, reading: ValueMode, amounts: Amounts
+) -> ReleasePosteriors | None:
     """What was worked out before, if it was."""
     key = ("priors", table, reading)
     return counts.memory.get((*key, amounts) if any(amounts) else key)
 
 
 def _judge(
-    counts: GroupCounts, signatures: Signatures, table: PriorTable, reading: Reading
-) -> Judged:
+    counts: GroupCounts, signatures: Signatures, table: PriorTable, reading: ValueMode
+) -> ReleasePosteriors:
     matrix = table.matrix(signatures.labels, [str(value) for value in counts.values])
     people = signatures.offsets, signatures.codes, signatures.people
     groups = SignatureGroups(*people, counts.offsets, counts.codes, counts.counts)
@@ -124,7 +123,7 @@ def _judge(
             f"{table.name}: no way to assign the values of group {label!r} to its people is "
             f"possible by these priors ({len(impossible)} such groups): no posterior is defined"
         )
-    return Judged(counts, signatures.labels, table, matrix, found)
+    return ReleasePosteriors(counts, signatures.labels, table, matrix, found)
 
 
 def _float_above(chance: Fraction) -> float:
@@ -133,7 +132,7 @@ def _float_above(chance: Fraction) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class ReleasePosteriors:
     """The posteriors of a release under one table of priors."""
 
     counts: GroupCounts
@@ -148,7 +147,7 @@ class Judged:
         """How many posteriors there are, by kind of people and value, in groups that differ."""
         return len(self.found.probabilities)
 
-    def with_facts(self, amounts: Amounts) -> Judged:
+    def with_facts(self, amounts: Amounts) -> ReleasePosteriors:
         """The same posteriors to somebody who has other facts on top."""
         return replace(self, amounts=amounts)
 
@@ -422,11 +421,11 @@ class _Recoded:
 def judged_set(
     release: HasCounts,
     table: PriorTable,
-    reading: Reading,
+    reading: ValueMode,
     amounts: Amounts,
     members: Sequence[str],
     name: Label,
-) -> tuple[Judged, list[int]]:
+) -> tuple[ReleasePosteriors, list[int]]:
     """Judge a release for values that are one secret (``binary``: one value); and their codes."""
     counts = counts_of(release)
     of = np.array([str(value) in members for value in counts.values], dtype=bool)

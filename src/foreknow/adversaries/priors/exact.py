@@ -13,7 +13,7 @@ from math import gcd, lcm, prod
 
 import numpy as np
 
-from foreknow.adversaries.priors.signature_groups import PriorMatrix, Reading, SignatureGroups
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups, ValueMode
 from foreknow.errors import UnsupportedError
 from foreknow.worlds import lattice, world_weights
 
@@ -105,7 +105,7 @@ def exact_group(
     groups: SignatureGroups,
     group: int,
     priors: PriorMatrix,
-    reading: Reading = "joint",
+    reading: ValueMode = "joint",
     reach: int = EXACT_REACH,
 ) -> list[list[Fraction | None]]:
     """Exact posteriors of a group by signature and held value; None where worlds have no weight."""

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.assignment import possible
-from foreknow.adversaries.priors.signature_groups import FloatArray
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import FloatArray, IntArray
 
 # Values of the target that are ruled out, people who are known, people who are linked.
 Amounts: TypeAlias = tuple[int, int, int]

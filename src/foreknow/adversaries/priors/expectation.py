@@ -25,8 +25,8 @@ from foreknow.adversaries.priors.posteriors import (
     side,
     states_of,
 )
-from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
-from foreknow.data.sparse import IntArray, ranges
+from foreknow.adversaries.priors.signature_groups import SignatureGroups
+from foreknow.data.arrays import FloatArray, IntArray, ranges
 
 # States of a group that is gone through at most. Steps of a lattice are taken for all groups of a
 # shape at once; what that takes in seconds, about: of a step, and of a state of a group.
@@ -58,7 +58,7 @@ class Expected(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class CaseOffsets:
     """Groups that differ; case c has ``offsets[c]:offsets[c + 1]``, by signature and held value."""
 
     cases: SignatureGroups
@@ -67,7 +67,7 @@ class Layout:
     seconds: tuple[float, float] = JUDGING
 
     @classmethod
-    def of(cls, groups: SignatureGroups, seconds: tuple[float, float] = JUDGING) -> Layout:
+    def of(cls, groups: SignatureGroups, seconds: tuple[float, float] = JUDGING) -> CaseOffsets:
         """Lay out groups; exact posteriors may take so many seconds, and so many a person."""
         first, case_of = groups.distinct()
         times = np.bincount(case_of, minlength=len(first)).astype(np.float64)

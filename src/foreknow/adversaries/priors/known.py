@@ -11,18 +11,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import inf, prod
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foreknow.adversaries.assignment import possible
 from foreknow.adversaries.priors.exchanges import ROUNDING, Amounts, exact_odds, least_odds
 from foreknow.adversaries.priors.posteriors import GroupPosteriors
-from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix, SignatureGroups
-from foreknow.data.sparse import IntArray
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 
-Mask: TypeAlias = NDArray[np.bool_]
 # Groups of one shape are judged together, so many numbers at a time.
 _NUMBERS, _MOST_NUMBERS = 1 << 17, 1 << 24
 # With chances at least as large as this, products of four neither overflow nor underflow.
@@ -40,7 +38,7 @@ class Bounds(NamedTuple):
 
     upper: FloatArray
     lower: FloatArray
-    bounded: Mask
+    bounded: BoolArray
 
     def at(self, cells: IntArray) -> Bounds:
         """Those of some cells."""

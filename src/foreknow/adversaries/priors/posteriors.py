@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from foreknow.adversaries.priors.exact import exact_group
 from foreknow.adversaries.priors.exchanges import ROUNDING, upper_bounds
 from foreknow.adversaries.priors.signature_groups import (
-    FloatArray,
     PriorMatrix,
-    Reading,
     SignatureGroups,
+    ValueMode,
     equal_rows,
 )
-from foreknow.data.sparse import IntArray, ranges
+from foreknow.data.arrays import FloatArray, IntArray, ranges
 from foreknow.errors import UnsupportedError
 from foreknow.worlds import Lattice, lattice, world_weights
 
@@ -43,7 +42,7 @@ class GroupPosteriors:
     one held value after another.
     """
 
-    reading: Reading
+    reading: ValueMode
     cases: SignatureGroups
     case_of: IntArray
     offsets: IntArray
@@ -77,7 +76,11 @@ class GroupPosteriors:
 
 
 def posteriors(
-    groups: SignatureGroups, priors: PriorMatrix, reading: Reading = "joint", *, reach: int = REACH
+    groups: SignatureGroups,
+    priors: PriorMatrix,
+    reading: ValueMode = "joint",
+    *,
+    reach: int = REACH,
 ) -> GroupPosteriors:
     """Posteriors of everybody; groups of more states than `reach` get upper bounds instead."""
     first, case_of = groups.distinct()

@@ -17,17 +17,17 @@ from pydantic import model_validator
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, of_value, worst, worst_by_prior
 from foreknow.adversaries.facts.facts import Facts, FactsSettings
-from foreknow.adversaries.priors.disclosure import Gain, Judged, judged, judged_set
+from foreknow.adversaries.priors.disclosure import Gain, ReleasePosteriors, judged, judged_set
 from foreknow.adversaries.priors.exchanges import Amounts
-from foreknow.adversaries.priors.expectation import LEARNING, Layout
+from foreknow.adversaries.priors.expectation import LEARNING, CaseOffsets
 from foreknow.adversaries.priors.fit import Kinds, fits
-from foreknow.adversaries.priors.signature_groups import Reading
+from foreknow.adversaries.priors.signature_groups import ValueMode
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import DataError, InputError, did_you_mean
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs
 from foreknow.numbers import Number, as_fraction
 from foreknow.settings import Settings
@@ -124,7 +124,7 @@ class Priors:
     """
 
     source: Any = field(compare=False)
-    semantics: Reading = "joint"
+    semantics: ValueMode = "joint"
     facts: Facts = field(default=Facts(), kw_only=True)
     tables: tuple[PriorTable, ...] = field(init=False)
     fit: Any = field(init=False, default=None, compare=False)
@@ -136,8 +136,8 @@ class Priors:
     speaks: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        if self.semantics not in get_args(Reading):
-            known = get_args(Reading)
+        if self.semantics not in get_args(ValueMode):
+            known = get_args(ValueMode)
             raise InputError(
                 f"Priors: semantics {self.semantics!r} is unknown"
                 f"{did_you_mean(str(self.semantics), known)}"
@@ -152,10 +152,10 @@ class Priors:
         given = self.source if isinstance(self.source, (list, tuple)) else [self.source]
         if not given:
             raise InputError("Priors: give at least one table of probabilities")
-        settle(self, tables=tuple(_table(source) for source in given))
+        set_fields(self, tables=tuple(_table(source) for source in given))
         sets = [frozenset(table.attributes) for table in self.tables]
         if any(table.estimated for table in self.tables):
-            settle(self, needs=self.needs | {Need.TRIAL})
+            set_fields(self, needs=self.needs | {Need.TRIAL})
         twice = [table for i, table in enumerate(self.tables) if sets[i] in sets[:i]]
         if twice:
             raise DataError(
@@ -182,7 +182,7 @@ class Priors:
         sensitive: str,
         *,
         smoothing: Number = 0.0,
-        semantics: Reading = "joint",
+        semantics: ValueMode = "joint",
     ) -> Priors:
         """Learn priors from a table of people: the adversary knows the true distribution.
 
@@ -274,7 +274,7 @@ class Priors:
         counts, signatures = counts_of(release), release.signatures(by)
         kinds = Kinds.of(signatures)
         bags = counts.offsets, counts.codes, counts.counts
-        layout = Layout.of(kinds.groups(signatures, *bags).checked(counts), LEARNING)
+        layout = CaseOffsets.of(kinds.groups(signatures, *bags).checked(counts), LEARNING)
         best = max(fits(layout, kinds, counts.n_values), key=lambda one: one.predicts)
         chances = {
             label: tuple(_in_steps(best.chances[kind]))
@@ -284,7 +284,7 @@ class Priors:
         found = cls(
             PriorTable(signatures.attributes, values, chances, "what was learned", estimated=True)
         )
-        settle(found, fit=best)
+        set_fields(found, fit=best)
         return found
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
@@ -397,7 +397,7 @@ class Priors:
         """Values that are ruled out, people who are known, and links, on top of the priors."""
         return self.facts.l, self.facts.k, self.facts.m
 
-    def _judged(self, release: HasCounts) -> list[Judged]:
+    def _judged(self, release: HasCounts) -> list[ReleasePosteriors]:
         return [judged(release, table, self.semantics, self.amounts) for table in self.tables]
 
     def __repr__(self) -> str:

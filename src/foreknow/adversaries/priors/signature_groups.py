@@ -11,12 +11,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from foreknow.data.arrays import FloatArray, IntArray, ranges, row_sums
 from foreknow.data.counts import GroupCounts
-from foreknow.data.sparse import IntArray, ranges, row_sums
 from foreknow.errors import DataError
 
-FloatArray: TypeAlias = NDArray[np.float64]
-Reading: TypeAlias = Literal["joint", "binary"]
+ValueMode: TypeAlias = Literal["joint", "binary"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from foreknow.errors import InputError, StatementError
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -58,7 +58,7 @@ class _Compound(_Formula):
         depth = 1 + max(as_formula(part)._depth for part in parts_of(as_formula(self)))
         if depth > MOST_DEEP:
             raise InputError(f"a formula may nest {MOST_DEEP} levels deep, not more")
-        settle(self, _depth=depth)
+        set_fields(self, _depth=depth)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Has(_Formula):
     value: str
 
     def __post_init__(self) -> None:
-        settle(self, person=str(self.person), value=str(self.value))
+        set_fields(self, person=str(self.person), value=str(self.value))
 
     def __str__(self) -> str:
         return f"{quoted(self.person)} = {quoted(self.value)}"
@@ -96,7 +96,7 @@ class Same(_Formula):
         people = tuple(map(str, self.people))
         if len(set(people)) < len(people) or len(people) < 2:
             raise InputError(f"same() takes two people or more, each once, not {list(people)}")
-        settle(self, people=people)
+        set_fields(self, people=people)
 
     def __str__(self) -> str:
         return f"same({', '.join(map(quoted, self.people))})"
@@ -125,7 +125,7 @@ class _Several(_Compound):
             flat += part.parts if isinstance(part, type(self)) else (part,)
         if len(flat) < 2:
             raise InputError(f"{type(self).__name__} takes two parts or more")
-        settle(self, parts=tuple(flat))
+        set_fields(self, parts=tuple(flat))
         super().__post_init__()
 
     def __str__(self) -> str:

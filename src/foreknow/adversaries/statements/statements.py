@@ -28,10 +28,10 @@ from foreknow.adversaries.statements.weighed import WeighedCase, require_weights
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, name_of_set
 from foreknow.errors import ContradictionError, InputError, StatementError, UnsupportedError
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
+from foreknow.json_values import Plain
 from foreknow.needs import Need, Needs, require
 from foreknow.numbers import CLOSE, whole_number
-from foreknow.plain import Plain
 from foreknow.worlds import components
 
 
@@ -45,7 +45,7 @@ class Part:
     answers: dict[tuple[int, int], Fraction | None] = field(default_factory=dict)
 
 
-class Case:
+class StatementQuery:
     """Statements about one release."""
 
     def __init__(self, model: Model, known: Statements) -> None:
@@ -370,7 +370,7 @@ class Statements:
     budget: int
     priors: Any
     _texts: tuple[str | None, ...] = field(compare=False)
-    _last: list[tuple[HasCounts, Case]] = field(compare=False)
+    _last: list[tuple[HasCounts, StatementQuery]] = field(compare=False)
 
     def __init__(
         self,
@@ -380,8 +380,10 @@ class Statements:
     ) -> None:
         texts = tuple(given if isinstance(given, str) else None for given in statements)
         read = tuple(_read(given, i + 1) for i, given in enumerate(statements))
-        settle(self, statements=read, _texts=texts, _last=[])
-        settle(self, budget=whole_number(budget, "the budget", 1), priors=require_weights(priors))
+        set_fields(self, statements=read, _texts=texts, _last=[])
+        set_fields(
+            self, budget=whole_number(budget, "the budget", 1), priors=require_weights(priors)
+        )
 
     # ---- asking about people --------------------------------------------------------------
 
@@ -504,7 +506,7 @@ class Statements:
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(Statements, budget=self.budget, priors=self.priors), self.statements
 
-    def _case(self, release: HasCounts) -> Case:
+    def _case(self, release: HasCounts) -> StatementQuery:
         """What was worked out for a release; of the last one, all of it is remembered."""
         for known, case in self._last:
             if known is release:
@@ -514,7 +516,7 @@ class Statements:
             require(self, {Need.ONE_VALUE}, semantics=model.counts.semantics)
             weighed: Any = WeighedCase(model, self, release)
             return weighed  # type: ignore[no-any-return]
-        case = Case(model, self)
+        case = StatementQuery(model, self)
         self._last[:] = [(release, case)]
         return case
 

@@ -25,17 +25,17 @@ from foreknow.attacks.algorithm.parts import by_parts
 from foreknow.attacks.algorithm.results import Attack, limits_of
 from foreknow.attacks.algorithm.sampled import estimated
 from foreknow.attacks.algorithm.worlds import ATTACK, Codes, Worlds, amount_text
+from foreknow.data.arrays import IntArray
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.arrow_table import table_of_texts
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
-from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, InputError, UnsupportedError, hinted
 from foreknow.methods.registry import kind_of, method_of
 from foreknow.needs import Need, Needs
 from foreknow.numbers import whole_number
-from foreknow.policy.arguments import Arguments, microdata_of, policy_of
+from foreknow.policy.from_call import Arguments, microdata_of, policy_of
 from foreknow.policy.policy import Policy
 
 _log = logging.getLogger(__name__)

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from foreknow.attacks.algorithm.method_runner import Runs, Weight
 from foreknow.attacks.algorithm.worlds import Codes, Worlds
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.errors import UnsupportedError
 
-FloatArray: TypeAlias = NDArray[np.float64]
 How: TypeAlias = Literal["enumeration", "parts", "proof", "bound", "independent worlds"]
 
 # Worlds that are run again in the end, to see that the method is not random; and one in so many of

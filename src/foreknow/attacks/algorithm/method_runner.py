@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from foreknow.attacks.algorithm.observation import Observation, Reader, numbered, read_returned
 from foreknow.attacks.algorithm.worlds import ATTACK, Codes
+from foreknow.data.arrays import IntArray
 from foreknow.data.engines.arrow_table import with_column_from
 from foreknow.data.labels import text_of
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError
 from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.mondrian.replay import Replay

@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError
 
 What: TypeAlias = Literal["groups", "nothing"]

@@ -21,10 +21,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.attacks.algorithm.exact import FloatArray, Posteriors
+from foreknow.attacks.algorithm.exact import Posteriors
 from foreknow.attacks.algorithm.sampled import Sampled
 from foreknow.attacks.algorithm.worlds import Worlds
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.methods.protocol import Decision
 from foreknow.worlds import (
     Tables,

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from foreknow.attacks.algorithm.exact import Posteriors
 from foreknow.attacks.algorithm.observation import What
 from foreknow.attacks.algorithm.worlds import ATTACK, amount_text
+from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import fetch
 from foreknow.data.labels import Label, Labels, name_of_set
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.needs import require
 from foreknow.numbers import significant
-from foreknow.policy.counted import Counted
+from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
 
@@ -39,7 +39,7 @@ _UNKNOWN = 0.999
 
 
 @dataclass(frozen=True)
-class Case:
+class PersonBelief:
     """What the adversary believes of some people who are alike to them, about one value."""
 
     rows: tuple[int, ...]  # their rows in the table, from 1
@@ -217,7 +217,7 @@ class Attack(Result):
         return self._posteriors.runs
 
     @cached_property
-    def cases(self) -> tuple[Case, ...]:
+    def cases(self) -> tuple[PersonBelief, ...]:
         """The people of whom the adversary becomes surer than the release makes them."""
         beliefs = self._posteriors
         worlds = beliefs.worlds
@@ -244,7 +244,7 @@ class Attack(Result):
         return tuple(sorted(kept, key=lambda c: (-c.probability, float(c.share), c.rows)))
 
     @property
-    def worst(self) -> Case | None:
+    def worst(self) -> PersonBelief | None:
         """The case of the highest posterior; None if nobody is found out any further."""
         return self.cases[0] if self.cases else None
 
@@ -300,7 +300,7 @@ class Attack(Result):
         return self._rows(self._posteriors.suspected)
 
     @cached_property
-    def breaches(self) -> tuple[Case, ...]:
+    def breaches(self) -> tuple[PersonBelief, ...]:
         """The cases that reach a limit of the policy; of an estimate, that probably do."""
         return tuple(case for case in self.cases if self._reaches(case))
 
@@ -409,14 +409,14 @@ class Attack(Result):
         doubt = "" if self.exact or self.how == "bound" else ", estimated"
         return f"Attack({self.method['name']}: {said}{more}{doubt})"
 
-    def _case(self, cell: int, code: int) -> Case:
+    def _case(self, cell: int, code: int) -> PersonBelief:
         beliefs, share = self._posteriors, self._posteriors.share(cell, code)
         # What the release itself says is exact, though others are estimated.
         exact = share if share in (0, 1) else beliefs.posterior(cell, code)
         bags, limit = beliefs.bags, self._limits.get(code)
         if beliefs.worlds.group_of_cell[cell] == self._left_out:
             share = Fraction(int(bags[:, code].sum()), int(beliefs.worlds.bags.sum()))
-        return Case(
+        return PersonBelief(
             self._rows(np.array([cell])),
             (*self._values, *self._names)[code],
             float(beliefs.mean[cell, code]),
@@ -451,7 +451,7 @@ class Attack(Result):
         """The columns of values and of sets."""
         return {name: code for code, name in enumerate((*self._values, *self._names))}
 
-    def _reaches(self, case: Case) -> bool:
+    def _reaches(self, case: PersonBelief) -> bool:
         probability = case.probability if case.exact is None else case.exact
         return self._is_reached(self._codes[case.value], probability)
 
@@ -480,7 +480,7 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
         require(ATTACK, columns=replace(policy, schema=microdata.schema).looked_at)
     for requirement in policy.requirements if policy is not None else ():
         require(ATTACK, windows=requirement.of_windows, of=requirement.name)
-        for secret in Counted.of_nobody(requirement, values, "single").secrets:
+        for secret in RequirementCounts.of_nobody(requirement, values, "single").secrets:
             codes = np.flatnonzero(secret.meant.about).tolist()
             if secret.meant.sets and requirement.points:
                 name = name_of_set([secret.labels[-1]], map(str, sets.values()))

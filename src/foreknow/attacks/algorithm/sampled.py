@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.attacks.algorithm.exact import FloatArray, NoWorldError, Posteriors
+from foreknow.attacks.algorithm.exact import NoWorldError, Posteriors
 from foreknow.attacks.algorithm.method_runner import Runs
 from foreknow.attacks.algorithm.worlds import Codes, Worlds
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import FloatArray, IntArray
 
 _log = logging.getLogger(__name__)
 # Draws for each run of the budget: worlds that were met before cost none.

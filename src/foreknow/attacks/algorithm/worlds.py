@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray, combine
 from foreknow.data.microdata import Attribute
-from foreknow.data.sparse import IntArray, combine
 from foreknow.needs import Analysis, Need
 from foreknow.worlds import Tables, assignments, divided, ways
 

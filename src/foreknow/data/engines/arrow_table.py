@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.engines.table import Table, check_columns
-from foreknow.data.sparse import IntArray
 
 
 class ArrowTable:

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from foreknow.data.engines.advice import has_decimal_commas, way_out
+from foreknow.data.arrays import IntArray, blocks
+from foreknow.data.engines.column_advice import has_decimal_commas, way_out
 from foreknow.data.engines.table import Table, is_listed, is_text, require
 from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
-from foreknow.data.sparse import IntArray, blocks
 from foreknow.errors import DataError, SchemaError
 from foreknow.grammar import Kind as Kind
 from foreknow.grammar import as_missing as read_missing

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray, combine
 from foreknow.data.engines.columns import codes_of, to_python
 from foreknow.data.engines.write import rearmed
-from foreknow.data.sparse import IntArray, combine
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.engines.spelled import is_spelled
 from foreknow.data.engines.table import (
     check_columns,
@@ -34,8 +35,7 @@ from foreknow.data.engines.table import (
     with_signs,
 )
 from foreknow.data.reading import Dialect, to_add
-from foreknow.data.sparse import IntArray
-from foreknow.engine import DELIMITERS, CsvFile, bounded, connect, connect_to, read_parquet
+from foreknow.duckdb_files import DELIMITERS, CsvFile, bounded, connect, connect_to, read_parquet
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 
 # Of each column: how many rows have a value, and how many values there are.

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from foreknow.bounds import check_workbook
 from foreknow.data.engines.table import check_columns, choose, sql_name, sql_text, unreadable
 from foreknow.data.reading import UTF8, Dialect, Reading, to_add
-from foreknow.engine import Stamp, memory_there_is
+from foreknow.duckdb_files import Stamp, memory_there_is
 from foreknow.errors import DataError
 from foreknow.grammar import FileFormat
 from foreknow.workers import Failure, side_by_side

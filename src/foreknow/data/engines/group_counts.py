@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.columns import (
     Missing,
@@ -37,7 +38,6 @@ from foreknow.data.engines.table import Table, is_listed, require
 from foreknow.data.engines.tally import amounts_of
 from foreknow.data.labels import GroupLabels, Label, Labels, Part
 from foreknow.data.people import Members, Signatures
-from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, SchemaError
 
 # ---- people ------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class Holdings:
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class PersonValues:
     """What the rows of a table say about people and their values."""
 
     people: People
@@ -190,7 +190,7 @@ def read_held(
     person: str | None,
     semantics: str,
     groups: Sequence[str] = (),
-) -> Held:
+) -> PersonValues:
     """Read people and their values under ``set`` or ``multiset``."""
     names = list(dict.fromkeys([*columns, *([] if person is None else [person])]))
     rows = fetch(table, [*names, sensitive], groups, lists=sensitive)
@@ -204,7 +204,7 @@ def read_held(
     else:
         people = People.named(table.name, person, rows.column(person))
     read = _lists if is_listed(given.type) else _long
-    return Held(people, rows, *read(people, sensitive, given))
+    return PersonValues(people, rows, *read(people, sensitive, given))
 
 
 def held_beside(
@@ -214,7 +214,7 @@ def held_beside(
     person: str | None,
     every: Mapping[str, str],
     read: Callable[[pa.ChunkedArray], pa.ChunkedArray] | None = None,
-) -> tuple[Held, NDArray[Any], pa.Array]:
+) -> tuple[PersonValues, NDArray[Any], pa.Array]:
     """Read who has what of one column, of which `every` one may have several values of a person.
 
     Values that `read` makes alike are one. Also the code of each occurrence, and what codes stand
@@ -436,7 +436,7 @@ class PeopleTable:
 
 
 @dataclass(eq=False)
-class Ahead:
+class ReadOnce:
     """Columns that are read once for several sights, and what was read; see `Release.reading`."""
 
     columns: Sequence[str] = ()
@@ -462,7 +462,7 @@ class ValuesTable(PeopleTable):
     sensitive: str
     semantics: Semantics
     missing: Missing
-    ahead: Ahead = field(default_factory=Ahead)  # shared by all sights
+    ahead: ReadOnce = field(default_factory=ReadOnce)  # shared by all sights
 
     @property
     def needed(self) -> str | None:
@@ -548,12 +548,12 @@ class ValuesTable(PeopleTable):
             semantics=self.semantics,
         )
 
-    def _groups_of_people(self, held: Held) -> tuple[NDArray[Any], Sequence[Label]]:
+    def _groups_of_people(self, held: PersonValues) -> tuple[NDArray[Any], Sequence[Label]]:
         if not self.null_groups:
             refuse_null_groups(self.table.name, held.rows, self.groups)
         return joined(self.groups, self._encoded(held), as_tuples=self.null_groups)
 
-    def _encoded(self, held: Held) -> list[tuple[NDArray[Any], pa.Array]]:
+    def _encoded(self, held: PersonValues) -> list[tuple[NDArray[Any], pa.Array]]:
         encoded = []
         for name in self.groups:
             codes, found = codes_of(held.rows.column(name))
@@ -571,7 +571,7 @@ class ValuesTable(PeopleTable):
             refuse_null_groups(self.table.name, held.rows, self.groups)
         return Combinations.of(self.groups, self._encoded(held))
 
-    def _held(self, groups: Sequence[str]) -> Held:
+    def _held(self, groups: Sequence[str]) -> PersonValues:
         return read_held(self.table, groups, self.sensitive, self.person, self.semantics, groups)
 
     def holdings(self, counts: GroupCounts) -> Holdings:

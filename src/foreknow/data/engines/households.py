@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import as_plain_texts, codes_of
 from foreknow.data.engines.group_counts import first_rows
 from foreknow.data.engines.table import Derived, Table
 from foreknow.data.people import refuse_two_spellings
-from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, SchemaError, did_you_mean
 from foreknow.grammar import SharedTable, read
-from foreknow.plain import Plain
+from foreknow.json_values import Plain
 
 if TYPE_CHECKING:
     from foreknow.data.schema import Schema

@@ -12,7 +12,7 @@ import pyarrow as pa
 from narwhals.exceptions import NarwhalsError
 
 from foreknow.data.engines.table import check_columns, free_name
-from foreknow.engine import admit_pandas
+from foreknow.duckdb_files import admit_pandas
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 
 _SEVERAL = (set, frozenset, tuple, np.ndarray)  # of values in one cell, beside a list

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from foreknow.bounds import check_text
 from foreknow.data.engines.table import check_columns, is_text, most_rows_in_memory, unreadable
-from foreknow.engine import Stamp, refuse_huge
+from foreknow.duckdb_files import Stamp, refuse_huge
 from foreknow.errors import DataError
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from foreknow.data.arrays import count_pairs
 from foreknow.data.engines.columns import Codes, codes_of, fetch, to_python
 from foreknow.data.engines.group_counts import group_codes
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import require
 from foreknow.data.labels import in_order
 from foreknow.data.people import signature_text
-from foreknow.data.sparse import count_pairs
 from foreknow.errors import DataError, InputError
 from foreknow.numbers import as_fraction, quoted
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from foreknow.data.engines.advice import date_formats, described, has_decimal_commas
+from foreknow.data.arrays import IntArray
+from foreknow.data.engines.column_advice import date_formats, described, has_decimal_commas
 from foreknow.data.engines.columns import Kind, codes_of, encode, plain
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Table
 from foreknow.data.reading import Reading
-from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError
 
 # Columns that are held at once: so many are read in one pass.

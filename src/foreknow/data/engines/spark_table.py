@@ -21,14 +21,14 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow import randomness
+from foreknow.data.arrays import IntArray
 from foreknow.data.engines import drawn
 from foreknow.data.engines.drawn import Drawing, Run
 from foreknow.data.engines.duckdb_table import Distinct, pairs_of, values_of
 from foreknow.data.engines.table import check_columns, with_signs
 from foreknow.data.engines.write import part_of, write_parts
 from foreknow.data.reading import BLANKS
-from foreknow.data.sparse import IntArray
-from foreknow.engine import new_folder
+from foreknow.duckdb_files import new_folder
 from foreknow.errors import DataError
 
 _log = logging.getLogger(__name__)

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.group_counts import tallied
 from foreknow.data.engines.table import Table
 from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.write import rearmed
-from foreknow.data.sparse import IntArray
 from foreknow.errors import UnsupportedError
 
 

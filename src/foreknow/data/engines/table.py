@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from foreknow.engine import memory_limit
+from foreknow.duckdb_files import memory_limit
 from foreknow.errors import DataError, ForeknowError, NotEnoughMemory, short_of_memory
 from foreknow.text import one_line
 

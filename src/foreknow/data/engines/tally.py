@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from foreknow.data.arrays import IntArray, combine
 from foreknow.data.engines.columns import codes_of, plain, plain_table
 from foreknow.data.engines.table import Table, sql_name
-from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
 
 _MOST = 2**53  # of an amount: what a float holds

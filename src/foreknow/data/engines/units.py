@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import codes_of, fetch
 from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.engines.group_counts import first_rows
 from foreknow.data.engines.sources import counted_where_it_lives
 from foreknow.data.engines.table import Snapshot, Table
-from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError
 from foreknow.text import number
 

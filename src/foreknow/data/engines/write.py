@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from foreknow.atomic_files import replaced
 from foreknow.data.engines.columns import plain
 from foreknow.errors import DataError, InputError, did_you_mean
-from foreknow.output import replaced
 
 # Texts that a spreadsheet runs; with apostrophes before, so that one more can be taken off again.
 _FORMULA = r"^('*[=+\-@\t\r])"

@@ -16,14 +16,14 @@ from pydantic import Field
 
 from foreknow.adversaries.priors.exchanges import Amounts
 from foreknow.adversaries.priors.priors import Priors
-from foreknow.adversaries.priors.signature_groups import PriorMatrix, Reading
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, ValueMode
 from foreknow.adversaries.priors.table import PriorTable
+from foreknow.data.arrays import IntArray, combine
 from foreknow.data.labels import Label, matching
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, signature_text
-from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import InputError, NoSafeRelease, PolicyError, SchemaError, did_you_mean, hints
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.methods.art.infeasibility import ArtNames
 from foreknow.methods.art.limits import Limit, LimitTable
 from foreknow.methods.art.problem import ArtProblem
@@ -118,7 +118,7 @@ class ART:
             raise InputError(f"ART: unique must be True or False, not {self.unique!r}")
         if isinstance(self.limits, Limit) or not all(isinstance(g, Limit) for g in self.limits):
             raise InputError("ART: limits must be a list of Limit")
-        settle(self, limits=tuple(self.limits))
+        set_fields(self, limits=tuple(self.limits))
         if self.priors is None and not self.limits:
             raise InputError("ART: give priors, or limits")
         if self.priors is None and self.values is not None:
@@ -229,7 +229,7 @@ class _Own:
     """One table of priors, for the people of the microdata."""
 
     table: PriorTable
-    reading: Reading
+    reading: ValueMode
     codes: IntArray
     labels: list[Signature]
     matrix: PriorMatrix

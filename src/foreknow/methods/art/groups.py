@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import IntArray
 from foreknow.methods.art.judge import guess_of_groups, guess_of_one, safe_lists
 from foreknow.methods.art.problem import ArtProblem
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import IntArray
 from foreknow.methods.art.limits import NO_LIMIT, Share
 from foreknow.methods.art.problem import ArtProblem, Known
 

@@ -17,8 +17,8 @@ from foreknow.adversaries.priors.exact import exact_group
 from foreknow.adversaries.priors.known import Known as FactsOnTop
 from foreknow.adversaries.priors.known import least_left
 from foreknow.adversaries.priors.posteriors import posteriors
-from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
-from foreknow.data.sparse import IntArray, count_pairs
+from foreknow.adversaries.priors.signature_groups import SignatureGroups
+from foreknow.data.arrays import FloatArray, IntArray, count_pairs
 from foreknow.errors import UnsupportedError
 from foreknow.methods.art.problem import ArtProblem, Known
 

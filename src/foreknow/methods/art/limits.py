@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.exchanges import Amounts
 from foreknow.adversaries.priors.priors import Priors
-from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix
+from foreknow.adversaries.priors.signature_groups import PriorMatrix
+from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.labels import Label, Labels, chosen
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.grammar import as_times
 from foreknow.numbers import Number, as_fraction, as_threshold
 
@@ -90,7 +90,7 @@ class Limit:
             if isinstance(given, str):
                 raise InputError(f"ART: {name} must be a list, such as [{given!r}]")
             if given is not None:
-                settle(self, **{name: tuple(str(label) for label in given)})
+                set_fields(self, **{name: tuple(str(label) for label in given)})
         if self.values is not None and (not self.values or self.excluded):
             raise InputError("ART: give values or excluded, and at least one value")
 

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.priors.signature_groups import FloatArray
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.methods.art.groups import FAR, like_parts
 from foreknow.methods.art.judge import Bag, guess_of_more, guess_of_one, safe_bags
 from foreknow.methods.art.problem import ArtProblem

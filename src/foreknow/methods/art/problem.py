@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.exchanges import Amounts
-from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix, Reading
-from foreknow.data.sparse import IntArray, combine
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, ValueMode
+from foreknow.data.arrays import FloatArray, IntArray, combine
 from foreknow.methods.art.limits import NO_LIMIT, LimitTable, Share, tightness
 
 
@@ -24,7 +24,7 @@ class Known:
     signature_of: IntArray  # the signature of each profile
     priors: PriorMatrix
     asked: LimitTable
-    reading: Reading = "joint"
+    reading: ValueMode = "joint"
     amounts: Amounts = (0, 0, 0)  # of facts on top, without links
     frequent: Sequence[tuple[Fraction, Fraction]] = ()  # see `LimitTable.tightened`
 
@@ -62,7 +62,7 @@ class ArtProblem:
         *,
         r: Fraction | int | str | None = None,
         limits: Sequence[LimitTable] | None = None,
-        reading: Reading | Sequence[Reading] = "joint",
+        reading: ValueMode | Sequence[ValueMode] = "joint",
         unique: bool | None = None,
         apart: bool = False,
         amounts: Sequence[Amounts] | None = None,

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from foreknow.data.sparse import IntArray, ranges
+from foreknow.data.arrays import IntArray, ranges
 from foreknow.errors import InternalError, NoSafeRelease
 from foreknow.methods.art.groups import LARGEST, like_parts, uniform_groups
 from foreknow.methods.art.infeasibility import (

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foreknow.adversaries.protocol import Mask
-from foreknow.data.sparse import IntArray, order_of
+from foreknow.data.arrays import BoolArray, IntArray, order_of
 from foreknow.methods.decoy.draws import mixed
 
 # Sizes of groups that are tried, smallest first; and how many more where the first does not hold.
@@ -21,7 +20,7 @@ _SIZES = np.array([*range(2, 33), *range(34, 65, 3), 72, 80, 96, 128, 192])
 # Cells of counts that are handled at once.
 _CELLS = 1 << 21
 
-Safe = Callable[[IntArray, IntArray], Mask]
+Safe = Callable[[IntArray, IntArray], BoolArray]
 
 
 def ranks(bags: IntArray) -> tuple[IntArray, IntArray]:
@@ -43,7 +42,7 @@ def dealt(bags: IntArray, starts: IntArray, many: IntArray, at: IntArray) -> Int
     return found
 
 
-def most(bags: IntArray, safe: Safe, open_: Mask, at_most: IntArray | None = None) -> IntArray:
+def most(bags: IntArray, safe: Safe, open_: BoolArray, at_most: IntArray | None = None) -> IntArray:
     """Into how many groups each bag can be dealt so that `safe` holds; 1 where into none.
 
     `safe(bags, owner)` says of each owner whether all of its bags are safe together. More than
@@ -86,7 +85,7 @@ def bags_of_deals(bags: IntArray, many: IntArray) -> tuple[IntArray, IntArray]:
     return dealt(bags[owner], starts[owner], many[owner], at[:, None])[:, 0], owner
 
 
-def _hold(bags: IntArray, many: IntArray, safe: Safe) -> Mask:
+def _hold(bags: IntArray, many: IntArray, safe: Safe) -> BoolArray:
     """Whether all groups of each deal are safe together, some deals at a time."""
     held = np.zeros(len(bags), dtype=bool)
     step = max(_CELLS // bags.shape[1] ** 2, 1)
@@ -140,7 +139,7 @@ class Lots:
         )
         return cls(people[order], own[order], what[order], seat[order])
 
-    def of(self, chosen: Mask) -> Lots:
+    def of(self, chosen: BoolArray) -> Lots:
         """Those of some groups."""
         mine = chosen[self.group]
         return Lots(self.people[mine], self.group[mine], self.value[mine], self.seat[mine])

@@ -7,13 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from foreknow.adversaries.protocol import Mask
+from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, hints
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.methods.decoy.guards import COUPLED, Guards, speaks_of
-from foreknow.methods.decoy.search import Outcome, Search, Trial
+from foreknow.methods.decoy.search import Outcome, Search, TriedCuts
 from foreknow.methods.points import Points
 from foreknow.methods.proof import Proof
 from foreknow.methods.protocol import ADVICE, ONE_COLUMN, Traits, check_needs, notes_of_seed
@@ -77,7 +76,7 @@ class Decoy:
     settings: ClassVar[type[Settings]] = DecoySettings
 
     def __post_init__(self) -> None:
-        settle(self, cuts=whole_number(self.cuts, "Decoy: cuts", 1))
+        set_fields(self, cuts=whole_number(self.cuts, "Decoy: cuts", 1))
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
@@ -153,7 +152,7 @@ _PROOF = Proof(
 # ---- decisions ----------------------------------------------------------------------------------
 
 
-def _decided(search: Search, trial: Trial, random: np.random.Generator) -> Outcome:
+def _decided(search: Search, trial: TriedCuts, random: np.random.Generator) -> Outcome:
     """Accept the cuts that are safe, and of which all decoys are."""
     n = len(trial.group)
     many = np.ones(search.n_groups, dtype=np.int64)
@@ -189,7 +188,7 @@ def _decided(search: Search, trial: Trial, random: np.random.Generator) -> Outco
     return Outcome(made, accepted, lots)
 
 
-def _note(search: Search, trial: Trial, made: Mask, accepted: Mask) -> None:
+def _note(search: Search, trial: TriedCuts, made: BoolArray, accepted: BoolArray) -> None:
     """Note what became of trials, where groups bear on one another."""
     refused = made & ~accepted
     if refused.any():
@@ -199,10 +198,10 @@ def _note(search: Search, trial: Trial, made: Mask, accepted: Mask) -> None:
 
 def _accept(
     search: Search,
-    trial: Trial,
+    trial: TriedCuts,
     waiting: IntArray,
     decoys: tuple[IntArray, IntArray, IntArray],
-    accepted: Mask,
+    accepted: BoolArray,
 ) -> None:
     """Accept cuts in order, each if it and its decoys are safe beside those before; by halves.
 

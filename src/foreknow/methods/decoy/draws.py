@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import IntArray
 from foreknow.worlds import taken_at_random
 
 # Up to so many people for each value, they are shuffled; of more, values are counted out.

@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import Evaluation, Ledger, Mask, Speaks, counts_of
+from foreknow.adversaries.protocol import Evaluation, KnowledgeReach, Ledger, counts_of
 from foreknow.criteria.protocol import Criterion, EachGroup
+from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import narrowest
 from foreknow.data.labels import JointLabels, Labels
-from foreknow.data.sparse import IntArray
 from foreknow.data.windows import Windows
 from foreknow.errors import PolicyError
-from foreknow.policy.counted import Counted
+from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.ledger import PolicyEvaluation
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -47,12 +47,12 @@ class Guard:
     `windows`: those of the whole table, where the secret is that a number lies in some window.
     """
 
-    secret: Counted
+    secret: RequirementCounts
     ledger: Ledger
     rough: Ledger
     refused: dict[int, Ledger]
-    speaks: Speaks
-    wanted: Mask
+    speaks: KnowledgeReach
+    wanted: BoolArray
     near: Callable[[int], Ledger] | None = None
     windows: Windows | None = None
 
@@ -107,7 +107,7 @@ class Guard:
         return made, own
 
 
-def _alike(secret: Counted, speaks: Speaks) -> bool:
+def _alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
     """Whether it does not matter which value is which, nor which other groups there are."""
     rule = secret.requirement.criterion
     if rule is not None and (rule.compares_table or rule.of_people):
@@ -131,7 +131,7 @@ def _ranked(counts: GroupCounts) -> GroupCounts:
     )
 
 
-def _moved(bags: IntArray, value: IntArray, many: IntArray, kept: Mask) -> IntArray:
+def _moved(bags: IntArray, value: IntArray, many: IntArray, kept: BoolArray) -> IntArray:
     """Give so many people of each bag its value, in place of the rarest of those not kept."""
     others = np.where(kept, 0, bags)
     rising = np.argsort(others, axis=1, kind="stable")
@@ -294,14 +294,14 @@ class _Padded:
     inner: Evaluation
     proposals: int
 
-    def safe_each(self) -> Mask:
+    def safe_each(self) -> BoolArray:
         found = self.inner.safe_each()
         return np.append(found, np.ones(self.proposals - len(found), dtype=bool))
 
-    def safe_jointly(self, chosen: Mask) -> bool:
+    def safe_jointly(self, chosen: BoolArray) -> bool:
         return self.inner.safe_jointly(chosen[: len(self.inner.safe_each())])
 
-    def commit(self, chosen: Mask) -> None:
+    def commit(self, chosen: BoolArray) -> None:
         self.inner.commit(chosen[: len(self.inner.safe_each())])
 
     def risk_ratio(self) -> Any:
@@ -332,7 +332,7 @@ def _near(rule: Criterion, whole: IntArray, decoys: int | None) -> Callable[[int
     return lambda swaps: EachGroup(lambda counts: rule.may_fail(counts, whole, times, swaps))
 
 
-def speaks_of(requirement: Requirement) -> list[Speaks]:
+def speaks_of(requirement: Requirement) -> list[KnowledgeReach]:
     """What the knowledge of each limit speaks of; refused where that is not worked out."""
     found = []
     for judged in requirement.judged:

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import Mask
+from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Attribute, Microdata
-from foreknow.data.sparse import IntArray, combine
 from foreknow.methods.decoy.deals import Lots, bags_of_deals, most
 from foreknow.methods.decoy.draws import drawn, typical
 from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards
@@ -43,7 +42,7 @@ _CELLS = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class TriedCuts:
     """Cuts that are tried, one of each of some groups.
 
     Attributes
@@ -77,8 +76,8 @@ class Outcome:
     One that was not made tells nothing.
     """
 
-    made: Mask
-    accepted: Mask
+    made: BoolArray
+    accepted: BoolArray
     lots: Lots | None = None
 
 
@@ -112,7 +111,7 @@ class Candidates:
         return side
 
 
-Decide = Callable[["Search", Trial], Outcome]
+Decide = Callable[["Search", TriedCuts], Outcome]
 Judge = Callable[[GroupCounts, IntArray], PolicyEvaluation]
 Near = tuple[IntArray, IntArray]
 
@@ -165,7 +164,7 @@ class Search:
         outcome = decide(self, trial) if len(trial.group) else Outcome(none, none)
         self.descend(trial, outcome)
 
-    def descend(self, trial: Trial, outcome: Outcome) -> None:
+    def descend(self, trial: TriedCuts, outcome: Outcome) -> None:
         """Go on with the parts of what was accepted; the rest is final."""
         sure = (trial.attribute >= 0) & outcome.made
         np.add.at(self._tried, trial.attribute[sure], 1)
@@ -242,7 +241,7 @@ class Search:
         of_point[self.index] = self.node
         return of_point[self.point]
 
-    def part_of_people(self, trial: Trial) -> IntArray:
+    def part_of_people(self, trial: TriedCuts) -> IntArray:
         """The part of a trial that everybody would be in; -1 of others."""
         of_point = np.full(len(self.final), -1)
         of_point[self.index] = trial.child
@@ -252,19 +251,19 @@ class Search:
         """Groups of so many of each value."""
         return PartedCounts.of_table(self.labels, "single", None, bags).part(0, len(bags))
 
-    def safe(self, bags: IntArray, owner: IntArray) -> Mask:
+    def safe(self, bags: IntArray, owner: IntArray) -> BoolArray:
         """Whether every limit is kept with the groups of each proposal."""
         return self._judged(self.guards.evaluate, bags, owner)
 
-    def roughly(self, bags: IntArray, owner: IntArray) -> Mask:
+    def roughly(self, bags: IntArray, owner: IntArray) -> BoolArray:
         """The same for estimates."""
         return self._judged(self.guards.roughly, bags, owner)
 
-    def quiet(self, bags: IntArray, owner: IntArray) -> Mask:
+    def quiet(self, bags: IntArray, owner: IntArray) -> BoolArray:
         """Which decoys are safe, and all that are so few exchanges away."""
         return self._judged(self.guards.exchanged, bags, owner)
 
-    def _judged(self, judge: Judge, bags: IntArray, owner: IntArray) -> Mask:
+    def _judged(self, judge: Judge, bags: IntArray, owner: IntArray) -> BoolArray:
         """Whether each proposal is safe; asked once of bags of a kind, where each is by itself."""
         if self.guards.coupled:
             return self._measured(judge, bags, owner)
@@ -275,7 +274,7 @@ class Search:
         found[owner[~held[kind]]] = False
         return found
 
-    def _measured(self, judge: Judge, bags: IntArray, owner: IntArray) -> Mask:
+    def _measured(self, judge: Judge, bags: IntArray, owner: IntArray) -> BoolArray:
         found = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
         step = max(_CELLS // bags.shape[1], 1)
         ends = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
@@ -291,7 +290,7 @@ class Search:
         return found
 
     def tried(
-        self, trial: Trial, which: IntArray, decoys: IntArray, random: np.random.Generator
+        self, trial: TriedCuts, which: IntArray, decoys: IntArray, random: np.random.Generator
     ) -> tuple[IntArray, IntArray, IntArray]:
         """Draw decoys of some trials: bags of their parts, whose decoy each is, its trial."""
         parts = np.flatnonzero(np.isin(trial.owner, which))
@@ -310,7 +309,12 @@ class Search:
         return drawn(whole[trial_of], trial.people[at], owner, random), owner, which[trial_of]
 
     def decoys(
-        self, trial: Trial, which: IntArray, more: IntArray, lots: Lots, random: np.random.Generator
+        self,
+        trial: TriedCuts,
+        which: IntArray,
+        more: IntArray,
+        lots: Lots,
+        random: np.random.Generator,
     ) -> tuple[IntArray, IntArray, IntArray]:
         """Draw decoys that leave every dealt group its bag: bags of their parts, as in `tried`."""
         whole = trial.many[which] == 1
@@ -334,7 +338,7 @@ class Search:
 
     # ---- what is tried -------------------------------------------------------------------------
 
-    def trial(self) -> Trial:
+    def trial(self) -> TriedCuts:
         """Choose one cut of each group, from what is known of it, and how many decoys it needs."""
         every = np.arange(self.n_groups)
         candidates = Candidates.of(
@@ -413,7 +417,7 @@ class Search:
             found[own] = times
         return found
 
-    def _inside(self, groups: Mask, near: Near | None = None) -> Near:
+    def _inside(self, groups: BoolArray, near: Near | None = None) -> Near:
         """The points and cells of some groups; `near`: those of groups that these are among."""
         if near is None:
             inside = groups[self.node]
@@ -422,7 +426,9 @@ class Search:
         node, of_cell = self.node[points], self.node[self._point[cells]]
         return points[groups[node]], cells[groups[of_cell]]
 
-    def _parts(self, groups: Mask, candidates: Candidates, cut: IntArray, near: Near) -> Trial:
+    def _parts(
+        self, groups: BoolArray, candidates: Candidates, cut: IntArray, near: Near
+    ) -> TriedCuts:
         """Divide some groups, each by a candidate of its own: number the parts, and count them."""
         points, cells = near
         node = self.node[points]
@@ -436,7 +442,7 @@ class Search:
         people = np.bincount(part, self.weights[points], len(one)).astype(np.int64)
         bags = self.bags_of(child, len(one), cells)  # (parts, values)
         none = np.zeros(len(group), dtype=np.int64)
-        return Trial(group, none, none, child, owner, people, bags, none)
+        return TriedCuts(group, none, none, child, owner, people, bags, none)
 
     def bags_of(
         self, child: IntArray, n_children: int, cells: IntArray | slice = slice(None)
@@ -460,7 +466,7 @@ class Search:
         could = most(bags, self.roughly, small)
         for amount in (COUPLED,) if self.guards.coupled else AMOUNTS:
 
-            def left(bags: IntArray, owner: IntArray, amount: int = amount) -> Mask:
+            def left(bags: IntArray, owner: IntArray, amount: int = amount) -> BoolArray:
                 judge = self.guards.left
                 return self._judged(lambda groups, of: judge(groups, of, amount), bags, owner)
 
@@ -472,7 +478,7 @@ class Search:
 
     def _accepted(
         self,
-        trial: Trial,
+        trial: TriedCuts,
         amount: IntArray,
         needed: NDArray[np.float64],
         public: np.random.Generator,
@@ -500,19 +506,19 @@ class Search:
 
     # ---- what becomes of it --------------------------------------------------------------------
 
-    def left(self, trial: Trial, chosen: Mask) -> tuple[GroupCounts, IntArray]:
+    def left(self, trial: TriedCuts, chosen: BoolArray) -> tuple[GroupCounts, IntArray]:
         """What refusals of some trials leave, and whose each group is."""
         whole = np.add.reduceat(trial.bags, _starts(trial.owner), axis=0)
         bags, owner = bags_of_deals(whole[chosen], trial.many[chosen])
         return self.counts(bags), owner
 
-    def commit(self, trial: Trial, accepted: Mask) -> None:
+    def commit(self, trial: TriedCuts, accepted: BoolArray) -> None:
         """Note the parts of accepted cuts, where groups bear on one another."""
         mine = accepted[trial.owner]
         if mine.any() and self.guards.coupled:
             self.guards.commit(self.counts(trial.bags[mine]))
 
-    def _descend(self, trial: Trial, accepted: Mask) -> None:
+    def _descend(self, trial: TriedCuts, accepted: BoolArray) -> None:
         """Make groups that were not divided final, and go on with the others."""
         child = np.full(len(self.node), -1, dtype=np.int64)
         n_children = 0

@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from foreknow.data.arrays import FloatArray
 from foreknow.methods.fulldomain.lattice import SAFE, UNSAFE, Node
-from foreknow.methods.fulldomain.losses import FloatArray, Loss
+from foreknow.methods.fulldomain.losses import Loss
 from foreknow.methods.fulldomain.rollup import Rollup, View
-from foreknow.methods.fulldomain.suppression import Judge, Judged
+from foreknow.methods.fulldomain.suppression import Judge, NodeVerdict
 
 # How far sums of losses, which lie between 0 and 1, may be off.
 _ROUNDING = 1e-12
@@ -59,7 +60,7 @@ class BestFirst:
         """Whether nothing can be better than the best."""
         return not self.gap
 
-    def judged(self, node: Node) -> tuple[View, Judged]:
+    def judged(self, node: Node) -> tuple[View, NodeVerdict]:
         """The groups at a node, and what the judge says of them."""
         view = self._rollup.view(node)
         return view, self._judge.judge(view)

@@ -14,15 +14,15 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, InternalError, NoSafeRelease, did_you_mean, hints
 from foreknow.methods.fulldomain.bestfirst import BestFirst
 from foreknow.methods.fulldomain.lattice import SAFE, Lattice, LatticeResult, level_names
 from foreknow.methods.fulldomain.losses import OBJECTIVES, Loss
 from foreknow.methods.fulldomain.rollup import Rollup, View
 from foreknow.methods.fulldomain.search import LatticeSearch, OutOfTime
-from foreknow.methods.fulldomain.suppression import Judge, Judged
+from foreknow.methods.fulldomain.suppression import Judge, NodeVerdict
 from foreknow.methods.protocol import ADVICE, Grouper, Grouping, Traits, share_of_people
 from foreknow.numbers import Number, is_real
 from foreknow.policy.policy import Policy
@@ -226,7 +226,7 @@ class FullDomain(Grouper):
         )
 
     def _result(
-        self, microdata: Microdata, rollup: Rollup, view: View, judged: Judged, **found: Any
+        self, microdata: Microdata, rollup: Rollup, view: View, judged: NodeVerdict, **found: Any
     ) -> LatticeResult:
         """The result of a search that chose the node of a view."""
         number, outlier_group = _numbered(view.counts.n_groups, judged.outliers)

@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.generalization import Wording, names_of_nodes
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Attribute
 from foreknow.data.schema import Schema
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError
 from foreknow.result import Result
 

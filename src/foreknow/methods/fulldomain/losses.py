@@ -8,12 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.sparse import IntArray
 from foreknow.methods.fulldomain.lattice import Lattice, Node
 from foreknow.methods.fulldomain.rollup import Rollup, View
 
-FloatArray: TypeAlias = NDArray[np.float64]
 Marks: TypeAlias = NDArray[np.bool_]
 
 OBJECTIVES = ("ncp", "height")

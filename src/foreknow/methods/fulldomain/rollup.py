@@ -15,15 +15,15 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray, Keys, combine, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import narrowest
 from foreknow.data.labels import GroupLabels
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray, Keys, combine, count_pairs
 from foreknow.errors import InputError, did_you_mean, hinted
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, label_of_level, levels_of
 from foreknow.methods.points import Points
-from foreknow.policy.arguments import Arguments, microdata_of
+from foreknow.policy.from_call import Arguments, microdata_of
 from foreknow.policy.policy import Policy
 
 Codes: TypeAlias = NDArray[Any]

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import IntArray
 from foreknow.methods.fulldomain.lattice import SAFE, UNKNOWN, UNSAFE, Lattice
 from foreknow.methods.fulldomain.losses import Loss
 from foreknow.methods.fulldomain.rollup import Rollup, View
-from foreknow.methods.fulldomain.suppression import Judge, Judged
+from foreknow.methods.fulldomain.suppression import Judge, NodeVerdict
 
 Marks: TypeAlias = NDArray[np.bool_]
 
@@ -192,7 +192,7 @@ class LatticeSearch:
         for number, view, found in zip(numbers, views, self._judge.judge_each(views), strict=True):
             self._note(number, view, found)
 
-    def judged(self, number: int) -> tuple[View, Judged]:
+    def judged(self, number: int) -> tuple[View, NodeVerdict]:
         """The groups at a node, and what the judge says of them."""
         view = self._rollup.view(self.lattice.node(number))
         return view, self._judge.judge(view)
@@ -206,7 +206,7 @@ class LatticeSearch:
         """Of some nodes, the one that loses least."""
         return min(numbers, key=self._place)
 
-    def _note(self, number: int, view: View, found: Judged) -> None:
+    def _note(self, number: int, view: View, found: NodeVerdict) -> None:
         lattice, monotone = self.lattice, self._judge.monotone
         self.checked[number] = True
         self._order.saw(number, found.safe, found.hopeless)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.sparse import IntArray
 from foreknow.errors import NoSafeRelease
 from foreknow.methods.fulldomain.losses import joined, together
 from foreknow.methods.fulldomain.rollup import View
@@ -25,7 +25,7 @@ from foreknow.policy.way_out import no_safe_release
 _CLOSE = 1e-6
 
 
-class Judged(NamedTuple):
+class NodeVerdict(NamedTuple):
     """What was found about a node; the last two count where merging never hurts."""
 
     safe: bool
@@ -61,15 +61,15 @@ class Judge:
         """Whether many nodes take less to judge together than one by one."""
         return self.most > 0
 
-    def judge(self, view: View) -> Judged:
+    def judge(self, view: View) -> NodeVerdict:
         """Judge the groups at a node."""
         return self.judge_each([view])[0]
 
-    def judge_each(self, views: Sequence[View]) -> list[Judged]:
+    def judge_each(self, views: Sequence[View]) -> list[NodeVerdict]:
         """Judge the groups at each of some nodes."""
         if not self.most:
             safe_each = (self._safe(view.counts) for view in views)
-            return [Judged(safe, hopeless=not safe) for safe in safe_each]
+            return [NodeVerdict(safe, hopeless=not safe) for safe in safe_each]
         found = []
         for view, (unsafe, leaving) in zip(views, self.leaving(views), strict=True):
             found.append(self._with_outliers(view, unsafe, int(leaving.sum())))
@@ -124,24 +124,24 @@ class Judge:
 
     # ---- with some people suppressed ------------------------------------------------------
 
-    def _with_outliers(self, view: View, unsafe: NDArray[np.bool_], found: int) -> Judged:
+    def _with_outliers(self, view: View, unsafe: NDArray[np.bool_], found: int) -> NodeVerdict:
         """Suppress what is unsafe by itself; then the smallest groups, until the rest is safe."""
         suppressed = int(view.people[unsafe].sum())
         if found > self.most:
-            return Judged(False, hopeless=True)
+            return NodeVerdict(False, hopeless=True)
         if suppressed > self.most:
-            return Judged(False, fewest=found)
+            return NodeVerdict(False, fewest=found)
         if not found and self._safe(view.counts):
-            return Judged(True)
+            return NodeVerdict(True)
         others = np.argsort(view.people, kind="stable")
         others = others[~unsafe[others]]
         room = np.cumsum(view.people[others]) <= self.most - suppressed
         others = others[: int(np.count_nonzero(room))]
         joined = self._fewest(view.counts, unsafe, others)
         if joined is None:
-            return Judged(False, fewest=found)
+            return NodeVerdict(False, fewest=found)
         unsafe[others[:joined]] = True
-        return Judged(True, outliers=unsafe, fewest=found)
+        return NodeVerdict(True, outliers=unsafe, fewest=found)
 
     def _fewest(
         self, counts: GroupCounts, unsafe: NDArray[np.bool_], others: IntArray

@@ -62,7 +62,7 @@ class Placed:
 
 
 @dataclass
-class Layout:
+class BlockTree:
     """Cells and blocks of every level, from the group of each person under each function."""
 
     partitions: Sequence[Sequence[int]]

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from foreknow.criteria.properties import Property
+from foreknow.data.arrays import IntArray, combine
 from foreknow.data.microdata import Attribute, Microdata
-from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import InputError, did_you_mean
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, levels_of
 from foreknow.numbers import whole_number

@@ -19,10 +19,10 @@ import numpy as np
 from pydantic import Field
 
 from foreknow.criteria.properties import MaxRatio, Property, as_property
+from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, PolicyError, UnsupportedError
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.methods.jump.disclosure_set import BeyondReach, Strategy
 from foreknow.methods.jump.functions import (
     Function,
@@ -89,9 +89,9 @@ class InOrder(Grouper):
         self, functions: Sequence[Any] | None = None, property: Any = HALF, *, steps: int = STEPS
     ) -> None:
         read = None if functions is None else read_functions(functions)
-        settle(self, functions=read)
-        settle(self, property=as_property(property))
-        settle(self, steps=whole_number(steps, "steps", 1))
+        set_fields(self, functions=read)
+        set_fields(self, property=as_property(property))
+        set_fields(self, steps=whole_number(steps, "steps", 1))
 
     @builtins.property
     def symmetric(self) -> bool:
@@ -184,7 +184,7 @@ class InOrder(Grouper):
             nodes = default_nodes(microdata.attributes, least)
             given = tuple(Function(levels=tuple(zip(names, node, strict=True))) for node in nodes)
         own = copy.copy(self)
-        settle(own, functions=settled(given, microdata))
+        set_fields(own, functions=settled(given, microdata))
         own._check()
         return own
 
@@ -439,13 +439,13 @@ class Jump(InOrder):
         steps: int = STEPS,
     ) -> None:
         super().__init__(functions, property, steps=steps)
-        settle(self, distances=distances)
+        set_fields(self, distances=distances)
         self._check()
 
     def _check(self) -> None:
         """One distance per function, where functions are known; or else as given."""
         n = None if self.functions is None else len(self.functions)
-        settle(self, distances=_read_distances(self.distances, n))
+        set_fields(self, distances=_read_distances(self.distances, n))
 
     def _strategy(self) -> Strategy:
         n, given = len(self.given), self.distances
@@ -556,9 +556,9 @@ class SecretChoice:
         naive = Naive(functions, property, steps=steps)
         if not 2 <= len(naive.given) <= _MOST_FUNCTIONS:
             raise InputError(f"a secret choice is among 2 to {_MOST_FUNCTIONS} functions")
-        settle(self, functions=naive.given)
-        settle(self, property=naive.property)
-        settle(self, steps=naive.steps)
+        set_fields(self, functions=naive.given)
+        set_fields(self, property=naive.property)
+        set_fields(self, steps=naive.steps)
 
     @builtins.property
     def symmetric(self) -> bool:

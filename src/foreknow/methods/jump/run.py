@@ -13,7 +13,7 @@ import numpy as np
 
 from foreknow.data.labels import is_label, is_missing
 from foreknow.errors import InputError
-from foreknow.methods.jump.blocks import Layout
+from foreknow.methods.jump.blocks import BlockTree
 from foreknow.methods.jump.disclosure_set import BeyondReach, Budget, Exact, Part, Strategy, rows_of
 from foreknow.methods.jump.functions import Function, Person, Value
 
@@ -86,7 +86,7 @@ class Run:
 
     released: int | None
     path: list[Step]
-    _case: Case = field(repr=False, compare=False)
+    _case: TableRun = field(repr=False, compare=False)
 
     def disclosure_set(self, i: int | None = None) -> DisclosureSet:
         """The tables that agree with function i's generalization and get to it.
@@ -146,7 +146,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Case:
+class TableRun:
     """One table under one algorithm: `codes` are values by place, `colours` those of each value."""
 
     people: tuple[Person, ...]
@@ -240,7 +240,7 @@ def _read_table(table: Any) -> tuple[tuple[Person, ...], tuple[Value, ...]]:
     return people, values
 
 
-def case_of(functions: Sequence[Function], strategy: Strategy, table: Any, steps: int) -> Case:
+def case_of(functions: Sequence[Function], strategy: Strategy, table: Any, steps: int) -> TableRun:
     """Read a table; what was found for other tables of the same people is used."""
     people, given = _read_table(table)
     codes_of: dict[Value, int] = {}
@@ -254,7 +254,7 @@ def case_of(functions: Sequence[Function], strategy: Strategy, table: Any, steps
     except TypeError:  # a property that cannot be hashed
         exact = _exact(*key)
     exact.budget.used = 0
-    return Case(people, tuple(codes_of), codes, colours, tuple(functions), exact)
+    return TableRun(people, tuple(codes_of), codes, colours, tuple(functions), exact)
 
 
 def walked(functions: Sequence[Function], strategy: Strategy, table: Any, steps: int) -> Run:
@@ -287,7 +287,7 @@ def _exact(
     partitions = [function.codes(people) for function in functions]
     # Behind the last function: everybody in one group, for tables of which nothing is released.
     partitions.append((0,) * len(people))
-    return Exact(Layout(partitions), strategy, palette, Budget(steps))
+    return Exact(BlockTree(partitions), strategy, palette, Budget(steps))
 
 
 _shared = lru_cache(maxsize=4)(_exact)

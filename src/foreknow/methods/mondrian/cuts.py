@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray, count_pairs, row_sums
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Attribute
-from foreknow.data.sparse import IntArray, count_pairs, row_sums
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray, count_pairs, order_of, ranges
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import narrowest
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray, count_pairs, order_of, ranges
 from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of, sides
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray
 from foreknow.methods.mondrian.cuts import PartedCounts
 from foreknow.methods.mondrian.levels import Children, Choice, Level
 from foreknow.methods.points import Points

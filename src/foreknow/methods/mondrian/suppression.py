@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray
 from foreknow.methods.mondrian.cuts import outlying_cuts, widths
 from foreknow.methods.mondrian.levels import Choice, Level, Ranking
 from foreknow.methods.points import Points

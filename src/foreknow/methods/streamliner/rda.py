@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import IntArray
 from foreknow.errors import InternalError
 from foreknow.methods.eligibility import by_value
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.sparse import IntArray, ranges, starts_of
+from foreknow.data.arrays import IntArray, ranges, starts_of
 from foreknow.methods.eligibility import by_value, shuffle_each
 
 

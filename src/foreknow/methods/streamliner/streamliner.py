@@ -15,10 +15,10 @@ from typing import Annotated, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 from pydantic import Field
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean, hints
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.methods.eligibility import ADVICE, WithL, settled_l
 from foreknow.methods.proof import FREQUENCIES_ONLY, Proof, by_values_alone
 from foreknow.methods.protocol import (
@@ -142,7 +142,7 @@ class Streamliner(WithL):
         }
         if max(weights.values(), default=0) >= 2**31:
             raise InputError("Streamliner: a weight must be below 2**31")
-        settle(self, weights=weights)
+        set_fields(self, weights=weights)
         if self.weights and self.variant in ("rda", "ria"):
             raise InputError(
                 f"Streamliner: variant {self.variant!r} does not look at quasi-identifiers; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from foreknow.attacks.algorithm import Attack, Case
+from foreknow.attacks.algorithm import Attack, PersonBelief
 from foreknow.report.blocks import Block, Heading, Mood, Sentence, Table
 from foreknow.report.page import Page
 from foreknow.report.words import chance_text, interval_text, number, some, visible
@@ -72,7 +72,7 @@ class AttackPage(Page[Attack]):
 PAGE = AttackPage
 
 
-def _row(case: Case, names: Sequence[object] | None) -> tuple[str, str, str, str, str]:
+def _row(case: PersonBelief, names: Sequence[object] | None) -> tuple[str, str, str, str, str]:
     """A case as a table shows it."""
     if names is not None:
         who = ", ".join(visible(names[row - 1]) for row in case.rows)
@@ -252,7 +252,7 @@ def _unsettled_sentences(attack: Attack) -> list[str]:
     return found
 
 
-def _chance_text(case: Case) -> str:
+def _chance_text(case: PersonBelief) -> str:
     """Write a posterior: as a percentage and a fraction, or as an interval."""
     if case.exact is not None:
         return chance_text(case.exact, 0)

@@ -14,12 +14,13 @@ from foreknow.auditing.audit import Audit
 from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
+from foreknow.data.utility import Utility
 from foreknow.grammar import Secret
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.numbers import percentage
 from foreknow.plugins import package_of
-from foreknow.policy.arguments import BY_DEFAULT
-from foreknow.policy.counted import Counted
+from foreknow.policy.counted import RequirementCounts
+from foreknow.policy.from_call import BY_DEFAULT
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.report.blocks import (
@@ -85,7 +86,6 @@ from foreknow.report.words import (
     times_text,
     visible,
 )
-from foreknow.utility.utility import Utility
 from foreknow.verdict import Verdict
 
 _MOST_VALUES, _EVERY, _LONG = 30, 1000, 60
@@ -575,7 +575,7 @@ def policy_rows(
     semantics: Semantics = "single",
     *,
     published: bool = False,
-    judged: Sequence[Counted] = (),
+    judged: Sequence[RequirementCounts] = (),
 ) -> list[tuple[str, list[str]]]:
     """Say everything that a policy asks, and how it was published; `judged` by an audit."""
     rows, counted = [], {id(each.requirement): each for each in judged}

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any
 
 from foreknow.documents import from_toml
+from foreknow.file_names import CERTIFICATE, CODE_BOOK, REPORT
+from foreknow.json_values import Plain
 from foreknow.numbers import percentage, significant
-from foreknow.plain import Plain
-from foreknow.publishing.files import CERTIFICATE, CODE_BOOK, REPORT
 from foreknow.report.blocks import (
     Block,
     Cell,

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from foreknow.auditing.population import SMALL, UniquesEstimate
-from foreknow.auditing.risk import ColumnSet, Contribution, PopulationRisk, Risk, RiskReport
+from foreknow.auditing.risk import ColumnSet, Contribution, PopulationUniques, Risk, RiskReport
 from foreknow.numbers import percentage
 from foreknow.report.blocks import (
     Block,
@@ -181,7 +181,7 @@ def _share(share: Fraction | float, estimate: bool = False) -> str:
 # ---- population ----------------------------------------------------------------------------------
 
 
-def _population(report: RiskReport, found: PopulationRisk) -> tuple[list[str], Table]:
+def _population(report: RiskReport, found: PopulationUniques) -> tuple[list[str], Table]:
     """People who are unique in the population: counted, or as each model estimates."""
     whole = some(found.people, "person", "people")
     head = ("", "unique in the population", "of all", "of them in the table", "")
@@ -221,7 +221,7 @@ def _estimate(found: UniquesEstimate, chosen: bool) -> Row:
     return (name, about[0], of_all, about[1], "taken by the rule" if chosen else "")
 
 
-def _rule(found: PopulationRisk) -> str:
+def _rule(found: PopulationUniques) -> str:
     """Say which estimate the published rule takes, and why."""
     small = found.fraction <= SMALL
     why = "Pitman's up to a sampling fraction of 10%, else the lower of Zayatz' and the negative "

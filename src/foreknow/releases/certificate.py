@@ -35,12 +35,14 @@ from foreknow._version import __version__
 from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.facts.facts import FactsSettings
 from foreknow.adversaries.priors.priors import Priors
+from foreknow.atomic_files import as_json, write_whole
 from foreknow.criteria import registry as criteria
 from foreknow.data.layout import several_of
 from foreknow.data.schema import Schema
 from foreknow.data.windows import Range, Width
 from foreknow.documents import decoded, from_json, read_bytes
 from foreknow.errors import CertificateError, InputError
+from foreknow.file_names import CERTIFICATE
 from foreknow.grammar import (
     Amount,
     CertifiedTable,
@@ -53,11 +55,9 @@ from foreknow.grammar import (
     each_once,
     require_table,
 )
+from foreknow.json_values import plain
 from foreknow.needs import Need
 from foreknow.numbers import as_fraction, as_threshold
-from foreknow.output import as_json, write_whole
-from foreknow.plain import plain
-from foreknow.publishing.files import CERTIFICATE
 from foreknow.scope import Scope
 from foreknow.settings import Settings
 from foreknow.text import in_cases

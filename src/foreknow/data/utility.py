@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError
-from foreknow.plain import Plain
+from foreknow.json_values import Plain
 from foreknow.result import card_of
 
 

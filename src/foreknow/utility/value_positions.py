@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.generalization import Coarsened, Codes, Style, Wording, coarsened
 from foreknow.data.hierarchy import DateLevels, Intervals, Ordered, Tree, period_of
 from foreknow.data.labels import text_of
 from foreknow.data.meaning import OR_MORE
 from foreknow.data.microdata import Attribute, Microdata
-from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError
 from foreknow.numbers import common_unit, exact, is_usual, read_moment
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask, Speaks
+from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
 from foreknow.criteria.protocol import (
     Attained,
     EachGroup,
@@ -26,13 +26,13 @@ from foreknow.criteria.protocol import (
     counts_for,
     distinguished,
 )
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.hierarchy import Tree
 from foreknow.data.labels import Label
 from foreknow.data.schema import Schema
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs, require
 from foreknow.numbers import CLOSE, Number, as_fraction
 from foreknow.settings import Settings
@@ -48,7 +48,7 @@ class _OfTable(OfGroups):
     needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.EVERYBODY})
     of_people: ClassVar[bool] = False
     compares_table: ClassVar[bool] = True
-    speaks: ClassVar[Any] = Speaks(1)
+    speaks: ClassVar[Any] = KnowledgeReach(1)
 
     def distances(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         """How far each group is, nearly."""
@@ -95,9 +95,9 @@ class _OfTable(OfGroups):
         """How many people must leave each group at least, all or until it holds."""
         return np.zeros(counts.n_groups, dtype=np.int64)
 
-    def _fails(self, counts: GroupCounts, whole: IntArray) -> Mask:
+    def _fails(self, counts: GroupCounts, whole: IntArray) -> BoolArray:
         distances, edge = self.distances(counts, whole), self._edge()
-        fails: Mask = distances > edge
+        fails: BoolArray = distances > edge
         close = np.abs(distances - edge) <= CLOSE * max(1.0, edge)
         for group in np.flatnonzero(close).tolist():
             fails[group] = not self._keeps(self._exact(counts, group, whole))
@@ -189,27 +189,27 @@ class TCloseness(_OfTable):
         if self.distance not in get_args(Distance):
             hint = did_you_mean(str(self.distance), get_args(Distance))
             raise InputError(f"TCloseness: there is no distance {self.distance!r}{hint}")
-        settle(self, t=as_fraction(self.t))
+        set_fields(self, t=as_fraction(self.t))
         if not 0 <= self.t <= 1:  # type: ignore[operator]
             raise InputError(f"TCloseness: t must be from 0 to 1, not {self.t}")
         if self.order is not None:
             if self.distance != "ordered" or isinstance(self.order, str):
                 raise InputError('TCloseness: order is a list of values, for distance="ordered"')
-            settle(self, order=tuple(str(label) for label in self.order))
+            set_fields(self, order=tuple(str(label) for label in self.order))
             if len(set(self.order)) < len(self.order):
                 raise InputError("TCloseness: order names a value twice")
         if self.distance != "equal":  # a set has no place in an order
-            settle(self, needs=self.needs | {Need.NO_SETS})
+            set_fields(self, needs=self.needs | {Need.NO_SETS})
         if self.tree is not None:
             if self.distance != "hierarchical":
                 raise InputError('TCloseness: tree is for distance="hierarchical"')
             tree = self.tree if isinstance(self.tree, Tree) else Tree(self.tree)
-            settle(self, tree=tuple(sorted(set(tree.rows))))
+            set_fields(self, tree=tuple(sorted(set(tree.rows))))
 
-    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
         """Each exchange moves one person's share, and beliefs that differ so much a little more."""
         moved = swaps / counts.sizes + (float(times) - 1) / 4
-        fails: Mask = self.distances(counts, whole) + moved > self._edge() - CLOSE
+        fails: BoolArray = self.distances(counts, whole) + moved > self._edge() - CLOSE
         return fails
 
     def under(self, schema: Schema, sensitive: str | None = None) -> TCloseness:
@@ -392,7 +392,7 @@ class BetaLikeness(_OfTable):
     of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
     def __post_init__(self) -> None:
-        settle(self, beta=as_fraction(self.beta))
+        set_fields(self, beta=as_fraction(self.beta))
         if self.beta <= 0:  # type: ignore[operator]
             raise InputError(f"BetaLikeness: beta must be above 0, not {self.beta}")
         if not isinstance(self.enhanced, bool):
@@ -402,12 +402,12 @@ class BetaLikeness(_OfTable):
         """``{"beta_likeness": {...}}``, as in a policy file."""
         return {self.key: {"beta": as_setting(as_fraction(self.beta)), "enhanced": self.enhanced}}
 
-    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
         """By the most that the share of each value may be."""
         of, _, high = _between(counts, whole, times, swaps)
         gain = np.full(len(of), float(as_fraction(self.beta)))
         most = of * (1 + (np.minimum(gain, -np.log(of)) if self.enhanced else gain))
-        fails: Mask = (high > most * (1 - CLOSE)).any(axis=1)
+        fails: BoolArray = (high > most * (1 - CLOSE)).any(axis=1)
         return fails
 
     def _keeps(self, amount: Fraction | float) -> bool:
@@ -437,7 +437,7 @@ class BetaLikeness(_OfTable):
         ]
         return max(*gains, Fraction(0))
 
-    def _fails(self, counts: GroupCounts, whole: IntArray) -> Mask:
+    def _fails(self, counts: GroupCounts, whole: IntArray) -> BoolArray:
         fails = super()._fails(counts, whole)
         if not self.enhanced:
             return fails
@@ -485,7 +485,7 @@ class DeltaDisclosure(_OfTable):
     of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
     def __post_init__(self) -> None:
-        settle(self, delta=as_fraction(self.delta))
+        set_fields(self, delta=as_fraction(self.delta))
         if not 0 < self.delta <= 500:  # type: ignore[operator]
             raise InputError(f"DeltaDisclosure: delta must be above 0, at most 500: {self.delta}")
 
@@ -493,12 +493,12 @@ class DeltaDisclosure(_OfTable):
         """``{"delta_disclosure": {...}}``, as in a policy file."""
         return {self.key: {"delta": as_setting(as_fraction(self.delta))}}
 
-    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> Mask:
+    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
         """By the least and the most that the share of each value may be."""
         of, low, high = _between(counts, whole, times, swaps)
         factor = self._edge() * (1 - CLOSE)
         beyond: Any = (high >= of * factor) | (low * factor <= of)
-        fails: Mask = beyond.any(axis=1)
+        fails: BoolArray = beyond.any(axis=1)
         return fails
 
     def _keeps(self, amount: Fraction | float) -> bool:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 
-from foreknow.data import sparse
-from foreknow.data.sparse import count_pairs
+from foreknow.data import arrays
+from foreknow.data.arrays import count_pairs
 
 PAIRS = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 6), st.integers(1, 9)), min_size=1, max_size=16
@@ -18,7 +18,7 @@ PAIRS = st.lists(
 
 def counted(monkeypatch, limit, pairs, weighted):
     """Count pairs with another limit for the dense way: 0 there means that sorting is used."""
-    monkeypatch.setattr(sparse, "_DENSE_LIMIT", limit)
+    monkeypatch.setattr(arrays, "_DENSE_LIMIT", limit)
     rows, columns, weights = np.array(pairs, dtype=np.int64).reshape(-1, 3).T
     return [x.tolist() for x in count_pairs(rows, columns, 5, 7, weights if weighted else None)]
 

@@ -38,7 +38,7 @@ _PEOPLE, _SHARE, _DEVIATIONS = 20, 0.05, 3
 
 
 @dataclass(frozen=True)
-class Made:
+class SampleResult:
     """What a publication would keep."""
 
     groups: int
@@ -76,7 +76,7 @@ class Saving:
 
 
 @dataclass(frozen=True)
-class Given:
+class TellingColumn:
     """A column that tells the sensitive value of many people more surely than a limit allows."""
 
     column: str
@@ -115,7 +115,7 @@ def sample_of(microdata: Microdata, policy: Policy, cells: int) -> Microdata | N
     return microdata.part(microdata.schema.quasi_identifiers, np.sort(people))
 
 
-def made_of(method: Any, microdata: Microdata, policy: Policy) -> Made | None:
+def made_of(method: Any, microdata: Microdata, policy: Policy) -> SampleResult | None:
     """What a publication of a table would keep; None where there is none."""
     names = microdata.schema.quasi_identifiers
     weights = {name: own for name, own in policy.options.weights.items() if name in names}
@@ -133,7 +133,7 @@ def made_of(method: Any, microdata: Microdata, policy: Policy) -> Made | None:
             label = coarsened(attribute, groups, n_groups, style, floor)
             ncp[attribute.name] = label.ncp(people)
             covered[attribute.name] = float(_covered(label) @ people / people.sum())
-        return Made(n_groups, ncp, covered)
+        return SampleResult(n_groups, ncp, covered)
     return None
 
 
@@ -148,7 +148,11 @@ def _covered(label: Coarsened) -> NDArray[np.float64]:
 
 
 def savings(
-    method: Any, sample: Microdata, policy: Policy, everything: Made, together: Collection[str] = ()
+    method: Any,
+    sample: Microdata,
+    policy: Policy,
+    everything: SampleResult,
+    together: Collection[str] = (),
 ) -> list[Saving]:
     """What leaving out each column in turn would keep of the others, the most first.
 
@@ -183,7 +187,7 @@ def worth_saying(found: Sequence[Saving], together: Sequence[str]) -> list[str]:
     return said[:_NAMED]
 
 
-def given_away(microdata: Microdata, policy: Policy, columns: Iterable[str]) -> list[Given]:
+def given_away(microdata: Microdata, policy: Policy, columns: Iterable[str]) -> list[TellingColumn]:
     """Which columns tell the sensitive value of many more surely than a limit allows."""
     limits = _limits(microdata, policy)
     if limits is None:
@@ -198,10 +202,12 @@ class Relief:
 
     place: int  # of the requirement in the policy
     line: str  # in place of the line with its key; empty where all of it is left out
-    made: Made
+    made: SampleResult
 
 
-def reliefs(method: Any, sample: Microdata, policy: Policy, everything: Made) -> list[Relief]:
+def reliefs(
+    method: Any, sample: Microdata, policy: Policy, everything: SampleResult
+) -> list[Relief]:
     """What really binds: without which requirement much more would be kept, the most first.
 
     After each that does, the least of some weaker ones that helps, too.
@@ -209,7 +215,7 @@ def reliefs(method: Any, sample: Microdata, policy: Policy, everything: Made) ->
     required, weights = policy.requirements, policy.options.weights
     before = everything.loss(weights)
 
-    def tried(place: int, *instead: Requirement) -> Made | None:
+    def tried(place: int, *instead: Requirement) -> SampleResult | None:
         others = [*required[:place], *instead, *required[place + 1 :]]
         with suppress(InputError):
             made = made_of(method, sample, replace(policy, requirements=others))
@@ -253,7 +259,7 @@ def _limits(microdata: Microdata, policy: Policy) -> Any:
     return limits if np.isfinite(limits).any() else None
 
 
-def _given(attribute: Attribute, microdata: Microdata, limits: Any) -> Given | None:
+def _given(attribute: Attribute, microdata: Microdata, limits: Any) -> TellingColumn | None:
     values, n_values = microdata.sensitive_codes, len(limits)
     times: Any = microdata.times
     many = len(attribute.domain)
@@ -274,4 +280,4 @@ def _given(attribute: Attribute, microdata: Microdata, limits: Any) -> Given | N
     label = exact_labels(attribute)[code]
     share = float(shares[code, value])
     named = str(microdata.values[value])
-    return Given(attribute.name, told, label, int(people[code]), named, share)
+    return TellingColumn(attribute.name, told, label, int(people[code]), named, share)

@@ -12,11 +12,9 @@ from foreknow.auditing.audit import Audit
 from foreknow.data.microdata import Microdata
 from foreknow.errors import InputError, NoSafeRelease
 from foreknow.methods.protocol import grouping_of, traits_of
-from foreknow.policy.policy import Policy
-from foreknow.text import people_text
-from foreknow.utility.costs import (
-    Made,
+from foreknow.planning.costs import (
     Relief,
+    SampleResult,
     given_away,
     made_of,
     reliefs,
@@ -24,6 +22,8 @@ from foreknow.utility.costs import (
     savings,
     worth_saying,
 )
+from foreknow.policy.policy import Policy
+from foreknow.text import people_text
 from foreknow.verdict import Verdict
 
 # Shares of people that are tried, of tables of so many people.
@@ -37,7 +37,7 @@ def advice_of(
     microdata: Microdata,
     policy: Policy,
     judged: Audit,
-    made: Made,
+    made: SampleResult,
     seed: int | None,
 ) -> Iterator[str]:
     """Where next to nothing is left: what costs so much, and what would keep more."""
@@ -96,7 +96,7 @@ def _measured(
     microdata: Microdata,
     policy: Policy,
     judged: Audit,
-    made: Made,
+    made: SampleResult,
     together: Sequence[str],
 ) -> Iterator[str]:
     """What columns, some `together`, and requirements cost, by publishing a sample without each."""
@@ -121,7 +121,7 @@ def _measured(
         yield _relieved(relief, policy, everything, one) + of
 
 
-def _relieved(relief: Relief, policy: Policy, everything: Made, one: bool) -> str:
+def _relieved(relief: Relief, policy: Policy, everything: SampleResult, one: bool) -> str:
     """What a requirement costs, or what a weaker one would keep."""
     made, requirement = relief.made, policy.requirements[relief.place]
     loss = [own.loss(policy.options.weights) for own in (made, everything)]

@@ -11,9 +11,9 @@ from foreknow.criteria.registry import CRITERIA
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.errors import CallError, SchemaError
+from foreknow.file_names import CERTIFICATE
 from foreknow.numbers import Number
 from foreknow.policy.policy import Policy
-from foreknow.publishing.files import CERTIFICATE
 
 _LOG = logging.getLogger(__name__)
 

@@ -13,25 +13,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.sparse import IntArray
+from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.errors import UnsupportedError
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Able:
+class PossibleMembers:
     """Members of groups by their class, and which kinds of values each class can have."""
 
     people: IntArray  # shape (groups, classes)
-    can: Mask  # shape (classes, kinds)
-    might: Mask  # the same, but that who perhaps cannot might; as `can`, where nothing is open
+    can: BoolArray  # shape (classes, kinds)
+    might: BoolArray  # the same, but that who perhaps cannot might; as `can`, where nothing is open
     kind: IntArray  # shape (values,)
     # whether what is known is that people lack values: not of the target alone, here
     negated: bool = False
 
     @classmethod
-    def of(cls, people: IntArray, fires: Mask, surely: Mask, about: Mask) -> Able | None:
+    def of(
+        cls, people: IntArray, fires: BoolArray, surely: BoolArray, about: BoolArray
+    ) -> PossibleMembers | None:
         """By which rules are about each class, perhaps and surely, and about each value.
 
         None where no rule is about any of the values.
@@ -40,7 +40,7 @@ class Able:
             return None
         rules_of_kind, kind = np.unique(about, axis=1, return_inverse=True)
 
-        def free_of(fire: Mask) -> Mask:
+        def free_of(fire: BoolArray) -> BoolArray:
             return np.asarray(~(fire[:, :, None] & rules_of_kind[None]).any(axis=1))
 
         return cls(people, free_of(fires), free_of(surely), kind.reshape(-1))
@@ -59,17 +59,17 @@ class Able:
         """How many can have values of this kind, and might of each, shape (groups, kinds)."""
         return self.people @ (self.might & self.can[:, [kind]])
 
-    def take(self, groups: NDArray[Any]) -> Able:
+    def take(self, groups: NDArray[Any]) -> PossibleMembers:
         """Only some groups."""
         return replace(self, people=self.people[groups])
 
-    def merge(self, into: IntArray, n_groups: int) -> Able:
+    def merge(self, into: IntArray, n_groups: int) -> PossibleMembers:
         """Groups that are united."""
         people = np.zeros((n_groups, self.people.shape[1]), dtype=np.int64)
         np.add.at(people, into, self.people)
         return replace(self, people=people)
 
-    def recoded(self, places: NDArray[Any], values: Any) -> Able:
+    def recoded(self, places: NDArray[Any], values: Any) -> PossibleMembers:
         """Values that become one must be of one kind, or nobody could say who can have it."""
         kind = np.zeros(len(values), dtype=np.int64)
         kind[places] = self.kind
@@ -87,9 +87,9 @@ class Classes:
     """The class of people, or of whatever stands for some; and what each class cannot have."""
 
     codes: NDArray[Any]
-    fires: Mask  # shape (classes, rules): which rules are about a class, perhaps
-    surely: Mask
-    about: Mapping[str, Mask]  # of each sensitive column, shape (rules, values)
+    fires: BoolArray  # shape (classes, rules): which rules are about a class, perhaps
+    surely: BoolArray
+    about: Mapping[str, BoolArray]  # of each sensitive column, shape (rules, values)
 
     def able(self, column: str, part: IntArray, codes: NDArray[Any], times: Any, n: int) -> Any:
         """Who can have which values of a column, of so many groups; None where everybody can."""
@@ -98,4 +98,4 @@ class Classes:
         classes = len(self.fires)
         key = part.astype(np.int64) * classes + self.codes[codes]
         people = np.bincount(key, times, n * classes).astype(np.int64).reshape(n, classes)
-        return Able.of(people, self.fires, self.surely, self.about[column])
+        return PossibleMembers.of(people, self.fires, self.surely, self.about[column])

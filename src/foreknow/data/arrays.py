@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from foreknow.workers import ahead
 
 IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
 
 _DENSE_LIMIT = 1 << 16
 _TABLE = 1 << 26  # cells, of which so many rows are counted that sorting would take less memory

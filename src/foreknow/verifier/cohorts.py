@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from foreknow.errors import CertificateError
 from foreknow.grammar import AskedTable
-from foreknow.verifier.counts import Column, Counted, Ints
+from foreknow.verifier.counts import Column, DistinctRows, Ints
 from foreknow.verifier.files import File
 from foreknow.verifier.verify import Written
 
@@ -71,7 +71,7 @@ class Several(Written):
             if name not in self.own:
                 written.prepare(required)
 
-    def counted(self, table: str, beside: Sequence[str]) -> Counted:
+    def counted(self, table: str, beside: Sequence[str]) -> DistinctRows:
         """The rows of all, one release after the other."""
         groups = [name for name in self.groups if name != self.release]
         found = [self._counted(name, groups, table, beside) for name in self.each]
@@ -81,7 +81,7 @@ class Several(Written):
         labels |= {name: _stacked([own.column(name) for own in found]) for name in groups}
         others = {name: _stacked([own.column(name) for own in found]) for name in beside}
         times: Ints = np.concatenate([own.times for own in found])
-        return Counted.of({name: labels[name] for name in self.groups}, others, times)
+        return DistinctRows.of({name: labels[name] for name in self.groups}, others, times)
 
     def rows(self, table: str) -> Counter[tuple[str | int | None, ...]]:
         """How often each row of a table occurs; ids of groups are numbered from 0."""
@@ -105,7 +105,7 @@ class Several(Written):
 
     def _counted(
         self, name: str, groups: Sequence[str], table: str, beside: Sequence[str]
-    ) -> Counted:
+    ) -> DistinctRows:
         """The rows of one release, but for those that it has of earlier ones."""
         written, (column, number) = self.each[name], self.own.get(name, ("", ""))
         asked = written
@@ -124,12 +124,14 @@ class Several(Written):
         return _only(rows, rows.column(ids[0]).to_list(), {i for i, own in told if own == number})
 
 
-def _only(rows: Counted, told: Sequence[str | None], wanted: Collection[str | None]) -> Counted:
+def _only(
+    rows: DistinctRows, told: Sequence[str | None], wanted: Collection[str | None]
+) -> DistinctRows:
     """Those rows of which the right thing is told."""
     kept = np.flatnonzero([own in wanted for own in told])
     labels = {name: rows.column(name).take(kept) for name in rows.groups}
     others = {name: own.take(kept) for name, own in rows.beside.items()}
-    return Counted.of(_in_use(labels), _in_use(others), rows.times[kept])
+    return DistinctRows.of(_in_use(labels), _in_use(others), rows.times[kept])
 
 
 def _in_use(columns: Mapping[str, Column]) -> dict[str, Column]:

@@ -15,7 +15,7 @@ import pytest
 from tests.frames.backends import bags
 
 import foreknow as fk
-from foreknow import engine
+from foreknow import duckdb_files
 from foreknow.errors import DataError
 
 SICK = pa.table({"gid": ["1"] * 3, "disease": ["HIV"] * 3})
@@ -63,7 +63,7 @@ def test_a_folder_of_a_path_is_no_pattern_and_no_column(tmp_path, folder, suffix
     assert counted(path) == {"1": {"HIV": 3}}
     if suffix == "parquet":
         assert counted(path.parent) == {"1": {"HIV": 3}}
-        assert len(engine.read_parquet(engine.connect(), [path]).columns) == 2
+        assert len(duckdb_files.read_parquet(duckdb_files.connect(), [path]).columns) == 2
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -78,7 +78,7 @@ def test_dots_after_a_link_lead_where_the_system_says(tmp_path, name, suffix):
     assert path.read_bytes() == (tmp_path / "real" / f"{name}.{suffix}").read_bytes()
     assert counted(path) == {"1": {"HIV": 3}}
     if suffix == "parquet":
-        read = engine.read_parquet(engine.connect(), [path])
+        read = duckdb_files.read_parquet(duckdb_files.connect(), [path])
         assert read.fetchall() == [("1", "HIV")] * 3
 
 
@@ -186,17 +186,17 @@ def test_the_folder_goes_when_the_process_ends_also_with_an_error(aside):
 
 
 def test_a_fork_that_ends_does_not_take_the_folder_along():
-    folder = engine.scratch()
+    folder = duckdb_files.scratch()
     child = os.fork()
     if child == 0:
-        engine._close()
+        duckdb_files._close()
         os._exit(0)
     os.waitpid(child, 0)
     assert folder.is_dir()
 
 
 def test_no_other_place_opens_a_database():
-    source = Path(engine.__file__).parent
+    source = Path(duckdb_files.__file__).parent
     callers = {
         str(path.relative_to(source))
         for path in source.rglob("*.py")
@@ -213,11 +213,11 @@ def test_a_database_that_a_broken_file_ended_is_replaced():
         def execute(self, query):
             raise duckdb.FatalException("database has been invalidated")
 
-    engine.connect()
-    place = next(key for key in engine._databases if key[0] == os.getpid())
-    before = engine._databases[place]
-    engine._databases[place] = Ended()
+    duckdb_files.connect()
+    place = next(key for key in duckdb_files._databases if key[0] == os.getpid())
+    before = duckdb_files._databases[place]
+    duckdb_files._databases[place] = Ended()
     try:
-        assert engine.connect().execute("SELECT 2").fetchone() == (2,)
+        assert duckdb_files.connect().execute("SELECT 2").fetchone() == (2,)
     finally:
-        engine._databases[place] = before
+        duckdb_files._databases[place] = before

@@ -16,21 +16,20 @@ import numpy as np
 from pydantic import Field
 
 from foreknow.adversaries.disclosure import Disclosure, of_value
-from foreknow.adversaries.priors.expectation import JUDGING, LEARNING, Layout
+from foreknow.adversaries.priors.expectation import JUDGING, LEARNING, CaseOffsets
 from foreknow.adversaries.priors.fit import SMOOTHINGS, Kinds, fits, numbers_among
-from foreknow.adversaries.priors.signature_groups import FloatArray
 from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
-from foreknow.attacks.trial import Claim, Share, Trial, Tried, most_successful, shares_of
+from foreknow.data.arrays import FloatArray, IntArray, ranges
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.data.people import Signature, Signatures
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
-from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import DataError, InputError, UnsupportedError
-from foreknow.frozen import settle
+from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs
 from foreknow.settings import Settings
+from foreknow.trials.trial import Claim, Share, Trial, Tried, most_successful, shares_of
 
 # Surer than this of a value counts as sure, where no limit is given.
 SURE = 0.9
@@ -108,7 +107,7 @@ class Learned:
             raise InputError(
                 f'Learned: by must be a list of columns, such as ["job"], not {self.by!r}'
             )
-        settle(self, by=tuple(self.by))
+        set_fields(self, by=tuple(self.by))
         if len(set(self.by)) < len(self.by):
             raise InputError(f"Learned: by names a column twice: {', '.join(self.by)}")
 
@@ -160,7 +159,7 @@ class Learning:
     attacker: str
     counts: GroupCounts
     kinds: Kinds
-    layout: Layout
+    layout: CaseOffsets
     statistics: FloatArray  # by cell, what all other groups teach
 
     @cached_property
@@ -342,7 +341,7 @@ def _ways(release: Any, counts: GroupCounts, by: Sequence[str]) -> list[_Way]:
             what,
             counts,
             kinds,
-            Layout.of(kinds.groups(signatures, *bags).checked(counts), LEARNING),
+            CaseOffsets.of(kinds.groups(signatures, *bags).checked(counts), LEARNING),
         )
         for what, kinds in ways
     ]
@@ -355,7 +354,7 @@ class _Way:
     what: str
     counts: GroupCounts
     kinds: Kinds
-    layout: Layout
+    layout: CaseOffsets
     _brief: dict[float, Learning] = field(default_factory=dict)
 
     @property
@@ -395,7 +394,9 @@ class _Way:
 # ---- trees ----------------------------------------------------------------------------------
 
 
-def _trees(layout: Layout, kinds: Kinds, n_values: int) -> tuple[Layout, FloatArray] | None:
+def _trees(
+    layout: CaseOffsets, kinds: Kinds, n_values: int
+) -> tuple[CaseOffsets, FloatArray] | None:
     """What extremely randomized trees learn, of each third of the groups from the others."""
     try:
         forest = import_module("sklearn.ensemble").ExtraTreesClassifier

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, Held, Ints, distinct, highest, wide
+from foreknow.verifier.counts import Group, GroupBags, Ints, distinct, highest, wide
 from foreknow.verifier.diversity import number_of, require_keys
 
 
-def gauge_t_closeness(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
+def gauge_t_closeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, bool]:
     """The group whose values are farthest from those of all, by the work of moving them."""
     require_keys(table, "t_closeness", {"t"}, {"t", "distance", "order", "tree"})
     most, distance = number_of(table["t"]), table.get("distance", "equal")
@@ -42,7 +42,7 @@ def is_of_equal_distance(table: Any) -> bool:
     return isinstance(table, Mapping) and table.get("distance", "equal") == "equal"
 
 
-def gauge_beta_likeness(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
+def gauge_beta_likeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, bool]:
     """The group in which a value is most above its share of all."""
     require_keys(table, "beta_likeness", {"beta"}, {"beta", "enhanced"})
     beta, total = number_of(table["beta"]), int(held.everybody.sum())
@@ -59,7 +59,7 @@ def gauge_beta_likeness(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     return worst, held.group(group), keeps
 
 
-def _tops(held: Held, total: int) -> Iterator[tuple[Fraction, Fraction]]:
+def _tops(held: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
     """Of each value, the highest part of a group that has it; and the part of all."""
     people = held.people[held.of_group]
     cells, _ = distinct(held.codes, held.counts, people)
@@ -68,7 +68,7 @@ def _tops(held: Held, total: int) -> Iterator[tuple[Fraction, Fraction]]:
         yield highest(held.counts[own], people[own])[0], Fraction(int(held.everybody[code]), total)
 
 
-def gauge_delta_disclosure(held: Held, table: Any) -> tuple[Fraction | None, Group, bool]:
+def gauge_delta_disclosure(held: GroupBags, table: Any) -> tuple[Fraction | None, Group, bool]:
     """The group in which the share of a value differs most from that among all."""
     require_keys(table, "delta_disclosure", {"delta"}, {"delta"})
     delta = number_of(table["delta"])
@@ -83,7 +83,7 @@ def gauge_delta_disclosure(held: Held, table: Any) -> tuple[Fraction | None, Gro
     return worst, group, worst == 1 or not _exceeds(worst, delta)
 
 
-def _shares(held: Held) -> tuple[Ints, Ints]:
+def _shares(held: GroupBags) -> tuple[Ints, Ints]:
     """By cell, the part of its group that has the value, and of all, times the people of both."""
     total = int(held.everybody.sum())
     own, all_of = wide(held.counts, total**2), wide(held.everybody, total**2)
@@ -93,13 +93,13 @@ def _shares(held: Held) -> tuple[Ints, Ints]:
 # ---- how far groups are: work, times the people of the group and of all ------------------------
 
 
-def _work_of_moving(held: Held) -> Ints:
+def _work_of_moving(held: GroupBags) -> Ints:
     """What a group has more of than all people."""
     own, of_all = _shares(held)
     return np.asarray(held.total(np.maximum(own - of_all, 0)))
 
 
-def _work_along_line(held: Held, order: Sequence[str]) -> Ints:
+def _work_along_line(held: GroupBags, order: Sequence[str]) -> Ints:
     """Work along a line; the part of all below passes a group's once between two of its values."""
     place, n, total = (
         {name: at for at, name in enumerate(order)},
@@ -111,7 +111,7 @@ def _work_along_line(held: Held, order: Sequence[str]) -> Ints:
     among[at] = held.everybody
     below = wide(np.cumsum(among), 4 * n * total**2)
     sums = np.concatenate([below[:1] * 0, np.cumsum(below)])
-    line = Held(held.labels, list(order), held.of_group, at[held.codes], held.counts)
+    line = GroupBags(held.labels, list(order), held.of_group, at[held.codes], held.counts)
     counts, starts = np.cumsum(line.counts), line.starts
     before = counts[starts[:-1]] - line.counts[starts[:-1]]
     have = (counts - before[line.of_group]) * below[-1]  # up to here, times all
@@ -126,7 +126,7 @@ def _work_along_line(held: Held, order: Sequence[str]) -> Ints:
     return np.asarray(line.total(work) + nobody)
 
 
-def _work_in_tree(held: Held, above: Mapping[str, Sequence[str]], height: int) -> Ints:
+def _work_in_tree(held: GroupBags, above: Mapping[str, Sequence[str]], height: int) -> Ints:
     """Work through a tree: at each node what some of its children have more and others less."""
     group, codes, names = held.of_group, held.codes, held.names
     total, people = int(held.everybody.sum()), held.people

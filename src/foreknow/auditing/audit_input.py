@@ -15,12 +15,12 @@ from foreknow.data.people import refuse_two_spellings
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.errors import DataError, SchemaError
-from foreknow.policy.arguments import schema_of
+from foreknow.file_names import CERTIFICATE
+from foreknow.policy.from_call import schema_of
 from foreknow.policy.people import OwnersCounts
 from foreknow.policy.policy import Policy
-from foreknow.publishing.files import CERTIFICATE
-from foreknow.publishing.joint import together
-from foreknow.publishing.opened import open_published
+from foreknow.releases.joint import together
+from foreknow.releases.written import open_published
 
 
 def release_of(given: Any, policy: Policy | None = None, group: str | None = None) -> HasCounts:

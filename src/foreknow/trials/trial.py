@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from foreknow.data.labels import Label
-from foreknow.plain import Plain
+from foreknow.json_values import Plain
 from foreknow.result import Result
 
 _NORMAL = 1.959963984540054  # of 95%

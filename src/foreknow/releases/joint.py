@@ -16,23 +16,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foreknow.data.cells import ABSENT, Cells
-from foreknow.data.cohorts import united
+from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
+from foreknow.data.crossing_groups import ABSENT, CrossedGroups
 from foreknow.data.engines import open_table
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import TallyTable
 from foreknow.data.engines.stacked import called, codes_of_names, joined
 from foreknow.data.engines.table import free_name
+from foreknow.data.joined_cohorts import united
 from foreknow.data.labels import Labels
 from foreknow.data.people import Members
 from foreknow.data.release import COUNT, Release
-from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NotSettled, UnsupportedError, hinted
-from foreknow.plain import Plain
-from foreknow.publishing.certificate import digest_of
-from foreknow.publishing.files import CERTIFICATE
-from foreknow.publishing.members import (
+from foreknow.file_names import CERTIFICATE
+from foreknow.json_values import Plain
+from foreknow.releases.certificate import digest_of
+from foreknow.releases.members import (
     OwnRelease,
     alike_but_for_marks,
     names_apart,
@@ -178,7 +178,7 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
     if sum(inside) == len(memberships[0]):  # nobody is in two
         made = united(each, names)
     else:
-        cells = Cells.of(memberships)
+        cells = CrossedGroups.of(memberships)
         _refuse_uncounted(parts)
         made = _as_cells(parts, cells) if cells.settled.all() else _crossing(parts, cells)
     made.names_alike = alike_but_for_marks([[*map(str, own.names)] for own in people])
@@ -332,7 +332,7 @@ def _refuse_uncounted(parts: Sequence[Part]) -> None:
             )
 
 
-def _as_cells(parts: Sequence[Part], cells: Cells) -> Release:
+def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
     """The release whose groups are the cells."""
     first = parts[0].release
     beside = [name for name in first.beside if name != first.sensitive]
@@ -391,7 +391,7 @@ def _columns(parts: Sequence[Part], taken: Sequence[str]) -> list[str]:
     return found
 
 
-def _labels(parts: Sequence[Part], cells: Cells, names: Sequence[str]) -> Any:
+def _labels(parts: Sequence[Part], cells: CrossedGroups, names: Sequence[str]) -> Any:
     """The group of each cell in each release, as it is called there; null where it is absent."""
     columns = {}
     for name, part, codes in zip(names, parts, cells.groups.T, strict=True):
@@ -403,7 +403,7 @@ def _labels(parts: Sequence[Part], cells: Cells, names: Sequence[str]) -> Any:
     return called(columns, ABSENT)
 
 
-def _crossing(parts: Sequence[Part], cells: Cells) -> Release:
+def _crossing(parts: Sequence[Part], cells: CrossedGroups) -> Release:
     """What is said of releases that are not settled."""
     first = parts[0].release
     names = [part.name for part in parts]

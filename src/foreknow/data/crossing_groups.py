@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray, combine, count_pairs, ranges
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
-from foreknow.data.sparse import IntArray, combine, count_pairs, ranges
 from foreknow.errors import DataError
 
 ABSENT = -1  # from a release
@@ -39,7 +39,7 @@ class Round(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class CrossedGroups:
     """People by the groups that they are in, of several releases.
 
     >>> january, march = np.array([0, 0, 1, -1]), np.array([-1, -1, 0, 0])
@@ -54,7 +54,7 @@ class Cells:
     rounds: tuple[Round, ...]
 
     @classmethod
-    def of(cls, memberships: Sequence[IntArray]) -> Cells:
+    def of(cls, memberships: Sequence[IntArray]) -> CrossedGroups:
         """Find them, of the group of each person in each release; one sort for each release."""
         many = [int(own.max(initial=ABSENT)) + 1 for own in memberships]
         of_person, someone = combine([own + 1 for own in memberships], [n + 1 for n in many])

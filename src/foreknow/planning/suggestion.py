@@ -22,9 +22,11 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts.facts import Facts
+from foreknow.atomic_files import write_new
 from foreknow.criteria.size import KAnonymity
+from foreknow.data.arrays import combine
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.advice import nearly_all_read
+from foreknow.data.engines.column_advice import nearly_all_read
 from foreknow.data.engines.columns import codes_of, fetch
 from foreknow.data.engines.personal import looks_personal
 from foreknow.data.engines.profile import Profile, looked_at
@@ -34,20 +36,18 @@ from foreknow.data.hierarchy import Tree
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import STDIN, Reading, is_address, named_part
 from foreknow.data.schema import Schema
-from foreknow.data.sparse import combine
 from foreknow.documents import toml_key, toml_value
 from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, hinted, memory_for
+from foreknow.json_values import Plain
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.methods.protocol import as_written, check_needs, traits_of
 from foreknow.methods.registry import OURS, method_of
 from foreknow.numbers import percentage
-from foreknow.output import write_new
-from foreknow.plain import Plain
+from foreknow.planning.costs import given_away, made_of, sample_of, savings, worth_saying
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.text import one_line, people_text, some
-from foreknow.utility.costs import given_away, made_of, sample_of, savings, worth_saying
 
 Role: TypeAlias = Literal["identifier", "quasi-identifier", "sensitive", "undecided"]
 

@@ -15,25 +15,25 @@ from typing import Any
 import numpy as np
 
 from foreknow.auditing.audit import Audit, audit
-from foreknow.data.cohorts import COHORT, places_in, united
 from foreknow.data.engines import as_texts, bare
 from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.stacked import below
 from foreknow.data.engines.table import Selected, free_name
+from foreknow.data.joined_cohorts import COHORT, places_in, united
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import COUNT, Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Register, Sight
 from foreknow.errors import InputError, NoSafeRelease, SchemaError, UnsupportedError
+from foreknow.file_names import CERTIFICATE, MEMBERS, owners_folder
+from foreknow.json_values import Plain
 from foreknow.methods.proof import NOT_JUDGED
-from foreknow.plain import Plain
 from foreknow.policy.policy import Policy
-from foreknow.publishing.certificate import Certificate, digest_of
 from foreknow.publishing.entries import Placed
-from foreknow.publishing.files import CERTIFICATE, MEMBERS, owners_folder
-from foreknow.publishing.joint import Part, known_again, refuse_twice
-from foreknow.publishing.members import (
+from foreknow.releases.certificate import Certificate, digest_of
+from foreknow.releases.joint import Part, known_again, refuse_twice
+from foreknow.releases.members import (
     OwnRelease,
     alike_but_for_marks,
     names_apart,
@@ -70,7 +70,7 @@ def paths_of(folders: Any) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class Since(Plain):
+class CohortChanges(Plain):
     """What became of people since earlier releases.
 
     Attributes
@@ -214,7 +214,7 @@ class Earlier:
         made, more = below(each, [*self.names, NEW], cohort, ids, COUNT)
         return made, cohort, more
 
-    def newcomers(self, microdata: Microdata) -> tuple[Microdata, Since]:
+    def newcomers(self, microdata: Microdata) -> tuple[Microdata, CohortChanges]:
         """The people of a table who are in no earlier release, and what became of the others."""
         schema = microdata.schema
         if schema.unit == "row":
@@ -249,7 +249,7 @@ class Earlier:
         stay, before = len({*names}) - len(new), sum(map(len, self.groups))
         changed = self._changed(microdata, called)
         alike = alike_but_for_marks([[name for own in self.groups for name in own], new])
-        since = Since(
+        since = CohortChanges(
             self.names,
             self.column,
             len(new),

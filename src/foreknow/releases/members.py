@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.criteria.levels import levels_of
+from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Holdings
 from foreknow.data.engines.columns import to_python
@@ -25,14 +26,13 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.people import Members, bare_name
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
-from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.documents import from_json
 from foreknow.errors import DataError, InputError, SchemaError, did_you_mean
+from foreknow.file_names import MEMBERS, OWNER, owners_folder
 from foreknow.grammar import SchemaTable, read
 from foreknow.policy.policy import Policy
-from foreknow.publishing.certificate import Certificate
-from foreknow.publishing.files import MEMBERS, OWNER, owners_folder
-from foreknow.publishing.opened import Published, open_published
+from foreknow.releases.certificate import Certificate
+from foreknow.releases.written import Published, open_published
 
 # How the digest of a source is called: of its rows, or of how often each occurs.
 KEYED = "BLAKE2b-256 keyed with the owner's key"

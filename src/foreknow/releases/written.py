@@ -19,13 +19,13 @@ from foreknow.data.reading import Reading
 from foreknow.data.release import COUNT, SHUFFLED, Release
 from foreknow.data.schema import Schema
 from foreknow.errors import CertificateError, InputError, SchemaError
-from foreknow.publishing.certificate import (
+from foreknow.file_names import CERTIFICATE
+from foreknow.releases.certificate import (
     Certificate,
     digest_of,
     files_of,
     parts_of_sensitive,
 )
-from foreknow.publishing.files import CERTIFICATE
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,0 +1,1 @@
+"""Releases as they are written: certificate, tables, members, and several of them together."""

@@ -1,0 +1,1 @@
+"""Attacks that were carried out on groups alone, and what came of them: at least this."""
