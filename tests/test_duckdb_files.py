@@ -125,10 +125,10 @@ def test_what_is_published_and_verified_is_the_file_that_was_named(tmp_path, for
 
 SPILL = """
 import signal, sys
-from foreknow import engine
-c = engine.connect()
+from foreknow import duckdb_files
+c = duckdb_files.connect()
 c.execute("SET memory_limit = '40MB'; SET threads = 1; SET enable_progress_bar = false")
-print(engine.scratch(), flush=True)
+print(duckdb_files.scratch(), flush=True)
 r = c.execute("SELECT md5(i::VARCHAR) AS a, i FROM range(700000) t(i) ORDER BY a")
 r.fetchone()
 print("spilled", flush=True)
@@ -172,7 +172,7 @@ def test_rows_that_are_written_aside_are_private_and_swept_after_a_kill(aside, t
 
 def run(aside, code=0):
     """Connect in another process that ends with an exit code."""
-    aside = f"from foreknow import engine; engine.connect(); raise SystemExit({code})"
+    aside = f"from foreknow import duckdb_files; duckdb_files.connect(); raise SystemExit({code})"
     done = subprocess.run([sys.executable, "-c", aside], check=False)
     assert done.returncode == code
 
@@ -202,7 +202,7 @@ def test_no_other_place_opens_a_database():
         for path in source.rglob("*.py")
         if "duckdb.connect(" in path.read_text().replace("see duckdb.connect()", "")
     }
-    assert callers == {"engine.py"}
+    assert callers == {"duckdb_files.py"}
 
 
 def test_a_database_that_a_broken_file_ended_is_replaced():
