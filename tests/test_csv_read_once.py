@@ -50,7 +50,8 @@ def read(monkeypatch):
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_what_is_judged_are_the_files_that_are_published(how, read, monkeypatch, tmp_path):
     made = fk.publish(TABLE, POLICY, seed=1, **how)
-    assert {Path(path).suffix for (path,) in read} == {".csv"}
+    files = [table for table in read if isinstance(table, list)]
+    assert {Path(path).suffix for (path,) in files} == {".csv"}
     times = len(read)
     certificate = made.write(tmp_path / "once")
     assert len(read) == times
@@ -89,3 +90,36 @@ def test_a_copy_that_differs_is_read_back(monkeypatch, tmp_path):
     with pytest.raises(InternalError, match="differs from what was written"):
         made.write(tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text.replace('"40","cold"', '"40","flu"', 1),
+        lambda text: text.replace('"40","cold"', '"40","flu"', 1).replace(
+            '"60","flu"', '"60","cold"', 1
+        ),
+        lambda text: text.replace('"40"', '"41"'),
+        lambda text: text.replace('"40"', '"x"').replace('"60"', '"40"').replace('"x"', '"60"'),
+    ],
+    ids=["value", "swap", "label", "cross"],
+)
+def test_a_file_as_safe_as_what_was_judged_but_of_other_groups_is_not_published(
+    damage, monkeypatch
+):
+    own, done = publish.write_csv, []
+
+    def changed(table, path, **given):
+        own(table, path, **given)
+        before = path.read_text("utf-8")
+        path.write_text(after := damage(before), "utf-8")
+        done.append(before != after)
+
+    monkeypatch.setattr(publish, "write_csv", changed)
+    ages = [20] * 8 + [40] * 30 + [60] * 31
+    ill = ["flu", "cold", "AIDS", "flu"] * 2 + ["flu", "cold", "AIDS"] * 10
+    table = pa.table({"age": ages, "ill": [*ill, "flu", *ill[8:]]})
+    policy = {**POLICY, "schema": {"quasi_identifiers": ["age"], "sensitive": "ill"}}
+    with pytest.raises(InternalError, match="differs from what was written"):
+        fk.publish(table, policy, method="fulldomain")
+    assert done == [True]

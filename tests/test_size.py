@@ -35,7 +35,7 @@ BUDGETS = {
     "report": 41_000,
     "root": 26_000,
     "sample": 500,
-    "tests": 652_000,
+    "tests": 653_000,
     "trials": 5_000,
     "utility": 19_000,
     "verifier": 39_000,

@@ -174,7 +174,7 @@ def test_what_is_left_out_for_speed_decides_nothing(bags, point, room):
     asked += [{"alpha_k": {"alpha": "1/2", "k": 2}}, {"t_closeness": {"t": "1/2"}}]
     found = verify(written("generalized", tables), asked)
     with (
-        mock.patch.object(kernel.Cells, "front", every_cell),
+        mock.patch.object(kernel.DistinctProfiles, "front", every_cell),
         mock.patch.object(counts, "_ROOM", room),
     ):
         assert verify(written("generalized", tables), asked) == found

@@ -50,7 +50,7 @@ def test_classes_and_all_together_are_what_each_value_says_alone(semantics, sett
         monkeypatch.setattr(module, "_MOST_SPARE", 0)
     rng = np.random.default_rng([SEMANTICS.index(semantics), len(setting)])
     shared = 0
-    for _ in range(1_600 if NIGHTLY else 30):
+    for _ in range(1_600 if NIGHTLY else 80):
         counts, limit = drawn(rng, semantics), LIMITS[rng.integers(len(LIMITS))]
         found = fk.knowledge_skylines(counts, limit)
         alone = {value: fk.knowledge_skyline(counts, value, limit) for value in found}

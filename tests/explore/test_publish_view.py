@@ -90,7 +90,7 @@ def test_that_nothing_is_safe_is_said_with_a_way_out(browser):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from foreknow.explore.publish import Made, Press, Trial
+from foreknow.explore.publish import KeptRelease, Press, PublishRequest
 from foreknow.explore.session import Session
 from foreknow.atomic_files import write_whole
 from foreknow.scratch import CONTENT
@@ -102,7 +102,8 @@ for place in (1, 2):
     for folder in (kept, kept.with_name(kept.name + ".owner")):
         folder.mkdir()
         (folder / "file").touch()
-    press._trials.append(Trial(place, "table.csv", "mondrian", kept, made=Made(), state="made"))
+    request = PublishRequest(place, "table.csv", "mondrian", kept, made=KeptRelease(), state="made")
+    press._trials.append(request)
 
 rename = Path.rename
 def killed(path, target):

@@ -43,7 +43,7 @@ class CrossedGroups:
     """People by the groups that they are in, of several releases.
 
     >>> january, march = np.array([0, 0, 1, -1]), np.array([-1, -1, 0, 0])
-    >>> cells = Cells.of([january, march])
+    >>> cells = CrossedGroups.of([january, march])
     >>> cells.sizes, cells.groups.tolist(), bool(cells.settled.all())
     (array([1, 2, 1]), [[-1, 0], [0, -1], [1, 0]], True)
     """

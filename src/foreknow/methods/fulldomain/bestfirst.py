@@ -67,7 +67,7 @@ class BestFirst:
 
     def check(self, node: Node) -> bool:
         """Judge one node, unless its status is known or follows, and note what follows."""
-        if node not in self.status and self._count(node):
+        if node not in self.status and (not self._judge.monotone or self._count(node)):
             view, found = self.judged(node)
             self.status[node] = SAFE if found.safe else UNSAFE
             if self._judge.monotone and found.hopeless:

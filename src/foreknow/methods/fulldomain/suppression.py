@@ -85,7 +85,7 @@ class Judge:
         least = [self._least(view.counts) for view in views]
         unsafe = [own > 0 for own in least]
         left = [at for at, own in enumerate(least) if own.sum() <= self.most]
-        if left:
+        if left and self.most:  # else whoever is unsafe alone may be safe in a release, on average
             counts = [views[at].counts for at in left]
             ends = np.cumsum([own.n_groups for own in counts])[:-1]
             for at, own in zip(left, np.split(~self._alone(joined(counts)), ends), strict=True):

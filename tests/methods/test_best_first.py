@@ -1,0 +1,93 @@
+"""The search of large lattices finds the node that the whole lattice has, also where few hold.
+
+Where people cannot have some values, merging groups can hurt: nodes below an unsafe one may be
+safe. Where a limit is about an average, a group that is unsafe by itself may be safe in a release.
+"""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.examples import NIGHTLY
+
+import foreknow as fk
+from foreknow.methods.fulldomain import fulldomain
+
+TABLES = 3_000 if NIGHTLY else 250
+
+
+def searched(monkeypatch, table, schema, policy, share=0):
+    """The best node, its loss and gap: by boxes, and by the whole lattice; None where none is."""
+    found = []
+    for most in (0, 10**6):
+        monkeypatch.setattr(fulldomain, "_MOST_KEPT", most)
+        try:
+            lattice = fk.FullDomain(suppression=share).search(fk.Microdata(table, schema), policy)
+        except fk.NoSafeRelease:
+            found.append(None)
+        else:
+            found.append((round(lattice.loss_of(lattice.chosen), 9), lattice.gap))
+    return found
+
+
+def test_people_who_cannot_have_a_value(monkeypatch):
+    table = pa.table({"sex": list("fmmmmfm"), "q": list("yyxyxxx"), "d": list("cbaabaa")})
+    schema = fk.Schema(
+        quasi_identifiers=["sex", "q"],
+        sensitive="d",
+        impossible=[{"values": ["c"], "where": {"sex": ["m"]}}],
+    )
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="2/3")], schema)
+    by_boxes, whole = searched(monkeypatch, table, schema, policy)
+    assert whole is not None
+    assert by_boxes == (whole[0], 0)
+
+
+def test_a_limit_about_an_average(monkeypatch):
+    columns = {"p": "aaaaab", "q": "baabaa", "r": "bbbaba", "d": "suutus"}
+    table = pa.table({name: list(text) for name, text in columns.items()})
+    schema = fk.Schema(quasi_identifiers=["p", "q", "r"], sensitive="d")
+    policy = fk.Policy([
+        fk.Requirement(fk.Risk(average="1/3")),
+        fk.Requirement(fk.Implications(0), below=0.99),
+    ])  # fmt: skip
+    by_boxes, whole = searched(monkeypatch, table, schema, policy)
+    assert whole[0] == pytest.approx(2 / 3)
+    assert by_boxes == (whole[0], 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "share"), [("impossible", 0), ("impossible", 0.1), ("average", 0)]
+)
+def test_random_tables(monkeypatch, kind, share):
+    rng = np.random.default_rng(len(kind))
+    safe, none = 0, 0
+    for _ in range(TABLES):
+        n = int(rng.integers(4, 9)) + 8 * (share > 0)
+        names = ["sex", "q", *(["r"] if kind == "average" else [])]
+        columns = {name: rng.choice(["f", "m"], n).tolist() for name in names}
+        if share:
+            columns["q"] = rng.choice([*"wxyz"], n).tolist()
+        table = pa.table({**columns, "d": rng.choice(["a", "b", "c"], n).tolist()})
+        if kind == "impossible":
+            table = table.filter(
+                [row["sex"] == "f" or row["d"] != "c" for row in table.to_pylist()]
+            )
+        rules = [{"values": ["c"], "where": {"sex": ["m"]}}] if kind == "impossible" else []
+        schema = fk.Schema(quasi_identifiers=names, sensitive="d", impossible=rules)
+        limit = str(rng.choice(["1/2", "2/3", "3/4", "1"]))
+        required = [fk.Requirement(fk.Facts(), below=limit)]
+        if kind == "average":
+            required = [
+                fk.Requirement(fk.Risk(average=str(rng.choice(["1/2", "1/3", "1/6"])))),
+                fk.Requirement(fk.Implications(0), below=0.99),
+            ]
+        if set(table["sex"].to_pylist()) != {"f", "m"}:
+            continue
+        by_boxes, whole = searched(monkeypatch, table, schema, fk.Policy(required, schema), share)
+        assert (by_boxes is None) == (whole is None), (table.to_pydict(), required)
+        if whole is None:
+            none += 1
+            continue
+        safe += 1
+        assert by_boxes[0] <= whole[0] + by_boxes[1] + 1e-9, (table.to_pydict(), required)
+    assert min(safe, none) > TABLES / 50
