@@ -165,41 +165,53 @@ class Known:
     def _odds_of(
         self, shape: _Shape, codes: Sequence[int], links: int
     ) -> tuple[FloatArray, FloatArray]:
-        """The same of some cases by case, signature and value; of each linked person, too."""
-        l, k, _ = self.amounts
-        n, c, most = shape.people, shape.counts, int(shape.people.sum(axis=1).max())
-        k, m = min(k, most), min(links, max(most - k, 0))
+        """The least odds against a value, by case, signature and value; and of each linked person.
+
+        Against any of some codes, if there are some: then there is one value.
+        """
+        ruled_out, known, _ = self.amounts
+        people, counts = shape.people, shape.counts  # (cases, signatures), (cases, values)
+        n_values, largest = counts.shape[1], int(people.sum(axis=1).max())
+        known = min(known, largest)
+        linked_people = min(links, max(largest - known, 0))
         at = shape.signatures[:, None, :], shape.values[:, :, None]
-        f, values = self.matrix.chances[at], c.shape[1]
+        chances = self.matrix.chances[at]  # (cases, values, signatures)
         secret = np.isin(shape.values, codes)
         if self.found.reading == "joint":
-            amounts = min(l, values - 1), k, m
-            step = max(_MOST_NUMBERS // (values * most * len(n)), 1)
+            amounts = min(ruled_out, n_values - 1), known, linked_people
+            step = max(_MOST_NUMBERS // (n_values * largest * len(people)), 1)
             parts = [
-                least_odds(n, c, f, secret, amounts, slice(x, x + step))
-                for x in range(0, values, step)
+                least_odds(people, counts, chances, secret, amounts, slice(start, start + step))
+                for start in range(0, n_values, step)
             ]
-            odds = np.concatenate([own for own, _ in parts], axis=1)
-            linked = np.concatenate([own for _, own in parts], axis=2)
-        else:  # each value by itself, of which all others are one
-            n, others = np.repeat(n, values, axis=0), n.sum(axis=1)[:, None] - c
-            pairs = np.stack([f, self.matrix.complements[at]], axis=2).reshape(-1, 2, f.shape[2])
-            none, had = np.zeros((len(pairs), 2), dtype=bool), slice(0, 1)
-            left = _left(c, others, l)
-            counts = (np.stack([c, own], axis=2).reshape(-1, 2) for own in (left, others))
-            odds, _ = least_odds(n, next(counts), pairs, none, (0, k, 0), had)
-            _, linked = least_odds(n, next(counts), pairs, none, (0, k, m), had)
-            odds, linked = odds.reshape(f.shape), linked.reshape(m, *f.shape)
+            odds = np.concatenate([alone for alone, _ in parts], axis=1)
+            linked = np.concatenate([of_linked for _, of_linked in parts], axis=2)
+        else:  # each value by itself, of which all others are one: a case for each value
+            others = people.sum(axis=1)[:, None] - counts
+            people = np.repeat(people, n_values, axis=0)
+            pairs = np.stack([chances, self.matrix.complements[at]], axis=2)
+            pairs = pairs.reshape(-1, 2, chances.shape[2])
+            none, first = np.zeros((len(pairs), 2), dtype=bool), slice(0, 1)
+            left = _left(counts, others, ruled_out)
+            alone, of_linked = (
+                np.stack([counts, rest], axis=2).reshape(-1, 2) for rest in (left, others)
+            )
+            odds, _ = least_odds(people, alone, pairs, none, (0, known, 0), first)
+            _, linked = least_odds(people, of_linked, pairs, none, (0, known, linked_people), first)
+            odds, linked = (
+                odds.reshape(chances.shape),
+                linked.reshape(linked_people, *chances.shape),
+            )
         if codes:
             with np.errstate(divide="ignore"):
                 odds, linked = (
-                    1 / np.where(secret[:, :, None], 1 / own, 0.0).sum(axis=-2, keepdims=True)
-                    for own in (odds, linked)
+                    1 / np.where(secret[:, :, None], 1 / each, 0.0).sum(axis=-2, keepdims=True)
+                    for each in (odds, linked)
                 )
-        more = np.where(np.isfinite(odds), 0.0, np.inf)  # where more are known than there are
-        every = [*linked, *([more] * (links - m))]
-        odds = np.broadcast_to(odds, f.shape).swapaxes(1, 2)
-        return odds, np.array(every).reshape(links, *more.shape).swapaxes(2, 3)
+        nobody = np.where(np.isfinite(odds), 0.0, np.inf)  # of links to more people than there are
+        of_links = [*linked, *([nobody] * (links - linked_people))]
+        odds = np.broadcast_to(odds, chances.shape).swapaxes(1, 2)
+        return odds, np.array(of_links).reshape(links, *nobody.shape).swapaxes(2, 3)
 
     def bound(self, codes: Sequence[int], case: int, place: int) -> Fraction | None:
         """The bound of some values for people of one signature of a case, as a fraction.

@@ -165,22 +165,24 @@ class Search:
         self.descend(trial, outcome)
 
     def descend(self, trial: TriedCuts, outcome: Outcome) -> None:
-        """Go on with the parts of what was accepted; the rest is final."""
-        sure = (trial.attribute >= 0) & outcome.made
-        np.add.at(self._tried, trial.attribute[sure], 1)
-        np.add.at(self._went, trial.attribute[sure & outcome.accepted], 1)
+        """Go on with the parts of what was accepted; the rest is final, and dealt if refused.
+
+        Of every group that is not divided: into how many it is dealt (1 while that is open), and
+        whether it is open. Cuts along a column count as tried, to tell how often they go through.
+        """
+        certain = (trial.attribute >= 0) & outcome.made
+        np.add.at(self._tried, trial.attribute[certain], 1)
+        np.add.at(self._went, trial.attribute[certain & outcome.accepted], 1)
         refused = outcome.made & ~outcome.accepted
-        many = np.ones(self.n_groups, dtype=np.int64)
-        many[trial.group[refused]] = trial.many[refused]
+        n_deals, is_open = np.ones((2, self.n_groups), dtype=np.int64)
+        n_deals[trial.group[refused]], is_open[trial.group[refused]] = trial.many[refused], 0
         if outcome.lots is not None:
-            lots = outcome.lots.of(many > 1)
+            lots = outcome.lots.of(n_deals > 1)
             self.seat[lots.people] = lots.seat
-        open_ = np.ones(self.n_groups, dtype=np.int64)
-        open_[trial.group[refused]] = 0
-        left = np.ones(self.n_groups, dtype=bool)
-        left[trial.group[outcome.accepted]] = False
-        self.dealt = np.concatenate([self.dealt, many[left]])
-        self.open = np.concatenate([self.open, open_[left]])
+        final = np.ones(self.n_groups, dtype=bool)
+        final[trial.group[outcome.accepted]] = False
+        self.dealt = np.concatenate([self.dealt, n_deals[final]])
+        self.open = np.concatenate([self.open, is_open[final]])
         self._descend(trial, outcome.accepted)
         self.level += 1
 
