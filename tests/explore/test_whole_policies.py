@@ -176,6 +176,8 @@ def test_a_person_says_all_of_it_and_the_browser_complains_of_nothing(chromium, 
         page.select_option("#field-require-0-known", "none")
         until(page, "document.querySelector('#text').value.includes('knowing = []')")
         page.select_option("#field-require-0-sensitive", "income")
+        # A field that nobody is in is drawn anew by the answer.
+        until(page, "document.querySelector('#text').value.includes('income')")
         page.select_option("#field-require-0-secret", "within")
         until(page, "document.querySelector('#text').value.includes('within')")
         page.fill("#rule-values", "1000")
