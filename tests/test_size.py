@@ -25,7 +25,7 @@ BUDGETS = {
     "auditing": 23_500,
     "cli": 19_000,
     "criteria": 23_500,
-    "data": 105_500,
+    "data": 105_000,
     "explore": 19_500,
     "methods": 88_000,
     "planning": 10_500,

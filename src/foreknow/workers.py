@@ -14,19 +14,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import Any
 
 from foreknow.errors import InputError
 
 _START = "import sys; sys.path[:] = {path!r}; from foreknow.workers import serve; serve()"
-Job = TypeVar("Job")
-Done = TypeVar("Done")
 _PATIENCE = 2.0  # seconds in which a process that is told to end may tidy up
 
 
@@ -44,25 +39,6 @@ def cores() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on this system
         return os.cpu_count() or 1
-
-
-def ahead(work: Callable[[Job], Done], jobs: Iterable[Job]) -> Iterator[Done]:
-    """Results in the order of jobs, of which a thread for each core works on the next ones.
-
-    For arrays, which NumPy and Arrow work on side by side. Where there is one job, here.
-    """
-    left, many = iter(jobs), cores()
-    first = list(islice(left, 2))
-    if len(first) < 2 or many < 2:
-        yield from map(work, chain(first, left))
-        return
-    with ThreadPoolExecutor(many) as pool:
-        todo = (pool.submit(work, job) for job in chain(first, left))
-        waiting = deque(islice(todo, many))
-        while waiting:
-            done = waiting.popleft().result()
-            waiting.extend(islice(todo, 1))
-            yield done
 
 
 def side_by_side(

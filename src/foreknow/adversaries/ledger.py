@@ -23,7 +23,6 @@ from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
 from foreknow.errors import InputError, InternalError
-from foreknow.frozen import side_cached
 from foreknow.numbers import CLOSE
 
 # How many answers of fractions are remembered.
@@ -99,9 +98,7 @@ class MinLedger:
     _values: Labels | None = field(default=None, init=False)
     _minima: FloatArray = field(init=False)
     _cells: KeyedRatios = field(init=False)
-    _lowered: BoolArray = field(
-        init=False
-    )  # keys of which it is not known yet whether they are safe
+    _lowered: BoolArray = field(init=False)  # keys of which it is not known yet whether they hold
     _unsafe: bool = field(default=False, init=False)
     _settled: dict[bytes, bool] = field(init=False, default_factory=dict)
     _numbers: dict[bytes, list[int]] = field(init=False, default_factory=lambda: defaultdict(list))
@@ -117,11 +114,6 @@ class MinLedger:
     def looks_back(self) -> bool:
         """Whether minima rise again where groups leave."""
         return not self.falling
-
-    @property
-    def ahead(self) -> bool:
-        """Whether what proposals bring is measured without a look at what stands."""
-        return self.falling
 
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
         """Whether the release stays safe when `added` replaces `removed`."""
@@ -156,8 +148,7 @@ class MinLedger:
         if removed is not None:
             whole = removed.origin is None  # or several are parts of what one proposal replaces
             leaving = np.arange(removed.n_groups) if whole else removed.origin
-        made = MinEvaluation(self, removed, added, np.asarray(owner, dtype=np.int64), leaving)
-        return made.measured() if self.falling else made
+        return MinEvaluation(self, removed, added, np.asarray(owner, dtype=np.int64), leaving)
 
     def _evaluate_one(self, removed: GroupCounts | None, added: GroupCounts) -> MinEvaluation:
         self._bind(added)
@@ -335,11 +326,11 @@ class MinEvaluation:
     owner: IntArray
     leaving: IntArray | None
 
-    @side_cached
+    @cached_property
     def _n_proposals(self) -> int:
         return int(self.owner.max(initial=-1)) + 1
 
-    @side_cached
+    @cached_property
     def _possible(self) -> BoolArray:
         """Which proposals are not refused at once."""
         possible = np.ones(self._n_proposals, dtype=bool)
@@ -348,13 +339,13 @@ class MinEvaluation:
             possible[self.owner[refused]] = False
         return possible
 
-    @side_cached
+    @cached_property
     def _cells(self) -> KeyedRatios:
         """The cells of possible proposals."""
         some = None if self._possible.all() else self._possible[self.owner]
         return self.ledger.measure.cells(self.added, some)
 
-    @side_cached
+    @cached_property
     def _pairs(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
         """First cell, key and proposal of each pair that proposals bring, and its minima."""
         cells = self._cells
@@ -365,11 +356,6 @@ class MinEvaluation:
         alone = len(starts) == len(owner)
         least = cells.ratios if alone else np.minimum.reduceat(cells.ratios, starts, axis=1)
         return starts, cells.key[starts], owner[starts], least
-
-    def measured(self) -> MinEvaluation:
-        """The same, with all that does not depend on what stands worked out."""
-        _ = self._pairs
-        return self
 
     def safe_each(self) -> BoolArray:
         """Whether the release stays safe with each proposal by itself."""

@@ -301,7 +301,6 @@ class EachGroup:
     fails: Callable[[GroupCounts], BoolArray]
     leaving: Callable[[GroupCounts], NDArray[np.int64]] | None = None
     exact: ClassVar[bool] = True
-    ahead: ClassVar[bool] = True
     failing: int = field(default=0, init=False)
 
     @property

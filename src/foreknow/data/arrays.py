@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.workers import ahead
-
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
@@ -58,10 +56,10 @@ def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, 
             order = order_of(keys)
             keys, weights = keys[order], None if weights is None else weights[order]
         elif weights is None:
-            _sort(keys)
+            keys.sort()
         elif int(keys.max(initial=0)).bit_length() + bits < 63:  # argsort takes longer
             keys = (keys.astype(np.int64) << bits) | weights
-            _sort(keys)
+            keys.sort()
             keys, weights = keys >> bits, keys & ((1 << bits) - 1)
         else:
             order = np.argsort(keys)
@@ -72,14 +70,6 @@ def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, 
     if weights is None:
         return keys[starts], np.diff(starts, append=len(keys))
     return keys[starts], np.add.reduceat(weights, starts).astype(np.int64, copy=False)
-
-
-def _sort(keys: NDArray[Any]) -> None:
-    """Put many keys in order: halves side by side, which a stable sort then merges."""
-    half = len(keys) // 2
-    for _ in ahead(np.ndarray.sort, (keys[:half], keys[half:])):
-        pass
-    keys.sort(kind="stable")
 
 
 def row_sums(amounts: IntArray, offsets: IntArray) -> IntArray:
@@ -229,15 +219,11 @@ class Keys:
             table = np.empty(span, dtype=given.dtype)
             table[found] = given
         result = np.empty(n_rows, dtype=given.dtype)
-
-        def give(block: slice) -> None:
+        for block in blocks(n_rows):
             keys, own = self.of(slice(block.start + start, block.stop + start)), result[block]
             if table is not None:
                 own[:] = table[keys]
             else:  # what is looked up in order is near at hand
                 order = np.argsort(keys)
                 own[order] = given[np.searchsorted(found, keys[order])]
-
-        for _ in ahead(give, blocks(n_rows)):
-            pass
         return result

@@ -31,7 +31,6 @@ from foreknow.data.labels import (
 )
 from foreknow.data.possible_values import PossibleMembers
 from foreknow.errors import DataError, UnsupportedError, did_you_mean
-from foreknow.frozen import side_cached
 from foreknow.grammar import Semantics as Semantics
 from foreknow.text import people_text, some
 
@@ -422,7 +421,7 @@ class GroupCounts:
         """Number of people over all groups."""
         return int(self.sizes.sum())
 
-    @side_cached
+    @cached_property
     def cell_groups(self) -> IntArray:
         """The group of each cell, shape (cells,)."""
         return np.repeat(np.arange(self.n_groups), np.diff(self.offsets))
@@ -521,7 +520,7 @@ class GroupCounts:
             cut = np.where(fails, np.maximum(lower, 0), cut)
         return np.add.reduceat(np.minimum(counts, cut[group]), starts)
 
-    @side_cached
+    @cached_property
     def _running_descending(self) -> IntArray:
         """Running total of all counts, largest first within each group; starts with 0."""
         top = int(self.counts.max(initial=0)) + 1

@@ -57,7 +57,6 @@ from foreknow.data.schema import Schema
 from foreknow.errors import DataError, InternalError, SchemaError, UnsupportedError
 from foreknow.numbers import days_of
 from foreknow.result import card_of
-from foreknow.workers import ahead
 
 Order: TypeAlias = Literal["ordered", "nominal"]
 
@@ -281,9 +280,9 @@ class Microdata:
         sensitive, *more = (encode(name, rows.column(name)) for name in schema.sensitives)
         found = self._fired(rows, [sensitive, *more], None if times is not None else kept)
         names = schema.quasi_identifiers
-        columns = ahead(lambda name: self._encode(name, rows.column(name), kept, times), names)
+        columns = [self._encode(name, rows.column(name), kept, times) for name in names]
         return _Read(
-            *([*columns], sensitive, n_rows, kept, rows.select(schema.other)),
+            *(columns, sensitive, n_rows, kept, rows.select(schema.other)),
             more=tuple(more),
             times=times,
             n_entries=n_entries,

@@ -54,13 +54,6 @@ class PolicyLedger:
             getattr(part.ledger, "looks_back", True) for part in self.parts
         )
 
-    @property
-    def ahead(self) -> bool:
-        """Whether proposals may be measured while others are not committed yet."""
-        return not self.looks_back and all(
-            getattr(part.ledger, "ahead", False) for part in self.parts
-        )
-
     def copy(self) -> PolicyLedger:
         """The same as it stands now, apart from what is noted later."""
         return PolicyLedger(

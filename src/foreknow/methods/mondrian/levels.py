@@ -7,7 +7,7 @@ proposals keep the release safe, and what was divided is the next level.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,6 @@ from foreknow.data.microdata import Microdata
 from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of, sides
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
-from foreknow.workers import ahead
 
 _log = logging.getLogger(__name__)
 _BLOCK = 1 << 17  # points, or values
@@ -171,8 +170,9 @@ class Level:
         sizes = [np.empty(0, dtype=np.int64)]
         for turn in range(ranking.turns):
             waiting = waiting[ranking.has(turn)[waiting]]
-            for some, children, weighed in self._proposed(ledger, ranking, turn, waiting):
-                accepted = self._settle(ledger, children, weighed)
+            for some in self._runs(waiting):
+                children = self.children(ranking, turn, some)
+                accepted = self._settle(ledger, children)
                 divided[some[accepted]] = True
                 points, own = _of_accepted(children, accepted)
                 next_rows.append(children.rows.take(points))
@@ -211,8 +211,8 @@ class Level:
 
     def _ranking(self) -> Ranking:
         cuts, weights, random, noise = self.choice
-
-        def ranked(some: IntArray) -> Ranking:
+        parts = []
+        for some in self._runs(np.arange(self.n_groups)):
             rows, group = self._rows_of(some)
             people = rows.people if rows.weights.max() > 1 else None
             found = [
@@ -225,11 +225,8 @@ class Level:
                 found = [
                     own.times(np.exp(noise * random.normal(size=own.gain.shape))) for own in found
                 ]
-            return Ranking.of(found)
-
-        runs = self._runs(np.arange(self.n_groups))
-        parts = ahead(ranked, runs) if random is None else map(ranked, runs)  # draws are in order
-        return Ranking.joined([*parts])
+            parts.append(Ranking.of(found))
+        return Ranking.joined(parts)
 
     def children(self, ranking: Ranking, turn: int, groups: IntArray) -> Children:
         """Divide some groups, each by its candidate of this rank."""
@@ -248,26 +245,10 @@ class Level:
         found, child = np.unique(side, return_inverse=True)
         return Children(rows, child.reshape(-1), found // widest)
 
-    def _settle(
-        self, ledger: PolicyLedger, children: Children, weighed: Iterable[PolicyEvaluation]
-    ) -> Any:
+    def _settle(self, ledger: PolicyLedger, children: Children) -> Any:
         """Ask the ledger which proposals it accepts, and carry them out."""
+        weighed = self._weighed(ledger, children)
         return np.concatenate([w.accept_greedily() for w in weighed])
-
-    def _proposed(
-        self, ledger: PolicyLedger, ranking: Ranking, turn: int, groups: IntArray
-    ) -> Iterator[tuple[IntArray, Children, Iterable[PolicyEvaluation]]]:
-        """Runs of some groups, what they may be divided into, and how that weighs.
-
-        It is weighed ahead where that looks at nothing of what is accepted meanwhile.
-        """
-
-        def proposed(some: IntArray) -> tuple[IntArray, Children, Iterable[PolicyEvaluation]]:
-            children = self.children(ranking, turn, some)
-            weighed = self._weighed(ledger, children)
-            return some, children, [*weighed] if ledger.ahead else weighed
-
-        return ahead(proposed, self._runs(groups))
 
     def _weighed(
         self, ledger: PolicyLedger, children: Children, *, alone: bool = False

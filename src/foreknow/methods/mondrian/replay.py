@@ -7,7 +7,7 @@ the ledger about cuts that were refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from foreknow.methods.mondrian.cuts import PartedCounts
 from foreknow.methods.mondrian.levels import Children, Choice, Level
 from foreknow.methods.points import Points
 from foreknow.methods.refusal import Refusal
-from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
+from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 
 if TYPE_CHECKING:
@@ -152,11 +152,9 @@ class _Refusals(Level):
         self.kept = 0
         self._refused: list[tuple[IntArray, IntArray, IntArray, Turn]] = []
 
-    def _settle(
-        self, ledger: PolicyLedger, children: Children, weighed: Iterable[PolicyEvaluation]
-    ) -> Any:
+    def _settle(self, ledger: PolicyLedger, children: Children) -> Any:
         before = ledger.copy()
-        accepted = super()._settle(ledger, children, weighed)
+        accepted = super()._settle(ledger, children)
         rows, child, owner = children
         asked = ~accepted[owner[child]]
         if asked.any():
