@@ -1,4 +1,4 @@
-"""Engine: the one door to DuckDB, and to files by their literal names.
+"""DuckDB and files: the one door to DuckDB, and to files by their literal names.
 
 Every file is opened by way of this module, by the verifier too: a path is one file and never a
 pattern, what DuckDB writes to disk lies in a private folder, and a file that changes between two

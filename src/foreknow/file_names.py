@@ -1,4 +1,4 @@
-"""Files: what `publish` writes, by its name, and where the owner's part of it lies."""
+"""File names: what `publish` writes, by its name, and where the owner's part of it lies."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Opening: what is to be judged, whichever way it is given."""
+"""Audit input: what is to be judged, whichever way it is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse counting in plain NumPy: pairs, rows, ranges, combinations of codes."""
+"""Arrays: their types, and counting in plain NumPy: pairs, rows, ranges, combinations of codes."""
 
 from __future__ import annotations
 

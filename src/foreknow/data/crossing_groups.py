@@ -1,4 +1,4 @@
-"""Cells: people who are in the same group of every release, and the bags that differences settle.
+"""Crossing groups: people in the same group of every release, and bags that differences settle.
 
 Whoever has several releases of the same people can subtract one bag from another. A group of which
 all cells but one are settled settles the last one; a settled cell is a group by itself. Where all

@@ -1,4 +1,4 @@
-"""Cohorts: releases of different people as one release, each with its own groups."""
+"""Joined cohorts: releases of different people as one release, each with its own groups."""
 
 from __future__ import annotations
 

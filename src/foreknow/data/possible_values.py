@@ -1,4 +1,4 @@
-"""Able: how many members of each group can have which values, where not everybody can have each.
+"""Possible values: how many of each group can have which, where not everybody can have each.
 
 Who cannot have the same values is of one class; values that the same people cannot have are of one
 kind. Both are few, whatever there is of people and values.

@@ -1,4 +1,4 @@
-"""Arguments: a policy in the words of a call, and a table where one that was read is needed."""
+"""A policy from a call, in its words, and a table where one that was read is needed."""
 
 from __future__ import annotations
 

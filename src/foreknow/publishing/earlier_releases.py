@@ -1,4 +1,4 @@
-"""Cohort: the people whom a release shows for the first time, and the releases before it.
+"""Earlier releases, and the people whom a release after them shows for the first time.
 
 Each person is published once. Then all releases of the same people are one release, whose groups
 are those of all cohorts.

@@ -1,4 +1,4 @@
-"""Opened: what was written, as a reader has it by its certificate."""
+"""A written release, as a reader has it by its certificate."""
 
 from __future__ import annotations
 

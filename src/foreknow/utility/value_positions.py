@@ -1,4 +1,4 @@
-"""Lines: where values and labels of an attribute lie, and which share of them is asked for."""
+"""Value positions: where values and labels lie, and which share of them is asked for."""
 
 from __future__ import annotations
 

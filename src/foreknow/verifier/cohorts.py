@@ -1,4 +1,4 @@
-"""Several: releases of different people as one, whose groups are those of all."""
+"""Cohorts: releases of different people as one, whose groups are those of all."""
 
 from __future__ import annotations
 
