@@ -2,8 +2,10 @@
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import foreknow as fk
+from foreknow import sample
 from foreknow.data.sights import Sight
 from foreknow.trials.learned import learned_beside, learnings
 
@@ -52,3 +54,14 @@ def test_a_look_is_not_learned_again():
     own = Sight(release.counts, told, groups, "ill", "x")
     (look,) = learnings(own, ["code"], (256.0,))
     assert look in learnings(own, ["code"], (16.0, 256.0, 4096.0))
+
+
+@pytest.mark.complete
+def test_the_report_that_goes_out_says_that_what_was_counted_stays_with_the_owner(tmp_path):
+    policy = fk.Policy.load(sample.policy_path())
+    made = fk.publish(sample.table_path(), policy)
+    made.write(tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "is counted with the table, and stays with the owner" in page
+    assert "guesses at least" not in page
+    assert "guesses at least" in made.audit.summary().replace("\n", " ")

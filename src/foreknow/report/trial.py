@@ -25,6 +25,10 @@ _TAKES = (
     "it takes one sensitive column, of which everybody has one value, their exact columns, and 50 "
     "groups; see foreknow learned FOLDER TABLE --policy FILE"
 )
+_KEPT = (
+    "An attacker who learns from the release itself was tried. How often they guess right is "
+    "counted with the table, and stays with the owner: foreknow learned FOLDER TABLE --policy FILE."
+)
 _CLAIMED = (
     "A trial, and no verdict: how much of what an attacker claims is right is not known here."
 )
@@ -100,7 +104,7 @@ def trials_beside(trials: Sequence[Trial] | None, *, kept: bool = False) -> list
     if not trials:
         return [f"{_NOT_RUN}: {_TAKES}."]
     if kept:
-        return [f"What a trial learned from the release itself is not said here: {_TAKES}."]
+        return [_KEPT]
     found = []
     for trial in trials:
         sample = "" if trial.whole else f" Of {trial.people:,} people, drawn at random."
