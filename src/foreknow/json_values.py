@@ -1,4 +1,4 @@
-"""Plain values: what JSON has of a result, by its fields or by the few words that it declares."""
+"""JSON values: what JSON has of a result, by its fields or by the few words that it declares."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_levels_say_that_they_count_nobody():
 
 def test_a_default_is_said_to_be_nobody_s_choice():
     found = fk.audit(TABLE, **SCHEMA)
-    assert found.notes[0].startswith("No policy was given: what is required is Foreknow's default")
+    assert found.notes[0].startswith("No policy was given: the requirements are Foreknow's default")
     chosen = fk.audit(TABLE, **SCHEMA, k_anonymity=5)
     assert not any("default" in note for note in chosen.notes)
 
@@ -131,5 +131,5 @@ def test_a_comparison_calls_nothing_safe_that_limits_no_inference():
     policy = fk.Policy([fk.Requirement(fk.KAnonymity(4))], schema)
     found = fk.compare(table, policy, methods=["mondrian"], processes=0)
     said = found.summary()
-    assert said.startswith("1 of 1 tried holds the policy, but nothing limits inference")
+    assert said.startswith("1 of 1 releases tried meets the policy, but nothing limits inference")
     assert "safe" not in said.lower().replace("safe at", "")

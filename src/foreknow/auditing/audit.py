@@ -78,7 +78,7 @@ class Audit(Result):
         Attacks that were carried out beside the verdicts: what can be learned from the release by
         the quasi-identifiers that tell most. Empty where these are not known beside it, or the
         groups are few; None where that was not asked for.
-    counted : tuple of Counted
+    counted : tuple of RequirementCounts
         What each requirement was judged by, in the policy's order.
     """
 

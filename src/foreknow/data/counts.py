@@ -61,7 +61,7 @@ class GroupCounts:
     origin : int64 array, shape (groups,), optional
         Where columns that are known beside divide the groups of a release: which of them each is a
         part of, ascending.
-    able : Able, optional
+    able : PossibleMembers, optional
         How many members of each group can have which values, where not everybody can have each.
 
     Raises

@@ -1,4 +1,4 @@
-"""Counted: what a requirement asks of groups, and these groups as it counts them.
+"""Requirement counts: what a requirement asks of groups, and these groups as it counts them.
 
 This is the one place that turns a release and a requirement into what is counted. Of several
 sensitive columns one is counted, in groups that the columns divide which the adversary knows of

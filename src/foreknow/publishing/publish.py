@@ -144,7 +144,7 @@ class Publication:
         What the labels of a generalized release mean, so that nothing has to read them back.
     advice : tuple of str
         What to do where the release says next to nothing; for the owner, and never written.
-    since : Since or None
+    since : CohortChanges or None
         Where there are earlier releases: who is new, who stays, who left; for the owner.
     together : Audit or None
         The verdicts on all of them together, as one release.

@@ -237,8 +237,8 @@ def _of_releases(scope: Scope, claimed: bool) -> Iterator[str]:
             shown.append(f"{visible(name)} ({_some(n_people, 'person', 'people')}{date})")
         yield f"Judged together, as one release: {listing(shown)}. {FURTHER_RELEASES}"
         yield (
-            "Whoever knows when somebody came may know more of their value: of that, only trials "
-            "say something."
+            "Somebody who knows when a person came may know more of their value; only trials say "
+            "anything about that."
         )
     elif scope.earlier and not claimed:
         others = some(len(scope.earlier), "earlier release", "earlier releases")

@@ -1,4 +1,4 @@
-"""Reporting: how much of a table a release keeps, by every measure there is."""
+"""Utility report: how much of a table a release keeps, by every measure there is."""
 
 from __future__ import annotations
 

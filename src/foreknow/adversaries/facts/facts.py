@@ -192,7 +192,7 @@ class Facts:
         semantics : {"single", "set", "multiset"}
             Of the counts that it receives.
         negated : bool
-            Whether the facts are negations, for `Negations`; see `Able`.
+            Whether the facts are negations, for `Negations`; see `PossibleMembers`.
         """
         limit = as_threshold(threshold)
         if isinstance(values, Windows):

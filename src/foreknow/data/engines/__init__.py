@@ -1,4 +1,4 @@
-"""Engines: the only room that knows dataframes and engines. Read, encode, count, write."""
+"""Engines: the only room that knows dataframes and databases. Read, encode, count, write."""
 
 from foreknow.data.engines.columns import Column, encode
 from foreknow.data.engines.formats import printed, write_as

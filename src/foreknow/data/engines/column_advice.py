@@ -1,4 +1,4 @@
-"""Advice: what the values of a column are taken for, and what they look like besides."""
+"""Column advice: what the values of a column are taken for, and what they look like besides."""
 
 from __future__ import annotations
 

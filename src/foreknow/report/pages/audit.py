@@ -340,7 +340,7 @@ _HEAD = (
     *("verdict", "what must stay hidden", "from who knows", "worst", "limit"),
     "value, and in which group",
 )
-_UNCHOSEN = "No policy was given: what is required is Foreknow's default, and nobody's choice."
+_UNCHOSEN = "No policy was given: the requirements are Foreknow's default, which nobody chose."
 _WORST = (
     "The worst case is how sure an adversary can become who knows the most telling facts that the "
     "requirement allows, whichever they are."

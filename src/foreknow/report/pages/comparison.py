@@ -37,8 +37,8 @@ class ComparisonPage(Page[Comparison]):
         """Say how many releases are compared."""
         many, safe = len(self.result.candidates), len(self.result.safe)
         if not self._limits:
-            verb = "holds" if safe == 1 else "hold"
-            return f"{number(safe)} of {many} tried {verb} the policy{UNLIMITED}"
+            verb = "meets" if safe == 1 else "meet"
+            return f"{number(safe)} of {many} releases tried {verb} the policy{UNLIMITED}"
         return f"{some(safe, 'safe release', 'safe releases')} of {many} tried"
 
     @property
@@ -77,7 +77,7 @@ class ComparisonPage(Page[Comparison]):
                     *(number(each.amounts[name]) for name in varied),
                     self._word(each, star),
                     loss_text(each),
-                    share_text(each.query_error),
+                    share_or_none(each.query_error),
                     *(_models_text(each) if modelled else ()),
                     risk_text(each),
                     _NOTHING if each.groups is None else number(each.groups),
@@ -150,12 +150,12 @@ class ComparisonPage(Page[Comparison]):
             also = ", and show no exact columns" if exact else ""
             yield (
                 f"Of those that hold the policy as it is{also}, {_run(hidden[0])} answers queries "
-                f"best: typically off by {share_text(hidden[0].query_error)}."
+                f"best: typically off by {share_or_none(hidden[0].query_error)}."
             )
         if exact and ranked[0] is exact[0]:
             yield (
                 f"{_run(exact[0])} answers them {'better' if hidden else 'best'} (off by "
-                f"{share_text(exact[0].query_error)}), but everybody is recognizable in it: it "
+                f"{share_or_none(exact[0].query_error)}), but everybody is recognizable in it: it "
                 f"publishes exact quasi-identifiers{_learned(exact[0])}."
             )
         yield from self._slow()
@@ -214,7 +214,7 @@ def _explanation(found: Comparison) -> str:
 def _models_text(each: Candidate) -> tuple[str, str]:
     """People in another cell, and how well the first regression predicts the raw people."""
     score = None if each.fit is None else each.fit.score.usual
-    return share_text(each.misplaced), figure_text(score)
+    return share_or_none(each.misplaced), figure_text(score)
 
 
 def _models_explained(found: Comparison) -> Iterator[str]:
@@ -255,10 +255,10 @@ def loss_text(each: Candidate) -> str:
     """The NCP of a release, if there is one."""
     if each.groups is None:
         return _NOTHING
-    return "exact" if each.loss is None else share_text(each.loss)
+    return "exact" if each.loss is None else share_or_none(each.loss)
 
 
-def share_text(share: float | None) -> str:
+def share_or_none(share: float | None) -> str:
     """A share, if there is one."""
     return _NOTHING if share is None else measure_text(share)
 
@@ -327,7 +327,7 @@ def frontier_figure(found: Comparison) -> Chart:
 def _hover(each: Candidate, policy: Policy) -> str:
     lines = [
         _run(each),
-        f"how sure: {risk_text(each)}; query error: {share_text(each.query_error)}",
+        f"how sure: {risk_text(each)}; query error: {share_or_none(each.query_error)}",
         f"{some(each.groups or 0, 'group', 'groups')}, NCP {loss_text(each)}",
         f"over the policy's limits: {_over_text(each)}",
         f"against an adversary who knows the method: {method_text(each, policy)}",
