@@ -473,7 +473,7 @@ def learned_beside(
     limit: float = SURE,
     apart: Sequence[str] = (),
 ) -> Trial | None:
-    """What each column, the two that tell most, and all together teach; the most successful.
+    """What each column, the two that tell most, and both together teach; the most successful.
 
     The same with what is said `apart`, such as the cohort, where something is.
     None where nothing is known of people beside their groups, or the groups are too few.
