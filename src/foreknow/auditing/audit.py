@@ -26,10 +26,10 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight, possible, seen_with
 from foreknow.data.utility import Utility, utility_of
-from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, hinted, memory_for
+from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, memory_for
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.policy.counted import RequirementCounts
-from foreknow.policy.from_call import Arguments, policy_of
+from foreknow.policy.from_call import Arguments, hinted_with_keys, policy_of
 from foreknow.policy.policy import Policy
 from foreknow.result import Result, page_of
 from foreknow.scope import Scope
@@ -113,7 +113,7 @@ class Audit(Result):
     @property
     def limits_inference(self) -> bool:
         """Whether any requirement is about what is inferred, not only about who looks alike."""
-        return any(not each.requirement.of_people and not each.idle for each in self.verdicts)
+        return any(each.requirement.limits_inference and not each.idle for each in self.verdicts)
 
     @property
     def in_cases(self) -> bool:
@@ -238,7 +238,7 @@ class Audit(Result):
 
 
 @memory_for("the audit")
-@hinted
+@hinted_with_keys
 def audit(
     release: Any,
     policy: Policy | Mapping[str, Any] | str | Path | None = None,

@@ -287,6 +287,11 @@ class Requirement:
         return self.criterion is not None and self.criterion.of_people
 
     @property
+    def limits_inference(self) -> bool:
+        """Whether it says how sure somebody may become, or which values a group may hold."""
+        return not self.of_people
+
+    @property
     def of_classes(self) -> bool:
         """Whether it is such a criterion, and about who looks alike, not about groups."""
         return (

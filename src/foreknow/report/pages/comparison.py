@@ -43,8 +43,7 @@ class ComparisonPage(Page[Comparison]):
 
     @property
     def _limits(self) -> bool:
-        """Whether any requirement is about what is inferred."""
-        return not all(each.of_people for each in self.result.policy.requirements)
+        return any(each.limits_inference for each in self.result.policy.requirements)
 
     def blocks(self) -> Iterator[Block]:
         """The frontier, every run, and why some made no release."""
