@@ -336,8 +336,9 @@ def audit(
     ]
     word = (policy if owner is not None else policy.filed).word if policy.owned else ()
     open_to = policy.needed_schema.conditions if any(map(_is_open, judged)) else ()
+    scope = replace(scope_of(release, shown), word=word, open=tuple(open_to))
     verdicts = [
-        verdict
+        _of_cases(verdict) if scope.cases else verdict
         for place, counted in enumerate(judged)
         for verdict in counted.verdicts(known, place)
     ]
@@ -347,10 +348,19 @@ def audit(
         tuple(verdicts),
         utility or utility_of(counts),
         name or str(getattr(release, "name", "release")),
-        scope=replace(scope_of(release, shown), word=word, open=tuple(open_to)),
+        scope=scope,
         trials=_trials(seen, policy) if learned else None,
         counted=tuple(judged),
     )
+
+
+def _of_cases(verdict: Verdict) -> Verdict:
+    """What came of a criterion of values, which says that it counted rows, and not people."""
+    if not verdict.of_groups or verdict.requirement.of_people:
+        return verdict
+    counted = "counted are cases, and all of them may be of one person"
+    words = f"{verdict.found.words}; {counted}"
+    return replace(verdict, found=replace(verdict.found, words=words))
 
 
 def _refuse_unshown(policy: Policy) -> None:

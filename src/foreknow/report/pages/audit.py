@@ -177,7 +177,8 @@ class AuditPage(Page[Audit]):
         scope = replace(audit.scope, method=None) if self._foreseen else audit.scope
         if self.published and schema is not None:
             scope = scope.for_readers(schema)
-        said = sentences(scope, nouns, audit.counts.semantics)
+        limits = bool(audit.policy.points)
+        said = sentences(scope, nouns, audit.counts.semantics, limits=limits)
         said = [*tried, *said] if audit.trials and not self.published else [*said, *tried]
         chosen = all(each.name != BY_DEFAULT for each in audit.policy.requirements)
         return said if chosen else [_UNCHOSEN, *said]
