@@ -18,7 +18,7 @@ from operator import itemgetter
 import numpy as np
 
 from foreknow.data.arrays import IntArray
-from foreknow.methods.decoy.deals import dealt, ranks
+from foreknow.methods.decoy.deals import bags_of_groups, ranks
 from foreknow.methods.decoy.decoy import Decoy
 from foreknow.methods.decoy.guards import Guards
 from foreknow.methods.decoy.search import Outcome, Search, TriedCuts
@@ -32,19 +32,19 @@ def chance_of(microdata, policy, groups):
 def _follow(search: Search, own: IntArray) -> Fraction:
     """Follow all ways from the groups of a level to the last ones."""
     while search.n_groups:
-        trial = search.trial()
-        ways = list(_ways(search, trial, own)) if len(trial.group) else [_NOTHING]
+        cuts = search.choose_cuts()
+        ways = list(_ways(search, cuts, own)) if len(cuts.group) else [_NOTHING]
         if not ways:
             return Fraction(0)
         found = Fraction(0)
         for outcome, guards, probability in ways[1:]:
             other = deepcopy(search)
             other.guards = search.guards if guards is None else guards
-            other.descend(trial, outcome)
+            other.descend(cuts, outcome)
             found += probability * _follow(other, own)
         outcome, guards, probability = ways[0]
         search.guards = search.guards if guards is None else guards
-        search.descend(trial, outcome)
+        search.descend(cuts, outcome)
         if len(ways) > 1 or probability != 1:
             return found + probability * _follow(search, own)
     found = Fraction(1)
@@ -55,7 +55,7 @@ def _follow(search: Search, own: IntArray) -> Fraction:
     starts = np.searchsorted(final[order], np.arange(search.n_final + 1))
     for group in search.deal().tolist():
         mine = order[starts[group] : starts[group + 1]]
-        found *= _of_lots(search.value[mine], own[mine], int(search.dealt[group]), search)
+        found *= _of_deal(search.value[mine], own[mine], int(search.dealt[group]), search)
         if not found:
             return found
     return found
@@ -71,17 +71,17 @@ def _crossing(own: IntArray, other: IntArray) -> bool:
 
 
 def _ways(
-    search: Search, trial: TriedCuts, own: IntArray
+    search: Search, cuts: TriedCuts, own: IntArray
 ) -> Iterator[tuple[Outcome, Guards | None, Fraction]]:
-    """What may come of trials so that these groups can follow; limits afterwards; how probable."""
-    node, part = search.group_of_people(), search.part_of_people(trial)
+    """What may come of cuts so that these groups can follow; limits afterwards; how probable."""
+    node, part = search.group_of_people(), search.part_of_people(cuts)
     if _crossing(own, node):
         return
-    n, start = len(trial.group), search.guards
+    n, start = len(cuts.group), search.guards
     made, beside = np.ones(n, dtype=bool), start
     if start.coupled:
         beside = start.copy()
-        made = beside.evaluate(*search.left(trial, made)).accept_greedily()
+        made = beside.evaluate(*search.left(cuts, made)).accept_greedily()
     order = np.argsort(node, kind="stable")
     first = np.searchsorted(node[order], np.arange(search.n_groups + 1))
     waiting = [(0, np.zeros(n, dtype=bool), beside, Fraction(1))]
@@ -95,21 +95,21 @@ def _ways(
                 guards = start.copy()
                 search.guards = guards
                 if (made & ~accepted).any():
-                    guards.commit(search.left(trial, made & ~accepted)[0])
-                search.commit(trial, accepted)
+                    guards.commit(search.left(cuts, made & ~accepted)[0])
+                search.commit(cuts, accepted)
                 search.guards = start
             yield Outcome(made, accepted), guards, probability
             continue
         search.guards = beside
-        group = trial.group[number]
+        group = cuts.group[number]
         people = order[first[group] : first[group + 1]]
-        refused, kept = _chances(search, trial, number, own[people], part[people], people)
+        refused, kept = _chances(search, cuts, number, own[people], part[people], people)
         if refused:
             waiting.append((number + 1, accepted, beside, probability * refused))
         if kept:
             if start.coupled:
                 search.guards = beside.copy()
-                search.commit(trial, np.arange(n) == number)
+                search.commit(cuts, np.arange(n) == number)
             which = accepted | (np.arange(n) == number)
             waiting.append((number + 1, which, search.guards, probability * kept))
         search.guards = start
@@ -117,26 +117,26 @@ def _ways(
 
 def _chances(
     search: Search,
-    trial: TriedCuts,
+    cuts: TriedCuts,
     number: int,
     seat: IntArray,
     side: IntArray,
     people: IntArray,
 ) -> tuple[Fraction, Fraction]:
     """How probable it is that a cut is refused and its people dealt out so; that it is accepted."""
-    values, many = search.value[people], int(trial.many[number])
-    parts = np.flatnonzero(trial.owner == number)
-    bags = trial.bags[parts]
+    values, many = search.value[people], int(cuts.many[number])
+    parts = np.flatnonzero(cuts.owner == number)
+    bags = cuts.bags[parts]
     is_safe = bool(search.safe(bags, np.zeros(len(parts), dtype=np.int64))[0])
-    refused, kept = _of_lots(values, seat, many, search), Fraction(0)
+    refused, kept = _of_deal(values, seat, many, search), Fraction(0)
     if refused and is_safe:
-        refused *= 1 - _held(search, trial, number, _places(seat, values, side, parts))
+        refused *= 1 - _held(search, cuts, number, _places(seat, values, side, parts))
     if is_safe and not _crossing(seat, side):
-        kept = _kept(search, trial, number, bags, many)
+        kept = _kept(search, cuts, number, bags, many)
     return refused, kept
 
 
-def _of_lots(values: IntArray, seat: IntArray, many: int, search: Search) -> Fraction:
+def _of_deal(values: IntArray, seat: IntArray, many: int, search: Search) -> Fraction:
     """How probable it is that people of some values are dealt into these groups."""
     planned: Counter[tuple[int, ...]] = Counter()
     for bag in _planned(np.bincount(values, minlength=len(search.labels)), many).tolist():
@@ -147,7 +147,7 @@ def _of_lots(values: IntArray, seat: IntArray, many: int, search: Search) -> Fra
 def _planned(bag: IntArray, many: int) -> IntArray:
     """The bags of all groups that a bag is dealt into."""
     starts = ranks(bag[None])[1]
-    found: IntArray = dealt(bag[None], starts, np.array([many]), np.arange(many)[None])[0]
+    found: IntArray = bags_of_groups(bag[None], starts, np.array([many]), np.arange(many)[None])[0]
     return found
 
 
@@ -188,20 +188,20 @@ def _bags(
 
 def _held(
     search: Search,
-    trial: TriedCuts,
+    cuts: TriedCuts,
     number: int,
     places: list[tuple[IntArray, tuple[int, ...]]],
 ) -> Fraction:
-    """How probable it is that all decoys of a trial are safe, people being dealt out like that."""
+    """How probable it is that all decoys of a cut are safe, people being dealt out like that."""
     ways = _bags(search, places)
     each = np.array(list(ways), dtype=np.int64)
     owner = np.repeat(np.arange(len(each)), each.shape[1])
     quiet = search.quiet(each.reshape(-1, each.shape[2]), owner)
     some = sum(many for many, one in zip(ways.values(), quiet.tolist(), strict=True) if one)
-    return Fraction(some, sum(ways.values())) ** int(trial.decoys[number])
+    return Fraction(some, sum(ways.values())) ** int(cuts.decoys[number])
 
 
-def _kept(search: Search, trial: TriedCuts, number: int, bags: IntArray, many: int) -> Fraction:
+def _kept(search: Search, cuts: TriedCuts, number: int, bags: IntArray, many: int) -> Fraction:
     """How probable it is that all decoys are safe, over all ways to deal people out."""
     sizes = bags.sum(axis=1).tolist()
     planned = _planned(bags.sum(axis=0), many)
@@ -235,7 +235,7 @@ def _kept(search: Search, trial: TriedCuts, number: int, bags: IntArray, many: i
         key = tuple(sorted(zip(splits, map(tuple, planned.tolist()), strict=True)))
         if key not in chances:
             places = [(bag, split) for split, bag in zip(splits, planned, strict=True)]
-            chances[key] = _held(search, trial, number, places)
+            chances[key] = _held(search, cuts, number, places)
         found += often * chances[key]
         whole += often
     return found / whole

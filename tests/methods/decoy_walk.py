@@ -81,7 +81,7 @@ class Walk:
 
     def __init__(self, microdata, policy):
         self.microdata, self.policy, self.judged = microdata, policy, {}
-        self.trials = 0
+        self.cuts = 0
 
     def leaves(self):
         """Lists of groups that are dealt out, each with how probable its acceptances are."""
@@ -97,31 +97,31 @@ class Walk:
             ]
             yield left + ends, chance
             return
-        trial = search.trial()
-        self.trials += len(trial.group)
-        if not len(trial.group):
-            search.descend(trial, _outcome([], []))
+        cuts = search.choose_cuts()
+        self.cuts += len(cuts.group)
+        if not len(cuts.group):
+            search.descend(cuts, _outcome([], []))
             yield from self._follow(search, left, chance)
             return
         start, own = search.guards, search.group_of_people()
-        made = np.ones(len(trial.group), dtype=bool)
+        made = np.ones(len(cuts.group), dtype=bool)
         if start.coupled:
             search.guards = start.copy()
-            made = search.guards.evaluate(*search.left(trial, made)).accept_greedily()
+            made = search.guards.evaluate(*search.left(cuts, made)).accept_greedily()
         waiting = [(0, (), search.guards, search.value, left, chance)]
         while waiting:
             number, accepted, search.guards, search.value, found, so_far = waiting.pop()
-            if number == len(trial.group):
+            if number == len(cuts.group):
                 taken = np.array(accepted)
-                yield from self._on(search, trial, start, made, taken, found, so_far)
+                yield from self._on(search, cuts, start, made, taken, found, so_far)
                 search.guards = start
                 continue
             if not made[number]:
                 state = (search.guards, search.value, found, so_far)
                 waiting.append((number + 1, (*accepted, False), *state))
                 continue
-            people = np.flatnonzero(own == trial.group[number])
-            mine = self._left(search, people, trial, number)
+            people = np.flatnonzero(own == cuts.group[number])
+            mine = self._left(search, people, cuts, number)
             rest = (search.guards, search.value, [*found, mine], so_far)
             if mine.deals():
                 waiting.append((number + 1, (*accepted, False), *rest))
@@ -138,11 +138,11 @@ class Walk:
                     search.value[inside] = np.repeat(np.arange(len(bag)), bag)
                 if start.coupled:
                     search.guards = before.copy()
-                    search.commit(_with(search, trial), np.arange(len(trial.group)) == number)
+                    search.commit(_with(search, cuts), np.arange(len(cuts.group)) == number)
                 state = (search.guards, search.value, found, so_far * kept)
                 waiting.append((number + 1, (*accepted, True), *state))
 
-    def _on(self, search, trial, start, made, accepted, left, chance):
+    def _on(self, search, cuts, start, made, accepted, left, chance):
         """Go on with a copy of a search."""
         other = copy.copy(search)
         other._tried, other._went = other._tried.copy(), other._went.copy()
@@ -155,20 +155,20 @@ class Walk:
         if start.coupled:
             other.guards = start.copy()
             if (made & ~accepted).any():
-                other.guards.commit(other.left(trial, made & ~accepted)[0])
-            other.commit(_with(other, trial), accepted)
-        other.descend(trial, _outcome(made, accepted))
+                other.guards.commit(other.left(cuts, made & ~accepted)[0])
+            other.commit(_with(other, cuts), accepted)
+        other.descend(cuts, _outcome(made, accepted))
         yield from self._follow(other, left, chance)
 
-    def _left(self, search, people, trial, number):
-        """A group that a trial refuses, or that nothing was tried of."""
+    def _left(self, search, people, cuts, number):
+        """A group of which a cut is refused, or that nothing was tried of."""
         bag = np.bincount(search.value[people], minlength=len(search.labels))
         bag = tuple(bag.tolist())
-        if trial is None:
+        if cuts is None:
             return Left(people.tolist(), [0] * len(people), bag, number)
-        first = np.flatnonzero(trial.owner == number)[0]
-        side = (search.part_of_people(trial)[people] - first).tolist()
-        key = (tuple(side), bag, int(trial.many[number]), int(trial.decoys[number]))
+        first = np.flatnonzero(cuts.owner == number)[0]
+        side = (search.part_of_people(cuts)[people] - first).tolist()
+        key = (tuple(side), bag, int(cuts.many[number]), int(cuts.decoys[number]))
         if search.guards.coupled or key not in self.judged:
             every = list(divided(bag, tuple(Counter(side)[p] for p in range(max(side) + 1))))
             each = np.array(every, dtype=np.int64)
@@ -197,12 +197,12 @@ def _kept(left, bags):
     return found / whole
 
 
-def _with(search, trial):
-    """A trial with the bags that its parts have now."""
-    part = search.part_of_people(trial)
-    bags = np.zeros_like(trial.bags)
+def _with(search, cuts):
+    """Cuts with the bags that their parts have now."""
+    part = search.part_of_people(cuts)
+    bags = np.zeros_like(cuts.bags)
     np.add.at(bags, (part[part >= 0], search.value[part >= 0]), 1)
-    return replace(trial, bags=bags)
+    return replace(cuts, bags=bags)
 
 
 def _outcome(made, accepted):
@@ -231,7 +231,7 @@ def judge(microdata, policy, facts):
             highest[bool(uneven)] = max(highest[bool(uneven)], SEEN[key])
         made["releases"] += prod(one.deals() for one in left)
         made["uneven"] += prod(one.deals() for one in left) - prod(one.deals(True) for one in left)
-    made["cuts"] = walk.trials
+    made["cuts"] = walk.cuts
     return made, highest[True], max(highest.values())
 
 

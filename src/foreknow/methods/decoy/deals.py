@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from foreknow.data.arrays import BoolArray, IntArray, order_of
-from foreknow.methods.decoy.draws import mixed
+from foreknow.methods.decoy.draws import shuffled_runs
 
 # Sizes of groups that are tried, smallest first; and how many more where the first does not hold.
 _SIZES = np.array([*range(2, 33), *range(34, 65, 3), 72, 80, 96, 128, 192])
@@ -32,7 +32,7 @@ def ranks(bags: IntArray) -> tuple[IntArray, IntArray]:
     return place, np.take_along_axis(starts, place, axis=1)
 
 
-def dealt(bags: IntArray, starts: IntArray, many: IntArray, at: IntArray) -> IntArray:
+def bags_of_groups(bags: IntArray, starts: IntArray, many: IntArray, at: IntArray) -> IntArray:
     """The bags of some groups that each bag is dealt into; (bags, groups `at`, values)."""
     m, i = many.astype(np.int32)[:, None, None], at.astype(np.int32)[:, :, None]
     first = starts.astype(np.int32)[:, None, :] - 1 - i
@@ -42,7 +42,9 @@ def dealt(bags: IntArray, starts: IntArray, many: IntArray, at: IntArray) -> Int
     return found
 
 
-def most(bags: IntArray, safe: Safe, open_: BoolArray, at_most: IntArray | None = None) -> IntArray:
+def most_groups(
+    bags: IntArray, safe: Safe, open_: BoolArray, at_most: IntArray | None = None
+) -> IntArray:
     """Into how many groups each bag can be dealt so that `safe` holds; 1 where into none.
 
     `safe(bags, owner)` says of each owner whether all of its bags are safe together. More than
@@ -62,7 +64,7 @@ def most(bags: IntArray, safe: Safe, open_: BoolArray, at_most: IntArray | None 
         ask, many = waiting[ask], many[ask]
         # First by the largest and the smallest: most sizes fail at these.
         two = np.stack([np.zeros_like(many), many - 1], axis=1)
-        ends = dealt(bags[ask], starts[ask], many, two).reshape(-1, bags.shape[1])
+        ends = bags_of_groups(bags[ask], starts[ask], many, two).reshape(-1, bags.shape[1])
         held = safe(ends, np.repeat(np.arange(len(ask)), 2))
         some = np.flatnonzero(held)
         held[some] = _hold(bags[ask[some]], many[some], safe)
@@ -82,7 +84,7 @@ def bags_of_deals(bags: IntArray, many: IntArray) -> tuple[IntArray, IntArray]:
     owner = np.repeat(np.arange(len(bags)), few)
     at = np.arange(len(owner)) - np.repeat(np.cumsum(few) - few, few)
     at = np.where(many[owner] > few[owner], ends[owner, at] % many[owner], at)
-    return dealt(bags[owner], starts[owner], many[owner], at[:, None])[:, 0], owner
+    return bags_of_groups(bags[owner], starts[owner], many[owner], at[:, None])[:, 0], owner
 
 
 def _hold(bags: IntArray, many: IntArray, safe: Safe) -> BoolArray:
@@ -96,7 +98,7 @@ def _hold(bags: IntArray, many: IntArray, safe: Safe) -> BoolArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Lots:
+class Deal:
     """People of some groups, in the order of the small groups that they are dealt into.
 
     Attributes
@@ -120,7 +122,7 @@ class Lots:
         bags: IntArray,
         many: IntArray,
         random: np.random.Generator,
-    ) -> Lots:
+    ) -> Deal:
         """Deal people out whose group is not below 0, into so `many` of each group, if not 1."""
         people = np.flatnonzero(group >= 0)
         people = random.permutation(people[many[group[people]] > 1])
@@ -139,10 +141,10 @@ class Lots:
         )
         return cls(people[order], own[order], what[order], seat[order])
 
-    def of(self, chosen: BoolArray) -> Lots:
+    def of(self, chosen: BoolArray) -> Deal:
         """Those of some groups."""
         mine = chosen[self.group]
-        return Lots(self.people[mine], self.group[mine], self.value[mine], self.seat[mine])
+        return Deal(self.people[mine], self.group[mine], self.value[mine], self.seat[mine])
 
     def shuffled(
         self, part: IntArray, n_parts: int, n_values: int, random: np.random.Generator
@@ -151,6 +153,6 @@ class Lots:
         new = np.ones(len(self.seat), dtype=bool)
         new[1:] = (self.seat[1:] != self.seat[:-1]) | (self.group[1:] != self.group[:-1])
         lengths = np.diff(np.flatnonzero(new), append=len(new))
-        own = mixed(part[self.people], lengths, random)
+        own = shuffled_runs(part[self.people], lengths, random)
         found = np.bincount(own * n_values + self.value, minlength=n_parts * n_values)
         return found.reshape(n_parts, n_values).astype(np.int64)

@@ -87,7 +87,7 @@ class Decoy:
         """
         random = generator(seed, "Decoy")
         search = self._start(microdata, policy)
-        search.run(lambda search, trial: _decided(search, trial, random))
+        search.run(lambda search, cuts: _decided(search, cuts, random))
         return microdata.rows_of(search.finish(random))
 
     def _start(self, microdata: Microdata, policy: Policy | None) -> Search:
@@ -152,53 +152,53 @@ _PROOF = Proof(
 # ---- decisions ----------------------------------------------------------------------------------
 
 
-def _decided(search: Search, trial: TriedCuts, random: np.random.Generator) -> Outcome:
+def _decided(search: Search, cuts: TriedCuts, random: np.random.Generator) -> Outcome:
     """Accept the cuts that are safe, and of which all decoys are."""
-    n = len(trial.group)
+    n = len(cuts.group)
     many = np.ones(search.n_groups, dtype=np.int64)
-    many[trial.group] = trial.many
-    lots = search.lots(search.group_of_people(), many, random)
+    many[cuts.group] = cuts.many
+    deal = search.deal_of(search.group_of_people(), many, random)
     every = np.ones(n, dtype=bool)
     if not search.guards.coupled:
-        possible = search.safe(trial.bags, trial.owner)
+        possible = search.safe(cuts.bags, cuts.owner)
         drawn = np.zeros(n, dtype=np.int64)
         while True:  # a few decoys at a time: most cuts that are refused are refused by the first
-            more = np.minimum(np.maximum(drawn, 2), trial.decoys - drawn)
+            more = np.minimum(np.maximum(drawn, 2), cuts.decoys - drawn)
             some = np.flatnonzero(possible & (more > 0))
             if not len(some):
                 break
-            bags, owner, of = search.decoys(trial, some, more[some], lots, random)
+            bags, owner, of = search.decoys(cuts, some, more[some], deal, random)
             possible[of[~search.quiet(bags, owner)]] = False
             drawn[some] += more[some]
-        return Outcome(every, possible, lots)
+        return Outcome(every, possible, deal)
     before = search.guards
     search.guards = before.copy()
-    made = search.guards.evaluate(*search.left(trial, every)).accept_greedily()
-    possible = made & search.safe(trial.bags, trial.owner)
+    made = search.guards.evaluate(*search.left(cuts, every)).accept_greedily()
+    possible = made & search.safe(cuts.bags, cuts.owner)
     accepted = np.zeros(n, dtype=bool)
     waiting = np.flatnonzero(possible)
-    step = max(_TOGETHER // int(trial.decoys.max()), 1)
+    step = max(_TOGETHER // int(cuts.decoys.max()), 1)
     for start in range(0, len(waiting), step):
         some = waiting[start : start + step]
-        decoys = search.decoys(trial, some, trial.decoys[some], lots, random)
+        decoys = search.decoys(cuts, some, cuts.decoys[some], deal, random)
         some = np.setdiff1d(some, decoys[2][~search.quiet(*decoys[:2])])
-        _accept(search, trial, some, decoys, accepted)
+        _accept(search, cuts, some, decoys, accepted)
     search.guards = before
-    _note(search, trial, made, accepted)
-    return Outcome(made, accepted, lots)
+    _note(search, cuts, made, accepted)
+    return Outcome(made, accepted, deal)
 
 
-def _note(search: Search, trial: TriedCuts, made: BoolArray, accepted: BoolArray) -> None:
-    """Note what became of trials, where groups bear on one another."""
+def _note(search: Search, cuts: TriedCuts, made: BoolArray, accepted: BoolArray) -> None:
+    """Note what became of cuts, where groups bear on one another."""
     refused = made & ~accepted
     if refused.any():
-        search.guards.commit(search.left(trial, refused)[0])
-    search.commit(trial, accepted)
+        search.guards.commit(search.left(cuts, refused)[0])
+    search.commit(cuts, accepted)
 
 
 def _accept(
     search: Search,
-    trial: TriedCuts,
+    cuts: TriedCuts,
     waiting: IntArray,
     decoys: tuple[IntArray, IntArray, IntArray],
     accepted: BoolArray,
@@ -217,16 +217,16 @@ def _accept(
     before = search.guards
     if len(waiting) > 1:
         search.guards = before.copy()
-        search.commit(trial, batch)
-    parts = batch[trial.owner]
-    own = np.unique(trial.owner[parts], return_inverse=True)[1]
-    if search.safe(trial.bags[parts], own).all() and search.quiet(bags[mine], numbered).all():
+        search.commit(cuts, batch)
+    parts = batch[cuts.owner]
+    own = np.unique(cuts.owner[parts], return_inverse=True)[1]
+    if search.safe(cuts.bags[parts], own).all() and search.quiet(bags[mine], numbered).all():
         if len(waiting) == 1:
-            search.commit(trial, batch)
+            search.commit(cuts, batch)
         accepted |= batch
         return
     search.guards = before
     if len(waiting) > 1:
         middle = len(waiting) // 2
-        _accept(search, trial, waiting[:middle], decoys, accepted)
-        _accept(search, trial, waiting[middle:], decoys, accepted)
+        _accept(search, cuts, waiting[:middle], decoys, accepted)
+        _accept(search, cuts, waiting[middle:], decoys, accepted)

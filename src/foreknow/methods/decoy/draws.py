@@ -28,7 +28,7 @@ def drawn(
 
 
 def typical(bags: IntArray, part_sizes: IntArray) -> IntArray:
-    """Of each bag, what a part of so many people has that takes its values at equal distances."""
+    """The bag of a part of so many people in proportion to its whole bag, rounded."""
     people = bags.sum(axis=1)[:, None]
     ends = (2 * np.cumsum(bags, axis=1) * part_sizes[:, None] + people - 1) // (2 * people)
     return np.asarray(np.diff(ends, axis=1, prepend=0))
@@ -39,12 +39,12 @@ def _by_person(bags: IntArray, part_sizes: IntArray, random: np.random.Generator
     n_values = bags.shape[1]
     values = np.repeat(np.tile(np.arange(n_values), len(bags)), bags.reshape(-1))
     keys = np.repeat(np.arange(len(part_sizes)) * n_values, part_sizes)
-    keys += mixed(values, bags.sum(axis=1), random)
+    keys += shuffled_runs(values, bags.sum(axis=1), random)
     found = np.bincount(keys, minlength=len(part_sizes) * n_values)
     return found.reshape(-1, n_values)
 
 
-def mixed(codes: IntArray, lengths: IntArray, random: np.random.Generator) -> IntArray:
+def shuffled_runs(codes: IntArray, lengths: IntArray, random: np.random.Generator) -> IntArray:
     """Put runs of so many codes, one after the other, in any order, each by itself."""
     found = np.empty_like(codes)
     size = np.frexp(lengths)[1]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import Evaluation, KnowledgeReach, Ledger, counts_of
 from foreknow.criteria.protocol import Criterion, EachGroup
-from foreknow.data.arrays import BoolArray, IntArray
+from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import narrowest
 from foreknow.data.labels import JointLabels, Labels
@@ -110,8 +110,8 @@ class Guard:
 def _alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
     """Whether it does not matter which value is which, nor which other groups there are."""
     rule = secret.requirement.criterion
-    if rule is not None and (rule.compares_table or rule.of_people):
-        return bool(rule.of_people)
+    if rule is not None and rule.of_people:
+        return True
     joint = isinstance(secret.labels, JointLabels) or secret.requirement.of_windows
     every = secret.meant.places is None and bool(secret.meant.about.all())
     return speaks.alike and not speaks.groups and every and not joint
@@ -228,16 +228,13 @@ class Guards:
             forms = forms[:, ::-1]
         return forms
 
-    def kinds(self, bags: IntArray) -> tuple[IntArray, IntArray]:
-        """The first of each kind of bags that no limit tells apart, and the kind of each."""
+    def kinds(self, bags: IntArray) -> tuple[IntArray, IntArray, NDArray[Any]]:
+        """One of each kind of bags that no limit tells apart, the kind of each, forms of kinds."""
         forms = self.forms(bags)
-        forms = forms[:, forms.any(axis=0)]
-        lots = np.random.default_rng(1).integers(1 << 62, size=forms.shape[1])
-        keys = forms.astype(np.int64) @ (2 * lots + 1)
-        _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
-        if not np.array_equal(forms[first][kind], forms):  # two kinds share a key
-            _, first, kind = np.unique(forms, axis=0, return_index=True, return_inverse=True)
-        return first, kind.reshape(-1)
+        some = forms[:, forms.any(axis=0)]
+        columns = [*some.T] or [np.zeros(len(bags), dtype=np.int64)]
+        kind, first = combine(columns, [int(own.max(initial=0)) + 1 for own in columns])
+        return first, kind, forms[first]
 
     def copy(self) -> Guards:
         """The same as they stand now, apart from what is noted later."""

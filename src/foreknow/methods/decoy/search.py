@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Attribute, Microdata
-from foreknow.methods.decoy.deals import Lots, bags_of_deals, most
+from foreknow.methods.decoy.deals import Deal, bags_of_deals, most_groups
 from foreknow.methods.decoy.draws import drawn, typical
 from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards
 from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of, sides
@@ -43,7 +43,7 @@ _CELLS = 1 << 19
 
 @dataclass(frozen=True, eq=False)
 class TriedCuts:
-    """Cuts that are tried, one of each of some groups.
+    """Cuts that are tried, at most one of each group.
 
     Attributes
     ----------
@@ -52,9 +52,9 @@ class TriedCuts:
     decoys, many : int64 array
         How many decoys there are, and into how many groups people are dealt if it is refused.
     child : int64 array, shape (points,)
-        The part of each point, those of one trial after the other; -1 of other groups.
+        The part of each point, those of one cut after the other; -1 of other groups.
     owner, people, bags : int64 arrays
-        The trial of each part, its people, and how many of them have each value.
+        The cut of each part, its people, and how many of them have each value.
     attribute : int64 array
         Along which quasi-identifier each is; -1 where a refusal may well be a decoy's fault.
     """
@@ -71,14 +71,14 @@ class TriedCuts:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Which trials were made, which of them were accepted, and the lots of those that may not be.
+    """Which cuts were tried, which of them were accepted, and the deal of those that may not be.
 
-    One that was not made tells nothing.
+    One that was not tried tells nothing.
     """
 
     made: BoolArray
     accepted: BoolArray
-    lots: Lots | None = None
+    deal: Deal | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,31 +159,31 @@ class Search:
 
     def step(self, decide: Decide) -> None:
         """Divide the groups of one level."""
-        trial = self.trial()
+        cuts = self.choose_cuts()
         none = np.zeros(0, dtype=bool)
-        outcome = decide(self, trial) if len(trial.group) else Outcome(none, none)
-        self.descend(trial, outcome)
+        outcome = decide(self, cuts) if len(cuts.group) else Outcome(none, none)
+        self.descend(cuts, outcome)
 
-    def descend(self, trial: TriedCuts, outcome: Outcome) -> None:
+    def descend(self, cuts: TriedCuts, outcome: Outcome) -> None:
         """Go on with the parts of what was accepted; the rest is final, and dealt if refused.
 
         Of every group that is not divided: into how many it is dealt (1 while that is open), and
         whether it is open. Cuts along a column count as tried, to tell how often they go through.
         """
-        certain = (trial.attribute >= 0) & outcome.made
-        np.add.at(self._tried, trial.attribute[certain], 1)
-        np.add.at(self._went, trial.attribute[certain & outcome.accepted], 1)
+        certain = (cuts.attribute >= 0) & outcome.made
+        np.add.at(self._tried, cuts.attribute[certain], 1)
+        np.add.at(self._went, cuts.attribute[certain & outcome.accepted], 1)
         refused = outcome.made & ~outcome.accepted
         n_deals, is_open = np.ones((2, self.n_groups), dtype=np.int64)
-        n_deals[trial.group[refused]], is_open[trial.group[refused]] = trial.many[refused], 0
-        if outcome.lots is not None:
-            lots = outcome.lots.of(n_deals > 1)
-            self.seat[lots.people] = lots.seat
+        n_deals[cuts.group[refused]], is_open[cuts.group[refused]] = cuts.many[refused], 0
+        if outcome.deal is not None:
+            deal = outcome.deal.of(n_deals > 1)
+            self.seat[deal.people] = deal.seat
         final = np.ones(self.n_groups, dtype=bool)
-        final[trial.group[outcome.accepted]] = False
+        final[cuts.group[outcome.accepted]] = False
         self.dealt = np.concatenate([self.dealt, n_deals[final]])
         self.open = np.concatenate([self.open, is_open[final]])
-        self._descend(trial, outcome.accepted)
+        self._descend(cuts, outcome.accepted)
         self.level += 1
 
     def deal(self) -> IntArray:
@@ -194,19 +194,11 @@ class Search:
         place = np.full(self.n_final, -1)
         place[open_] = np.arange(len(open_))
         own = place[self.final[self.point]]
-        inside = own >= 0
-        n_values = len(self.labels)
-        bags = (
-            np.bincount(
-                own[inside] * n_values + self.value[inside], minlength=len(open_) * n_values
-            )
-            .reshape(-1, n_values)
-            .astype(np.int64)
-        )
-        first, kind = self.guards.kinds(bags)
-        many = most(bags[first], self.safe, np.ones(len(first), dtype=bool))[kind]
+        bags = self._bags(own, len(open_))
+        first, kind, _ = self.guards.kinds(bags)
+        many = most_groups(bags[first], self.safe, np.ones(len(first), dtype=bool))[kind]
         if self.guards.coupled:
-            step = max(_CELLS // n_values**2, 1)
+            step = max(_CELLS // len(self.labels) ** 2, 1)
             for start in range(0, len(bags), step):
                 part = slice(start, start + step)
                 made, owner = bags_of_deals(bags[part], many[part])
@@ -220,22 +212,21 @@ class Search:
         chosen = np.zeros(self.n_final, dtype=bool)
         chosen[self.deal()] = True
         own = self.final[self.point]
-        lots = self.lots(np.where(chosen[own], own, -1), self.dealt, random)
-        self.seat[lots.people] = lots.seat
+        deal = self.deal_of(np.where(chosen[own], own, -1), self.dealt, random)
+        self.seat[deal.people] = deal.seat
         starts = np.cumsum(self.dealt) - self.dealt
         return starts[own] + self.seat
 
-    def lots(self, group: IntArray, many: IntArray, random: np.random.Generator) -> Lots:
+    def deal_of(self, group: IntArray, many: IntArray, random: np.random.Generator) -> Deal:
         """Deal out the people of groups; -1 of nobody's."""
+        return Deal.draw(group, self.value, self._bags(group, len(many)), many, random)
+
+    def _bags(self, group: IntArray, n_groups: int) -> IntArray:
+        """The bags of groups of people; -1 of nobody's."""
         inside, n_values = group >= 0, len(self.labels)
-        bags = (
-            np.bincount(
-                group[inside] * n_values + self.value[inside], minlength=len(many) * n_values
-            )
-            .reshape(len(many), n_values)
-            .astype(np.int64)
-        )
-        return Lots.draw(group, self.value, bags, many, random)
+        keys = group[inside] * n_values + self.value[inside]
+        found = np.bincount(keys, minlength=n_groups * n_values)
+        return found.reshape(n_groups, n_values).astype(np.int64)
 
     def group_of_people(self) -> IntArray:
         """The group that everybody is in at this level; -1 of those whose group is final."""
@@ -243,10 +234,10 @@ class Search:
         of_point[self.index] = self.node
         return of_point[self.point]
 
-    def part_of_people(self, trial: TriedCuts) -> IntArray:
-        """The part of a trial that everybody would be in; -1 of others."""
+    def part_of_people(self, cuts: TriedCuts) -> IntArray:
+        """The part of a cut that everybody would be in; -1 of others."""
         of_point = np.full(len(self.final), -1)
-        of_point[self.index] = trial.child
+        of_point[self.index] = cuts.child
         return of_point[self.point]
 
     def counts(self, bags: IntArray) -> GroupCounts:
@@ -270,8 +261,7 @@ class Search:
         if self.guards.coupled:
             return self._measured(judge, bags, owner)
         found = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
-        first, kind = self.guards.kinds(bags)
-        forms = self.guards.forms(bags[first])
+        first, kind, forms = self.guards.kinds(bags)
         held = self._measured(judge, forms, np.arange(len(first)))
         found[owner[~held[kind]]] = False
         return found
@@ -292,55 +282,55 @@ class Search:
         return found
 
     def tried(
-        self, trial: TriedCuts, which: IntArray, decoys: IntArray, random: np.random.Generator
+        self, cuts: TriedCuts, which: IntArray, decoys: IntArray, random: np.random.Generator
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Draw decoys of some trials: bags of their parts, whose decoy each is, its trial."""
-        parts = np.flatnonzero(np.isin(trial.owner, which))
-        place = np.full(len(trial.group), -1)
+        """Draw decoys of some cuts: bags of their parts, whose decoy each is, its cut."""
+        parts = np.flatnonzero(np.isin(cuts.owner, which))
+        place = np.full(len(cuts.group), -1)
         place[which] = np.arange(len(which))
-        of = place[trial.owner[parts]]
+        of = place[cuts.owner[parts]]
         ends = np.cumsum(np.bincount(of, minlength=len(which)))
         starts = ends - np.bincount(of, minlength=len(which))
-        trial_of = np.repeat(np.arange(len(which)), decoys)
-        many = (ends - starts)[trial_of]
-        owner = np.repeat(np.arange(len(trial_of)), many)
+        cut_of = np.repeat(np.arange(len(which)), decoys)
+        many = (ends - starts)[cut_of]
+        owner = np.repeat(np.arange(len(cut_of)), many)
         begin = np.cumsum(many) - many
-        at = parts[starts[trial_of][owner] + np.arange(len(owner)) - begin[owner]]
-        whole = np.zeros((len(which), trial.bags.shape[1]), dtype=np.int64)
-        np.add.at(whole, of, trial.bags[parts])
-        return drawn(whole[trial_of], trial.people[at], owner, random), owner, which[trial_of]
+        at = parts[starts[cut_of][owner] + np.arange(len(owner)) - begin[owner]]
+        whole = np.zeros((len(which), cuts.bags.shape[1]), dtype=np.int64)
+        np.add.at(whole, of, cuts.bags[parts])
+        return drawn(whole[cut_of], cuts.people[at], owner, random), owner, which[cut_of]
 
     def decoys(
         self,
-        trial: TriedCuts,
+        cuts: TriedCuts,
         which: IntArray,
         more: IntArray,
-        lots: Lots,
+        deal: Deal,
         random: np.random.Generator,
     ) -> tuple[IntArray, IntArray, IntArray]:
         """Draw decoys that leave every dealt group its bag: bags of their parts, as in `tried`."""
-        whole = trial.many[which] == 1
-        bags, owner, of = self.tried(trial, which[whole], more[whole], random)
-        found, owners, trials, n_decoys = [bags], [owner], [of], len(of)
+        whole = cuts.many[which] == 1
+        bags, owner, of = self.tried(cuts, which[whole], more[whole], random)
+        found, owners, of_decoys, n_decoys = [bags], [owner], [of], len(of)
         dealt, left = which[~whole], more[~whole]
-        part, n_values = self.part_of_people(trial), len(self.labels)
+        part, n_values = self.part_of_people(cuts), len(self.labels)
         place = np.full(self.n_groups, -1)
         for turn in range(int(left.max(initial=0))):
             some = dealt[left > turn]
             place[:] = -1
-            place[trial.group[some]] = np.arange(len(some))
-            mine = lots.of(place >= 0)
-            parts = np.flatnonzero(np.isin(trial.owner, some))
-            number = np.cumsum(np.isin(trial.owner, some)) - 1
+            place[cuts.group[some]] = np.arange(len(some))
+            mine = deal.of(place >= 0)
+            parts = np.flatnonzero(np.isin(cuts.owner, some))
+            number = np.cumsum(np.isin(cuts.owner, some)) - 1
             found.append(mine.shuffled(number[part], len(parts), n_values, random))
-            owners.append(place[trial.group[trial.owner[parts]]] + n_decoys)
-            trials.append(some)
+            owners.append(place[cuts.group[cuts.owner[parts]]] + n_decoys)
+            of_decoys.append(some)
             n_decoys += len(some)
-        return np.concatenate(found), np.concatenate(owners), np.concatenate(trials)
+        return np.concatenate(found), np.concatenate(owners), np.concatenate(of_decoys)
 
     # ---- what is tried -------------------------------------------------------------------------
 
-    def trial(self) -> TriedCuts:
+    def choose_cuts(self) -> TriedCuts:
         """Choose one cut of each group, from what is known of it, and how many decoys it needs."""
         every = np.arange(self.n_groups)
         candidates = Candidates.of(
@@ -351,7 +341,7 @@ class Search:
             ],
         )
         bags = self.bags_of(self.node, self.n_groups)
-        first, kind = self.guards.kinds(bags)
+        first, kind, _ = self.guards.kinds(bags)
         room, (decoys, deals) = self._room(bags[first])[kind], self._amounts(bags[first])[:, kind]
         worth = self._worth(candidates.gain, candidates.attribute, room)  # (groups, candidates)
         order = np.argsort(-worth, axis=1, kind="stable")[:, :_TURNS]  # (groups, turns)
@@ -371,21 +361,21 @@ class Search:
             if not waiting.any():
                 break
             near = self._inside(waiting, near)
-            trial = self._parts(waiting, candidates, cut, near)
-            group = trial.group
+            cuts = self._parts(waiting, candidates, cut, near)
+            group = cuts.group
             needed = np.maximum(least[group], best_score[group] / gain[group])
-            often = self._accepted(trial, decoys[group], needed, public)  # (trials,)
-            score = np.where(often >= least[trial.group], gain[trial.group] * often, -np.inf)
-            better = score > best_score[trial.group]  # (trials,)
-            group = trial.group[better]
+            often = self._accepted(cuts, decoys[group], needed, public)  # (cuts,)
+            score = np.where(often >= least[cuts.group], gain[cuts.group] * often, -np.inf)
+            better = score > best_score[cuts.group]  # (cuts,)
+            group = cuts.group[better]
             best_cut[group], best_score[group] = cut[group], score[better]
             attribute = candidates.attribute[cut[group]]
             along[group] = np.where(often[better] >= _OFTEN, attribute, -1)
-            waiting[trial.group[often >= _OFTEN]] = False
+            waiting[cuts.group[often >= _OFTEN]] = False
         chosen = best_cut >= 0
-        trial = self._parts(chosen, candidates, best_cut, self._inside(chosen))
-        group = trial.group
-        return replace(trial, decoys=decoys[group], many=deals[group], attribute=along[group])
+        cuts = self._parts(chosen, candidates, best_cut, self._inside(chosen))
+        group = cuts.group
+        return replace(cuts, decoys=decoys[group], many=deals[group], attribute=along[group])
 
     def _worth(
         self, gains: NDArray[np.float64], along: IntArray, room: NDArray[np.float64]
@@ -439,8 +429,8 @@ class Search:
         part, one = combine([node, side], [self.n_groups, int(side.max(initial=0)) + 1])
         child = np.full(len(self.node), -1, dtype=np.int64)  # (points,): the part of each
         child[points] = part
-        group = np.flatnonzero(groups)  # (trials,)
-        owner = (np.cumsum(groups) - 1)[node[one]]  # (parts,): the trial of each
+        group = np.flatnonzero(groups)  # (cuts,)
+        owner = (np.cumsum(groups) - 1)[node[one]]  # (parts,): the cut of each
         people = np.bincount(part, self.weights[points], len(one)).astype(np.int64)
         bags = self.bags_of(child, len(one), cells)  # (parts, values)
         none = np.zeros(len(group), dtype=np.int64)
@@ -456,7 +446,7 @@ class Search:
         return found.reshape(n_children, n_values).astype(np.int64)
 
     def _amounts(self, bags: IntArray) -> IntArray:
-        """How many decoys each group needs, and into how many groups it is dealt; 0 for no trial.
+        """How many decoys each group needs, and into how many groups it is dealt; 0 for no cut.
 
         The fewest beside which a refusal leaves nearly as many groups as without one; where none
         are enough, the most.
@@ -465,7 +455,7 @@ class Search:
         if not self.tries:
             return both
         small = bags.sum(axis=1) <= _DEALT
-        could = most(bags, self.roughly, small)
+        could = most_groups(bags, self.roughly, small)
         for amount in (COUPLED,) if self.guards.coupled else AMOUNTS:
 
             def left(bags: IntArray, owner: IntArray, amount: int = amount) -> BoolArray:
@@ -475,32 +465,32 @@ class Search:
             ask = np.flatnonzero(many < _ENOUGH * could)
             ask = ask[left(bags[ask], np.arange(len(ask)))]
             found[ask] = amount
-            many[ask] = most(bags[ask], left, small[ask], could[ask])
+            many[ask] = most_groups(bags[ask], left, small[ask], could[ask])
         return both
 
     def _accepted(
         self,
-        trial: TriedCuts,
+        cuts: TriedCuts,
         amount: IntArray,
         needed: NDArray[np.float64],
         public: np.random.Generator,
     ) -> NDArray[np.float64]:
         """How often a cut is accepted, by draws; 0 where it is surely less often than needed."""
-        n = len(trial.group)
+        n = len(cuts.group)
         many = np.clip(amount, _FEWEST, _MOST) + _SURELY // n
         drawn = np.zeros(n, dtype=np.int64)
         failed = np.zeros(n, dtype=np.int64)
         hopeless = many * (1 - needed ** (1 / (amount + 1.0)))
         # Where shares as they are on the whole fail already, draws do in most cases.
-        whole = np.add.reduceat(trial.bags, _starts(trial.owner), axis=0)
-        usual = typical(whole[trial.owner], trial.people)
-        failed[~self.quiet(usual, trial.owner)] = many.max() + 1
+        whole = np.add.reduceat(cuts.bags, _starts(cuts.owner), axis=0)
+        usual = typical(whole[cuts.owner], cuts.people)
+        failed[~self.quiet(usual, cuts.owner)] = many.max() + 1
         while True:  # a few at a time: most cuts are nearly always accepted, or hardly ever
             more = np.minimum(np.maximum(drawn, _FEWEST // 2), many - drawn)
             some = np.flatnonzero((more > 0) & (failed <= hopeless))
             if not len(some):
                 break
-            bags, owner, of = self.tried(trial, some, more[some], public)
+            bags, owner, of = self.tried(cuts, some, more[some], public)
             failed += np.bincount(of[~self.quiet(bags, owner)], minlength=n)
             drawn[some] += more[some]
         often: NDArray[np.float64] = np.where(failed <= hopeless, 1 - failed / many, 0.0)
@@ -508,29 +498,29 @@ class Search:
 
     # ---- what becomes of it --------------------------------------------------------------------
 
-    def left(self, trial: TriedCuts, chosen: BoolArray) -> tuple[GroupCounts, IntArray]:
-        """What refusals of some trials leave, and whose each group is."""
-        whole = np.add.reduceat(trial.bags, _starts(trial.owner), axis=0)
-        bags, owner = bags_of_deals(whole[chosen], trial.many[chosen])
+    def left(self, cuts: TriedCuts, chosen: BoolArray) -> tuple[GroupCounts, IntArray]:
+        """What refusals of some cuts leave, and whose each group is."""
+        whole = np.add.reduceat(cuts.bags, _starts(cuts.owner), axis=0)
+        bags, owner = bags_of_deals(whole[chosen], cuts.many[chosen])
         return self.counts(bags), owner
 
-    def commit(self, trial: TriedCuts, accepted: BoolArray) -> None:
+    def commit(self, cuts: TriedCuts, accepted: BoolArray) -> None:
         """Note the parts of accepted cuts, where groups bear on one another."""
-        mine = accepted[trial.owner]
+        mine = accepted[cuts.owner]
         if mine.any() and self.guards.coupled:
-            self.guards.commit(self.counts(trial.bags[mine]))
+            self.guards.commit(self.counts(cuts.bags[mine]))
 
-    def _descend(self, trial: TriedCuts, accepted: BoolArray) -> None:
+    def _descend(self, cuts: TriedCuts, accepted: BoolArray) -> None:
         """Make groups that were not divided final, and go on with the others."""
         child = np.full(len(self.node), -1, dtype=np.int64)
         n_children = 0
         if accepted.any():
-            taken = accepted[trial.owner]
+            taken = accepted[cuts.owner]
             place = np.cumsum(taken) - 1
             n_children = int(taken.sum())
-            mine = trial.child >= 0
-            mine[mine] = taken[trial.child[mine]]
-            child[mine] = place[trial.child[mine]]
+            mine = cuts.child >= 0
+            mine[mine] = taken[cuts.child[mine]]
+            child[mine] = place[cuts.child[mine]]
         done = child < 0
         left, numbered = np.unique(self.node[done], return_inverse=True)
         self.final[self.index[done]] = numbered + self.n_final
