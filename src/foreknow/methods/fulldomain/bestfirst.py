@@ -1,10 +1,10 @@
 """Best first: the search of a lattice that is too large to say something of every node.
 
-A box is all nodes between a lowest and a highest one. Who must leave a group at its highest must at
-all others (where merging never hurts): if they are more than may be suppressed, all are unsafe. If
-not, these people lose everything, and the rest lose no less than at its lowest. The box that might
-lose least is looked at first, and divided; so the least of what is left bounds what any node that
-was not judged can lose.
+A box is all nodes between a lowest and a highest one. Where merging never hurts, people who must
+leave a group at the highest node must leave at every other node, too: if they are more than may be
+suppressed, all nodes are unsafe. If not, these people lose everything, and the rest lose no less
+than at its lowest. The box that might lose least is looked at first, and divided; so the least of
+what is left bounds what any node that was not judged can lose.
 """
 
 from __future__ import annotations

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from foreknow.data.arrays import FloatArray, IntArray
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.methods.fulldomain.lattice import Lattice, Node
 from foreknow.methods.fulldomain.rollup import Rollup, View
-
-Marks: TypeAlias = NDArray[np.bool_]
 
 OBJECTIVES = ("ncp", "height")
 
@@ -64,9 +61,9 @@ class Loss:
         return min(1.0, sum(float(x[level]) for x, level in zip(self.steps, node, strict=True)))
 
     def least(self, view: View, leaving: IntArray) -> list[FloatArray]:
-        """Of each quasi-identifier, what each level up to a view's loses if so many leave groups.
+        """What each level up to a view's loses at least, if so many leave each group.
 
-        At least: who leaves is whoever loses least by it, each time.
+        By quasi-identifier. A lower bound: those leave who lose least by it.
         """
         some, least = np.flatnonzero(leaving), []
         for a, (top, codes) in enumerate(zip(view.levels, view.codes, strict=True)):
@@ -85,7 +82,7 @@ class Loss:
             self._least_of[key] = least
         return self._least_of[key]
 
-    def of(self, view: View, outliers: Marks | None) -> float:
+    def of(self, view: View, outliers: BoolArray | None) -> float:
         """Loss of a node."""
         loss = self.floor(view.levels)
         if outliers is None:
@@ -109,7 +106,7 @@ def _steps(levels: list[IntArray], people: FloatArray) -> list[FloatArray]:
 _COSTS = {"ncp": _penalties, "height": _steps}
 
 
-def together(counts: GroupCounts, outliers: Marks) -> GroupCounts:
+def together(counts: GroupCounts, outliers: BoolArray) -> GroupCounts:
     """Unite the outliers into one group, the last."""
     kept = ~outliers
     into: Any = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept))

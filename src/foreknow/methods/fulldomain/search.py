@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import time
 from operator import le
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray
+from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.methods.fulldomain.lattice import SAFE, UNKNOWN, UNSAFE, Lattice
 from foreknow.methods.fulldomain.losses import Loss
 from foreknow.methods.fulldomain.rollup import Rollup, View
 from foreknow.methods.fulldomain.suppression import Judge, NodeVerdict
-
-Marks: TypeAlias = NDArray[np.bool_]
 
 # How many nodes are weighed exactly before one is chosen.
 _TRIES = 2
@@ -61,7 +59,11 @@ class Order:
         self._hopeless[(0, down) if hopeless else (1, up)] += 1
 
     def first(
-        self, marks: Marks, others: Marks | None, order: _Bounds | None = None, many: int = 1
+        self,
+        marks: BoolArray,
+        others: BoolArray | None,
+        order: _Bounds | None = None,
+        many: int = 1,
     ) -> list[int]:
         """Choose the node to judge next, or `many`, for the open nodes in `marks`.
 
@@ -103,7 +105,7 @@ class Order:
             return [best, *likely[likely != best][: many - 1].tolist()]
         return self._with_others(best, likely.tolist(), marks, many)
 
-    def _with_others(self, best: int, likely: list[int], marks: Marks, many: int) -> list[int]:
+    def _with_others(self, best: int, likely: list[int], marks: BoolArray, many: int) -> list[int]:
         """The best node, and likely ones whose answers do not follow from each other's."""
         lattice, chosen, left = self._lattice, [best], marks.copy()
         lattice.below(left, best)[...] = False
@@ -118,7 +120,7 @@ class Order:
                 lattice.below(left, number)[...] = False
         return chosen
 
-    def _count(self, marks: Marks, above: bool) -> None:
+    def _count(self, marks: BoolArray, above: bool) -> None:
         """Count open nodes anew where a good part of them was settled since."""
         n_open = np.count_nonzero(marks)
         if n_open < _STALE * self._counted or (above and not len(self._above)):
@@ -226,7 +228,7 @@ class LatticeSearch:
             below = lattice.below(self._fewest, number)
             np.maximum(below, found.fewest, out=below)
 
-    def _measure(self, number: int, view: View, outliers: Marks | None) -> None:
+    def _measure(self, number: int, view: View, outliers: BoolArray | None) -> None:
         self.losses[number] = self._loss.of(view, outliers)
         if self.best is None or self._place(number) < self._place(self.best):
             self.best = number
@@ -259,7 +261,7 @@ class LatticeSearch:
             self._lowest_on_chain()
         self.check(0)
         while True:
-            marks: Marks = self.status == UNKNOWN
+            marks: BoolArray = self.status == UNKNOWN
             if self.best is not None:
                 least = self.losses[self.best]
                 tied = (loss.bounds == least) & (self._tie < self._tie[self.best])
@@ -285,7 +287,7 @@ class LatticeSearch:
                 return found
         return None
 
-    def _check_first(self, marks: Marks, order: _Bounds | None = None, many: int = 1) -> int:
+    def _check_first(self, marks: BoolArray, order: _Bounds | None = None, many: int = 1) -> int:
         """Check the node that tells most about the marked ones, and perhaps others beside it."""
         others = None
         if self._judge.monotone:

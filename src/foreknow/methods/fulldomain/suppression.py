@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray
+from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.errors import NoSafeRelease
 from foreknow.methods.fulldomain.losses import joined, together
@@ -29,7 +28,7 @@ class NodeVerdict(NamedTuple):
     """What was found about a node; the last two count where merging never hurts."""
 
     safe: bool
-    outliers: NDArray[np.bool_] | None = None  # groups that are suppressed
+    outliers: BoolArray | None = None  # groups that are suppressed
     hopeless: bool = False  # nodes below are unsafe, too
     fewest: int = 0  # people suppressed at this node and any below, at least
 
@@ -75,12 +74,12 @@ class Judge:
             found.append(self._with_outliers(view, unsafe, int(leaving.sum())))
         return found
 
-    def leaving(self, views: Sequence[View]) -> list[tuple[NDArray[np.bool_], IntArray]]:
+    def leaving(self, views: Sequence[View]) -> list[tuple[BoolArray, IntArray]]:
         """Which groups at each node are unsafe by themselves, and how many leave each at least.
 
         Where merging never hurts they leave at any node below, too: what is kept of a group is a
-        union of groups of a safe release, so it is safe by itself. If they are too many, unsafe are
-        only those which that says.
+        union of groups of a safe release, so it is safe by itself. If too many must leave, only
+        their groups are marked unsafe.
         """
         least = [self._least(view.counts) for view in views]
         unsafe = [own > 0 for own in least]
@@ -107,7 +106,7 @@ class Judge:
             return False
         return not self._policy.failures(counts)
 
-    def _alone(self, counts: GroupCounts) -> NDArray[np.bool_]:
+    def _alone(self, counts: GroupCounts) -> BoolArray:
         """Whether each group is safe by itself, to the last digit."""
         if self._ledger.exact:
             return self._ledger.alone(counts)
@@ -124,7 +123,7 @@ class Judge:
 
     # ---- with some people suppressed ------------------------------------------------------
 
-    def _with_outliers(self, view: View, unsafe: NDArray[np.bool_], found: int) -> NodeVerdict:
+    def _with_outliers(self, view: View, unsafe: BoolArray, found: int) -> NodeVerdict:
         """Suppress what is unsafe by itself; then the smallest groups, until the rest is safe."""
         suppressed = int(view.people[unsafe].sum())
         if found > self.most:
@@ -137,15 +136,13 @@ class Judge:
         others = others[~unsafe[others]]
         room = np.cumsum(view.people[others]) <= self.most - suppressed
         others = others[: int(np.count_nonzero(room))]
-        joined = self._fewest(view.counts, unsafe, others)
-        if joined is None:
+        n_joining = self._fewest(view.counts, unsafe, others)
+        if n_joining is None:
             return NodeVerdict(False, fewest=found)
-        unsafe[others[:joined]] = True
+        unsafe[others[:n_joining]] = True
         return NodeVerdict(True, outliers=unsafe, fewest=found)
 
-    def _fewest(
-        self, counts: GroupCounts, unsafe: NDArray[np.bool_], others: IntArray
-    ) -> int | None:
+    def _fewest(self, counts: GroupCounts, unsafe: BoolArray, others: IntArray) -> int | None:
         """How many other groups, in order, must join the unsafe ones; None where all do not help.
 
         Where merging never hurts, one more never hurts: the number is found by bisection.
@@ -168,7 +165,7 @@ class Judge:
                 low = middle
         return high
 
-    def _helps(self, counts: GroupCounts, unsafe: NDArray[np.bool_], joining: IntArray) -> bool:
+    def _helps(self, counts: GroupCounts, unsafe: BoolArray, joining: IntArray) -> bool:
         """Whether the release is safe once the unsafe groups and some more are suppressed."""
         outliers = unsafe.copy()
         outliers[joining] = True
