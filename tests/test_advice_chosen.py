@@ -8,7 +8,7 @@ import foreknow as fk
 from foreknow.data.microdata import Microdata
 from foreknow.methods.registry import method_of
 from foreknow.planning.advice import advice_of
-from foreknow.planning.costs import SampleResult
+from foreknow.planning.costs import KeptDetail
 
 pytestmark = pytest.mark.complete
 
@@ -32,9 +32,9 @@ def four_columns(**publish):
 
 def test_a_release_is_worthless_where_all_columns_but_one_are_lost_and_not_before():
     rows, policy = four_columns()
-    few = SampleResult(4, {"a": 0.95, "b": 0.95, "c": 0.0, "d": 0.0})
+    few = KeptDetail(4, {"a": 0.95, "b": 0.95, "c": 0.0, "d": 0.0})
     assert said_of(rows, policy, few)[0] == "Next to nothing is left of 'a' and 'b'"
-    most = SampleResult(4, {"a": 0.95, "b": 0.95, "c": 0.95, "d": 0.0})
+    most = KeptDetail(4, {"a": 0.95, "b": 0.95, "c": 0.95, "d": 0.0})
     first = said_of(rows, policy, most)[0]
     assert first == "Worthless: next to nothing is left of 'a', 'b' and 'c'"
 
@@ -45,7 +45,7 @@ def test_full_domain_names_the_columns_that_have_no_hierarchy():
         quasi_identifiers=[*"abcd"], sensitive="ill", hierarchies={"a": fk.Intervals([3])}
     )
     policy = fk.Policy(policy.requirements, schema, policy.options)
-    said = said_of(rows, policy, SampleResult(1, dict.fromkeys("abcd", 1.0)))
+    said = said_of(rows, policy, KeptDetail(1, dict.fromkeys("abcd", 1.0)))
     flat = next(each for each in said if each.startswith("Without a hierarchy"))
     assert flat.startswith("Without a hierarchy 'b', 'c' or 'd' can only be published as it is")
 

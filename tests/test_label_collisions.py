@@ -15,7 +15,7 @@ import foreknow as fk
 from foreknow.data.generalization import coarsened, style_of
 from foreknow.errors import DataError, HierarchyError
 from foreknow.methods.protocol import Grouping
-from foreknow.utility.value_positions import covers_of_texts, line_of
+from foreknow.utility.value_positions import covers_of_texts, positions_of
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 
@@ -411,7 +411,7 @@ def check(chance):
         )
         assert exact or label not in map(str, [*found.domain, *listed]), (found.domain, label)
         assert (label is None) == (exact and found.domain[means[0]] is None)
-    read = covers_of_texts(found, line_of(found, hierarchy), list(meant), style)
+    read = covers_of_texts(found, positions_of(found, hierarchy), list(meant), style)
     labels_at, codes = members_of(read)
     for i, means in enumerate(meant.values()):
         assert tuple(codes[labels_at == read.of_group[i]].tolist()) == means

@@ -12,7 +12,7 @@ from tests.examples import NIGHTLY
 from tests.oracle import learned_worlds, posterior_worlds
 
 import foreknow as fk
-from foreknow.adversaries.priors.expectation import LEARNING, CaseOffsets
+from foreknow.adversaries.priors.expectation import LEARNING, CaseLayout
 from foreknow.adversaries.priors.fit import Kinds, _Climb, fits, numbers_among
 
 TIMES = 5 if NIGHTLY else 1
@@ -49,7 +49,7 @@ def laid_out(release, chances=None):
     """The kinds and groups of a release, laid out; and chances of its cells."""
     signatures, counts = release.signatures(["kind"]), release.counts
     kinds = Kinds.of(signatures)
-    layout = CaseOffsets.of(kinds.groups(signatures, counts.offsets, counts.codes, counts.counts))
+    layout = CaseLayout.of(kinds.groups(signatures, counts.offsets, counts.codes, counts.counts))
     if chances is None:
         return kinds, layout
     labels, values = kinds.labels, counts.values
@@ -62,7 +62,7 @@ def fit_of(release, smoothing):
     signatures, counts = release.signatures(["kind"]), release.counts
     kinds = Kinds.of(signatures)
     groups = kinds.groups(signatures, counts.offsets, counts.codes, counts.counts)
-    (found,) = fits(CaseOffsets.of(groups, LEARNING), kinds, counts.n_values, [smoothing])
+    (found,) = fits(CaseLayout.of(groups, LEARNING), kinds, counts.n_values, [smoothing])
     return found
 
 
@@ -77,7 +77,7 @@ def test_posteriors_and_weights_of_groups_equal_enumeration():
         counts, signatures = release.counts, release.signatures(["kind"])
         kinds = Kinds.of(signatures)
         bags = counts.offsets, counts.codes, counts.counts
-        layout = CaseOffsets.of(kinds.groups(signatures, *bags))
+        layout = CaseLayout.of(kinds.groups(signatures, *bags))
         logs = []
         for _ in range(2):
             table = {

@@ -103,7 +103,7 @@ for place in (1, 2):
         folder.mkdir()
         (folder / "file").touch()
     request = PublishRequest(place, "table.csv", "mondrian", kept, made=KeptRelease(), state="made")
-    press._trials.append(request)
+    press._requests.append(request)
 
 rename = Path.rename
 def killed(path, target):

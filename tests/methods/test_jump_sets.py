@@ -17,7 +17,7 @@ from foreknow.criteria.properties import (
 )
 from foreknow.methods.jump import HALF, Jump, Naive, Safe, bounds, run
 from foreknow.methods.jump.bounds import most_lost, surely_safe
-from foreknow.methods.jump.disclosure_set import BeyondReach, PrefixQuestion
+from foreknow.methods.jump.disclosure_set import BeyondReach, EarlierNeed
 from foreknow.methods.jump.functions import Function
 from foreknow.methods.jump.run import case_of
 
@@ -97,7 +97,7 @@ def test_bounds_are_never_wrong(prop, monkeypatch):
         for i in range(len(sizes)):
             parts = one.parts(i)
             needs = one.exact.needs(i, parts)
-            levels = [j for j, need in enumerate(needs) if need is not PrefixQuestion.NOTHING]
+            levels = [j for j, need in enumerate(needs) if need is not EarlierNeed.NOTHING]
             counted = one.exact.count(i, parts)
             lost = 1 - Fraction(counted.size, counted.total)
             most = most_lost(one.exact, parts, levels)

@@ -158,6 +158,6 @@ def members_of(covers):
     for label in range(len(covers)):
         for at in range(covers.offsets[label], covers.offsets[label + 1]):
             ends = covers.starts[at], covers.ends[at]
-            codes = range(*np.searchsorted(covers.line.cells, ends).tolist())
+            codes = range(*np.searchsorted(covers.positions.cells, ends).tolist())
             found = [(*found[0], *[label] * len(codes)), (*found[1], *codes)]
     return np.array(found[0], dtype=int), np.array(found[1], dtype=int)

@@ -17,7 +17,7 @@ from foreknow.utility.value_positions import (
     codes_of_texts,
     covers_of_groups,
     covers_of_texts,
-    line_of,
+    positions_of,
 )
 
 SETTINGS = examples(60, deadline=None)
@@ -29,7 +29,7 @@ def laid_out(values, hierarchy=None, type_=None):
     schema = fk.Schema(quasi_identifiers=["q"], sensitive="s", hierarchies=hierarchies)
     table = pa.table({"q": pa.array(values, type_), "s": ["x"] * len(values)})
     (found,) = fk.Microdata(table, schema).attributes
-    return found, line_of(found, hierarchy)
+    return found, positions_of(found, hierarchy)
 
 
 def share(values, group, asked, hierarchy=None, style="range", floor=None, type_=None):

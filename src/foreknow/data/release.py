@@ -626,7 +626,7 @@ class Release(Plain):
                 ids = people.groups[0]
                 by_person = ValuesTable(people.table, columns, True, None, ids, "single", "error")
             else:
-                by_person = replace(tables, groups=columns, null_groups=True, ahead=ReadOnce())
+                by_person = replace(tables, groups=columns, null_groups=True, read_once=ReadOnce())
             alike = Release(by_person, escaped=self._escaped)
             groups: Any = alike._counted.groups
             if self._escaped:
@@ -725,12 +725,12 @@ class Release(Plain):
             yield
             return
         read = dict.fromkeys((*tables.groups, *map(self._written, columns)))
-        tables.ahead.columns = [name for name in read if name in tables.table.columns]
-        tables.ahead.groups = [name for name in read if name != tables.sensitive]
+        tables.read_once.columns = [name for name in read if name in tables.table.columns]
+        tables.read_once.groups = [name for name in read if name != tables.sensitive]
         try:
             yield
         finally:
-            tables.ahead.columns, tables.ahead.groups, tables.ahead.read = (), (), None
+            tables.read_once.columns, tables.read_once.groups, tables.read_once.read = (), (), None
 
     @property
     def sight_told(self) -> dict[str, Any]:

@@ -44,7 +44,7 @@ from foreknow.workers import Failure, side_by_side
 _PURPOSE = "publish it"
 _QUERIES, _PEOPLE = 300, 8
 _MOST_READ = 1_000_000  # rows that are read once more for some of them
-_MOST_TRIALS = 12
+_MOST_REQUESTS = 12
 _FOLDER = re.compile(r"\w[\w .-]{0,80}")
 _BEFORE = "the table as it is"
 _NOTE = "progress"
@@ -226,7 +226,7 @@ class Press:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._lock = threading.Lock()
-        self._trials: list[PublishRequest] = []
+        self._requests: list[PublishRequest] = []
         self._aside: tuple[Path, int] | None = None
         self._running: threading.Thread | None = None
         self._stop = threading.Event()
@@ -272,7 +272,7 @@ class Press:
         note = None if self._aside is None else self._aside[0] / CONTENT / _NOTE
         said = note.read_text("utf-8") if note is not None and note.is_file() else ""
         weights = _weights(draft)
-        shown = [_shown(trial, weights) for trial in self._trials if trial.table == name]
+        shown = [_shown(request, weights) for request in self._requests if request.table == name]
         shown.sort(key=lambda each: (each["state"] == "running", each["share"], each["place"]))
         return {
             "said": visible(said),
@@ -298,18 +298,20 @@ class Press:
         with self._lock:
             if self._running is not None and self._running.is_alive():
                 raise InputError("a release is being made; cancel it or wait for it")
-            if len(self._trials) >= _MOST_TRIALS:
-                raise InputError(f"{_MOST_TRIALS} releases were made; start foreknow explore again")
+            if len(self._requests) >= _MOST_REQUESTS:
+                raise InputError(
+                    f"{_MOST_REQUESTS} releases were made; start foreknow explore again"
+                )
             if self._aside is None:
                 self._aside = self._make_place()
-            place = len(self._trials) + 1
+            place = len(self._requests) + 1
             kept = self._aside[0] / CONTENT / f"release-{place}"
             (kept.parent / _NOTE).unlink(missing_ok=True)
-            trial = PublishRequest(place, name, method, kept)
-            self._trials.append(trial)
+            request = PublishRequest(place, name, method, kept)
+            self._requests.append(request)
             order = _Order(self._session.path_of(name), table, draft.beside, name, kept)
             self._stop.clear()
-            self._running = threading.Thread(target=self._run, args=(trial, order), daemon=True)
+            self._running = threading.Thread(target=self._run, args=(request, order), daemon=True)
             self._running.start()
         return self.state(name)
 
@@ -323,28 +325,28 @@ class Press:
         make_private(folder / CONTENT)
         return folder, lock
 
-    def _run(self, trial: PublishRequest, order: _Order) -> None:
+    def _run(self, request: PublishRequest, order: _Order) -> None:
         begun = time.monotonic()
         found: Any = None
         try:
-            runs = side_by_side(_publish, order, [trial.method], 1, stopped=self._stop.is_set)
+            runs = side_by_side(_publish, order, [request.method], 1, stopped=self._stop.is_set)
             found = next((own for _, own in runs), None)
         except InputError as error:
             found = Failure(str(error))
         except Exception as error:
             found = Failure(type(error).__name__)
-        trial.seconds = time.monotonic() - begun
+        request.seconds = time.monotonic() - begun
         if isinstance(found, KeptRelease):
-            trial.made = found
-            trial.state = "made" if found.rows else "none"
+            request.made = found
+            request.state = "made" if found.rows else "none"
             if found.rows:
-                name = f"release {trial.place} of {trial.table}"
-                trial.name = self._session.adopt(name, order.kept)
+                name = f"release {request.place} of {request.table}"
+                request.name = self._session.adopt(name, order.kept)
         elif found is None:
-            trial.state = "cancelled"
+            request.state = "cancelled"
         else:
-            trial.state, trial.made = "failed", KeptRelease(why=(found.why,))
-        if trial.state != "made":
+            request.state, request.made = "failed", KeptRelease(why=(found.why,))
+        if request.state != "made":
             for left in (order.kept, owners_folder(order.kept)):
                 shutil.rmtree(left, ignore_errors=True)
 
@@ -357,29 +359,29 @@ class Press:
 
     def write(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Give the folders of a release, which was judged as written, their names."""
-        trial, folder = self._trial(given.get("trial")), given.get("folder")
+        request, folder = self._request_of(given.get("trial")), given.get("folder")
         if not isinstance(folder, str) or not _FOLDER.fullmatch(folder) or folder.endswith("."):
             raise OutputError("name a new folder of this folder, such as release")
         if is_device(folder):
             raise OutputError(f"{folder!r} is a device on Windows; choose another name")
         target = self._session.folder / folder
         with self._lock:
-            if trial.written is not None:
-                raise OutputError(f"it was written already, to {visible(trial.written)}")
+            if request.written is not None:
+                raise OutputError(f"it was written already, to {visible(request.written)}")
             owner = owners_folder(target)
             for each in (target, owner):
                 if each.exists() or each.is_symlink():
                     raise OutputError(f"{each.name!r} exists already; name another folder")
             assert self._aside is not None  # it lies there
-            kept = trial.kept, owners_folder(trial.kept)
+            kept = request.kept, owners_folder(request.kept)
             name_both(self._aside[0], (kept[0], target), (kept[1], owner))
-            trial.written, trial.kept = folder, target
-            self._session.drop(trial.name)
-            trial.name = folder
-        return self.state(trial.table)
+            request.written, request.kept = folder, target
+            self._session.drop(request.name)
+            request.name = folder
+        return self.state(request.table)
 
-    def _trial(self, asked: Any) -> PublishRequest:
-        found = next((one for one in self._trials if str(one.place) == str(asked)), None)
+    def _request_of(self, asked: Any) -> PublishRequest:
+        found = next((one for one in self._requests if str(one.place) == str(asked)), None)
         if found is None or found.state != "made":
             raise InputError(f"there is no release {asked!r}")
         return found
@@ -397,12 +399,12 @@ class Press:
                 figures.append(_sizes(audit))
                 people.append(None)
                 continue
-            trial = self._trial(given[key])
-            assert trial.made is not None
-            titles.append(_title(trial))
-            columns.append(dict(trial.made.rows))
-            figures.append(trial.made.sizes)
-            shown_people = trial.made.people
+            request = self._request_of(given[key])
+            assert request.made is not None
+            titles.append(_title(request))
+            columns.append(dict(request.made.rows))
+            figures.append(request.made.sizes)
+            shown_people = request.made.people
             people.append(None if shown_people is None else table_values(shown_people))
         first, second = columns
         labels = [*first, *(label for label in second if label not in first)]
@@ -427,23 +429,23 @@ def _settings(given: Any, method: str) -> dict[str, Any]:
     return found
 
 
-def _title(trial: PublishRequest) -> str:
-    return f"release {trial.place}, by {trial.method}"
+def _title(request: PublishRequest) -> str:
+    return f"release {request.place}, by {request.method}"
 
 
-def _shown(trial: PublishRequest, weights: Mapping[str, Any]) -> dict[str, Any]:
-    made = trial.made
+def _shown(request: PublishRequest, weights: Mapping[str, Any]) -> dict[str, Any]:
+    made = request.made
     share = None if made is None else _kept(made.ncp, weights)
     return {
         "share": -1.0 if share is None else share,
         "kept": "" if share is None else f"keeps {percentage(share)} of the detail",
-        "place": trial.place,
-        "title": _title(trial),
-        "state": trial.state,
+        "place": request.place,
+        "title": _title(request),
+        "state": request.state,
         "mood": "" if made is None else made.mood,
         "said": "" if made is None else made.headline,
         "why": [] if made is None else list(made.why),
-        "seconds": f"{trial.seconds:.1f}",
-        "name": trial.name,
-        "written": trial.written,
+        "seconds": f"{request.seconds:.1f}",
+        "name": request.name,
+        "written": request.written,
     }

@@ -13,8 +13,8 @@ from foreknow.data.microdata import Microdata
 from foreknow.errors import InputError, NoSafeRelease
 from foreknow.methods.protocol import grouping_of, traits_of
 from foreknow.planning.costs import (
+    KeptDetail,
     Relief,
-    SampleResult,
     given_away,
     made_of,
     reliefs,
@@ -37,7 +37,7 @@ def advice_of(
     microdata: Microdata,
     policy: Policy,
     judged: Audit,
-    made: SampleResult,
+    made: KeptDetail,
     seed: int | None,
 ) -> Iterator[str]:
     """Where next to nothing is left: what costs so much, and what would keep more."""
@@ -96,7 +96,7 @@ def _measured(
     microdata: Microdata,
     policy: Policy,
     judged: Audit,
-    made: SampleResult,
+    made: KeptDetail,
     together: Sequence[str],
 ) -> Iterator[str]:
     """What columns, some `together`, and requirements cost, by publishing a sample without each."""
@@ -121,7 +121,7 @@ def _measured(
         yield _relieved(relief, policy, everything, one) + of
 
 
-def _relieved(relief: Relief, policy: Policy, everything: SampleResult, one: bool) -> str:
+def _relieved(relief: Relief, policy: Policy, everything: KeptDetail, one: bool) -> str:
     """What a requirement costs, or what a weaker one would keep."""
     made, requirement = relief.made, policy.requirements[relief.place]
     loss = [own.loss(policy.options.weights) for own in (made, everything)]

@@ -38,8 +38,8 @@ _PEOPLE, _SHARE, _DEVIATIONS = 20, 0.05, 3
 
 
 @dataclass(frozen=True)
-class SampleResult:
-    """What a publication would keep."""
+class KeptDetail:
+    """How much detail a publication keeps."""
 
     groups: int
     ncp: Mapping[str, float]  # of each quasi-identifier
@@ -115,7 +115,7 @@ def sample_of(microdata: Microdata, policy: Policy, cells: int) -> Microdata | N
     return microdata.part(microdata.schema.quasi_identifiers, np.sort(people))
 
 
-def made_of(method: Any, microdata: Microdata, policy: Policy) -> SampleResult | None:
+def made_of(method: Any, microdata: Microdata, policy: Policy) -> KeptDetail | None:
     """What a publication of a table would keep; None where there is none."""
     names = microdata.schema.quasi_identifiers
     weights = {name: own for name, own in policy.options.weights.items() if name in names}
@@ -133,7 +133,7 @@ def made_of(method: Any, microdata: Microdata, policy: Policy) -> SampleResult |
             label = coarsened(attribute, groups, n_groups, style, floor)
             ncp[attribute.name] = label.ncp(people)
             covered[attribute.name] = float(_covered(label) @ people / people.sum())
-        return SampleResult(n_groups, ncp, covered)
+        return KeptDetail(n_groups, ncp, covered)
     return None
 
 
@@ -151,7 +151,7 @@ def savings(
     method: Any,
     sample: Microdata,
     policy: Policy,
-    everything: SampleResult,
+    everything: KeptDetail,
     together: Collection[str] = (),
 ) -> list[Saving]:
     """What leaving out each column in turn would keep of the others, the most first.
@@ -202,12 +202,10 @@ class Relief:
 
     place: int  # of the requirement in the policy
     line: str  # in place of the line with its key; empty where all of it is left out
-    made: SampleResult
+    made: KeptDetail
 
 
-def reliefs(
-    method: Any, sample: Microdata, policy: Policy, everything: SampleResult
-) -> list[Relief]:
+def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDetail) -> list[Relief]:
     """What really binds: without which requirement much more would be kept, the most first.
 
     After each that does, the least of some weaker ones that helps, too.
@@ -215,7 +213,7 @@ def reliefs(
     required, weights = policy.requirements, policy.options.weights
     before = everything.loss(weights)
 
-    def tried(place: int, *instead: Requirement) -> SampleResult | None:
+    def tried(place: int, *instead: Requirement) -> KeptDetail | None:
         others = [*required[:place], *instead, *required[place + 1 :]]
         with suppress(InputError):
             made = made_of(method, sample, replace(policy, requirements=others))

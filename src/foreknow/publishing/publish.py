@@ -79,7 +79,7 @@ from foreknow.methods.protocol import (
 from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
 from foreknow.numbers import whole_number
 from foreknow.planning.advice import advice_of
-from foreknow.planning.costs import SampleResult
+from foreknow.planning.costs import KeptDetail
 from foreknow.plugins import package_of
 from foreknow.policy.from_call import KEYS, Arguments, hinted_with_keys, policy_of
 from foreknow.policy.options import PublishOptions
@@ -801,7 +801,7 @@ def _advice(
     """What to do where next to nothing is left."""
     if task.microdata.n_people <= 1:
         return ()
-    made = SampleResult(groups.many, tables.ncp)
+    made = KeptDetail(groups.many, tables.ncp)
     said = advice_of(groups.method, task.written, task.policy, judged, made, task.seed)
     return tuple(map(in_cases, said) if certificate.in_cases else said)
 

@@ -63,7 +63,7 @@ from foreknow.result import Result
 from foreknow.scope import CLAIMED, Scope
 from foreknow.text import people_text, some
 from foreknow.verdict import Verdict
-from foreknow.verifier.cohorts import Several
+from foreknow.verifier.cohorts import Cohorts
 from foreknow.verifier.formats import labels_of
 from foreknow.verifier.impossible import Rules
 from foreknow.verifier.verify import (
@@ -368,7 +368,7 @@ def judge_after(
         for name in own:
             before = [named[each["certificate"]] for each in known_of[name].after]
             problems += _other_copies(name, before, written, own)
-        several = Several.of(written, own)
+        several = Cohorts.of(written, own)
         together = findings_of(several, found.requirements)
         shown = tuple((name, each.newcomers) for name, each in certificates.items())
         many = known.newcomers + sum(people for _, people in shown)
@@ -389,8 +389,8 @@ def _other_copies(
 ) -> Iterator[str]:
     """Where the groups of earlier releases in one are others than they were."""
     for number, one in enumerate(before, start=1):
-        first = Several.of({one: written[one]}, {one: own[one]} if one in own else {})
-        copied = Several.of({one: written[name]}, {one: (own[name][0], str(number))})
+        first = Cohorts.of({one: written[one]}, {one: own[one]} if one in own else {})
+        copied = Cohorts.of({one: written[name]}, {one: (own[name][0], str(number))})
         if any(copied.rows(part) != first.rows(part) for part in written[name].tables):
             yield f"{name} does not have the groups of {one} as they were written"
 

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from foreknow.adversaries.disclosure import Disclosure, of_value
-from foreknow.adversaries.priors.expectation import JUDGING, LEARNING, CaseOffsets
+from foreknow.adversaries.priors.expectation import JUDGING, LEARNING, CaseLayout
 from foreknow.adversaries.priors.fit import SMOOTHINGS, Kinds, fits, numbers_among
 from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
 from foreknow.data.arrays import FloatArray, IntArray, ranges
@@ -166,7 +166,7 @@ class Learning:
     attacker: str
     counts: GroupCounts
     kinds: Kinds
-    layout: CaseOffsets
+    layout: CaseLayout
     statistics: FloatArray  # by cell, what all other groups teach
 
     @cached_property
@@ -351,7 +351,7 @@ def _ways(release: Any, counts: GroupCounts, by: Sequence[str]) -> list[_Way]:
             what,
             counts,
             kinds,
-            CaseOffsets.of(kinds.groups(signatures, *bags).checked(counts), LEARNING),
+            CaseLayout.of(kinds.groups(signatures, *bags).checked(counts), LEARNING),
         )
         for what, kinds in ways
     ]
@@ -364,7 +364,7 @@ class _Way:
     what: str
     counts: GroupCounts
     kinds: Kinds
-    layout: CaseOffsets
+    layout: CaseLayout
     _brief: dict[float, Learning] = field(default_factory=dict)
 
     @property
@@ -400,9 +400,7 @@ def _learned_by_trees(way: _Way) -> list[Learning]:
     return [] if found is None else [Learning("trees", way.counts, way.kinds, *found)]
 
 
-def _trees(
-    layout: CaseOffsets, kinds: Kinds, n_values: int
-) -> tuple[CaseOffsets, FloatArray] | None:
+def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> tuple[CaseLayout, FloatArray] | None:
     """What extremely randomized trees learn, of each third of the groups from the others."""
     try:
         forest = import_module("sklearn.ensemble").ExtraTreesClassifier

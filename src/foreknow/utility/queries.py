@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import FloatArray, IntArray, combine, count_pairs
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.write import disarm_name, rearmed
 from foreknow.data.generalization import KnownLabels, Wording, style_of
@@ -30,13 +30,12 @@ from foreknow.publishing.publish import Publication
 from foreknow.releases.written import Published, open_published
 from foreknow.text import people_text
 from foreknow.utility.value_positions import (
-    BoolArray,
     Covers,
+    all_positions,
     codes_of_texts,
     covers_of_groups,
     covers_of_texts,
-    line_of,
-    lines_of,
+    positions_of,
 )
 
 # What some cells have for some queries, shape (cells, queries).
@@ -319,16 +318,17 @@ def shown_by_groups(
     n_groups, of_person = len(used), of_person.reshape(-1).astype(np.int64)
     counts = microdata.counts(of_person)
     if form == "generalized":
+        each = all_positions(microdata, attributes)
         covers = [
             covers_of_groups(
                 attribute,
-                line,
+                positions,
                 of_person,
                 n_groups,
                 style_of(attribute, styles.get(attribute.name)),
                 np.asarray(floors[attribute.name])[used] if attribute.name in floors else None,
             )
-            for attribute, line in zip(attributes, lines_of(microdata, attributes), strict=True)
+            for attribute, positions in zip(attributes, each, strict=True)
         ]
         return Boxes(covers, counts)
     columns = [attribute.codes for attribute in attributes]
@@ -380,9 +380,9 @@ class ReleaseReader:
         if len(columns) == 1:
             labels = [label if isinstance(label, tuple) else (label,) for label in labels]
         covers = []
-        lines = lines_of(microdata, attributes)
+        each = all_positions(microdata, attributes)
         rounded = {own.name: own for own in microdata.rounded(self.styles, self.exact).attributes}
-        for name, attribute, line in zip(names, attributes, lines, strict=True):
+        for name, attribute, positions in zip(names, attributes, each, strict=True):
             at = columns.index(name)
             texts: list[Any] = [label[at] for label in labels]  # type: ignore[index]
             if self.armed:
@@ -392,11 +392,11 @@ class ReleaseReader:
             cells = None if attribute.cells else (in_cells := rounded[attribute.name]).cells
             # Labels of other makers are of values.
             if cells is not None and Wording(in_cells, style).read_all(texts) is not None:
-                attribute, line = in_cells, line_of(cells.values, cells.grid)
+                attribute, positions = in_cells, positions_of(cells.values, cells.grid)
             meanings = known.of(attribute) if known is not None else None
             if style == "set" and meanings is None:
                 meanings = Wording(attribute, style).read_all(texts, microdata.times)
-            covers.append(covers_of_texts(attribute, line, texts, style, meanings))
+            covers.append(covers_of_texts(attribute, positions, texts, style, meanings))
         return covers
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray
+from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.generalization import Coarsened, Codes, Style, Wording, coarsened
 from foreknow.data.hierarchy import DateLevels, Intervals, Ordered, Tree, period_of
 from foreknow.data.labels import text_of
@@ -20,8 +20,6 @@ from foreknow.data.meaning import OR_MORE
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.errors import DataError
 from foreknow.numbers import common_unit, exact, is_usual, read_moment
-
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 # The step of each value; and by level, the first step that the node of each value could hold, and
 # the one after its last.
@@ -113,7 +111,7 @@ _MOST_STEPS, _FEWER = 1 << 60, 1 << 50
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class ValuePositions:
     """The values of an attribute as steps of a line; a null lies right before the first value."""
 
     cells: IntArray  # the step of each value, increasing
@@ -154,13 +152,13 @@ class Line:
         return (*null, self.between(first, last))
 
 
-def lines_of(microdata: Microdata, attributes: Sequence[Attribute]) -> list[Line]:
+def all_positions(microdata: Microdata, attributes: Sequence[Attribute]) -> list[ValuePositions]:
     """Lay out some quasi-identifiers of a table."""
     known = microdata.schema.hierarchies
-    return [line_of(attribute, known.get(attribute.name)) for attribute in attributes]
+    return [positions_of(attribute, known.get(attribute.name)) for attribute in attributes]
 
 
-def line_of(attribute: Attribute, hierarchy: Any = None) -> Line:
+def positions_of(attribute: Attribute, hierarchy: Any = None) -> ValuePositions:
     """Lay out the values of an attribute, from the first that occurs to the last.
 
     Whole numbers and days are a step each, those that do not occur as well. Decimal numbers and
@@ -181,7 +179,7 @@ def line_of(attribute: Attribute, hierarchy: Any = None) -> Line:
     return _laid_out(attribute, *(found or (range(len(known)), [])))
 
 
-def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> Line:
+def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> ValuePositions:
     null = int(attribute.domain[0] is None)
     start = steps[0] if steps else 0
     span = steps[-1] + 1 - start if steps else 1
@@ -210,14 +208,14 @@ def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> Lin
             # What is called alike and has the same leaves is the same to a reader.
             stretches.append(known.setdefault((name, a, b), (low, end)))
         nodes.append(np.array(stretches, dtype=np.int64))
-    return Line(np.array(cells, dtype=np.int64), tuple(nodes))
+    return ValuePositions(np.array(cells, dtype=np.int64), tuple(nodes))
 
 
 @dataclass(frozen=True, eq=False)
 class Covers:
     """The distinct labels of one attribute, each as stretches of its line."""
 
-    line: Line
+    positions: ValuePositions
     of_group: IntArray  # the label of each group
     offsets: IntArray  # label i has `starts` and `ends` from its offset to the next
     starts: IntArray
@@ -225,16 +223,16 @@ class Covers:
     found: Coarsened
 
     @classmethod
-    def of(cls, line: Line, found: Coarsened) -> Covers:
+    def of(cls, positions: ValuePositions, found: Coarsened) -> Covers:
         """Collect some labels, each once, and which of them each group has."""
         # Of a table that was rounded before it was asked, cells are all that there is.
-        style, cells = found.style, found.attribute.cells is not None and len(line.nodes) > 1
-        labels = [line.of_meaning(style, meaning, cells) for meaning in found.meanings]
+        style, cells = found.style, found.attribute.cells is not None and len(positions.nodes) > 1
+        labels = [positions.of_meaning(style, meaning, cells) for meaning in found.meanings]
         place = {label: i for i, label in enumerate(dict.fromkeys(labels))}
         flat = np.array([pair for label in place for pair in label], dtype=np.int64).reshape(-1, 2)
         offsets = np.cumsum([0, *map(len, place)], dtype=np.int64)
         own = np.array([place[label] for label in labels], dtype=np.int64)
-        return cls(line, own[found.of_group], offsets, flat[:, 0], flat[:, 1], found)
+        return cls(positions, own[found.of_group], offsets, flat[:, 0], flat[:, 1], found)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -244,7 +242,7 @@ class Covers:
         # In whole numbers: a sum of floats would lose a single step of a long line.
         before = np.zeros((asked.shape[0] + 1, asked.shape[1]), dtype=np.int64)
         both = asked[1:] & asked[:-1]
-        gaps = np.diff(self.line.cells) - 1
+        gaps = np.diff(self.positions.cells) - 1
         if gaps.any():
             before[2:] = both
             before[2:] *= gaps[:, None]
@@ -260,7 +258,7 @@ class Covers:
 
     def _below(self, at: IntArray, before: IntArray, both: BoolArray) -> IntArray:
         """How many steps below some steps are asked for."""
-        cells = self.line.cells
+        cells = self.positions.cells
         passed = np.searchsorted(cells, at)
         found: IntArray = before[passed]
         # The part of a gap between two values that lies below.
@@ -273,7 +271,7 @@ class Covers:
 
 def covers_of_groups(
     attribute: Attribute,
-    line: Line,
+    positions: ValuePositions,
     groups: NDArray[Any],
     n_groups: int,
     style: Style,
@@ -282,12 +280,12 @@ def covers_of_groups(
     """What groups are published as; `floor` is the least level of each."""
     if floor is not None and attribute.ancestors:
         floor = np.minimum(floor, len(attribute.ancestors))
-    return Covers.of(line, coarsened(attribute, groups, n_groups, style, floor))
+    return Covers.of(positions, coarsened(attribute, groups, n_groups, style, floor))
 
 
 def covers_of_texts(
     attribute: Attribute,
-    line: Line,
+    positions: ValuePositions,
     texts: Iterable[Any],
     style: Style,
     known: Mapping[str | None, Codes] | None = None,
@@ -315,7 +313,7 @@ def covers_of_texts(
     given = list(texts)
     place = {text: i for i, text in enumerate(dict.fromkeys(given))}
     of_group = np.array([place[text] for text in given], dtype=np.int64)
-    return Covers.of(line, Coarsened(attribute, style, list(map(meaning, place)), of_group))
+    return Covers.of(positions, Coarsened(attribute, style, list(map(meaning, place)), of_group))
 
 
 def codes_of_texts(attribute: Attribute, texts: Iterable[Any]) -> IntArray:

@@ -18,7 +18,7 @@ from foreknow.verifier.verify import Written
 
 
 @dataclass(frozen=True)
-class Several(Written):
+class Cohorts(Written):
     """Releases as they are written, by their names; nobody is in two of them."""
 
     each: Mapping[str, Written] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Several(Written):
     release: str = ""  # the column beside those that make a group: which release has it
 
     @classmethod
-    def of(cls, each: Mapping[str, Written], own: Mapping[str, tuple[str, str]]) -> Several:
+    def of(cls, each: Mapping[str, Written], own: Mapping[str, tuple[str, str]]) -> Cohorts:
         """Releases of one form with the same columns; others are refused.
 
         Of those that have groups of earlier ones, too, only their `own` are counted.

@@ -82,7 +82,7 @@ class Gain(Plain):
 
 
 def judged(
-    release: HasCounts, table: PriorTable, reading: ValueMode, amounts: Amounts = (0, 0, 0)
+    release: HasCounts, table: PriorTable, mode: ValueMode, amounts: Amounts = (0, 0, 0)
 ) -> ReleasePosteriors:
     """Judge a release, with facts of some amounts; what was worked out is kept with its counts."""
     counts, signatures = counts_of(release), signatures_of("Priors", release)
@@ -92,9 +92,9 @@ def judged(
             f"{table.name}: {sensitive!r} is the sensitive column of the release; attributes are "
             "what an adversary knows of people before"
         )
-    key = ("priors", table, reading)
+    key = ("priors", table, mode)
     if key not in counts.memory:
-        counts.memory[key] = _judge(counts, signatures(table.attributes), table, reading)
+        counts.memory[key] = _judge(counts, signatures(table.attributes), table, mode)
     if any(amounts) and (*key, amounts) not in counts.memory:
         counts.memory[(*key, amounts)] = counts.memory[key].with_facts(amounts)
     found: ReleasePosteriors = counts.memory[(*key, amounts) if any(amounts) else key]
@@ -102,20 +102,20 @@ def judged(
 
 
 def judged_before(
-    counts: GroupCounts, table: PriorTable, reading: ValueMode, amounts: Amounts
+    counts: GroupCounts, table: PriorTable, mode: ValueMode, amounts: Amounts
 ) -> ReleasePosteriors | None:
     """What was worked out before, if it was."""
-    key = ("priors", table, reading)
+    key = ("priors", table, mode)
     return counts.memory.get((*key, amounts) if any(amounts) else key)
 
 
 def _judge(
-    counts: GroupCounts, signatures: Signatures, table: PriorTable, reading: ValueMode
+    counts: GroupCounts, signatures: Signatures, table: PriorTable, mode: ValueMode
 ) -> ReleasePosteriors:
     matrix = table.matrix(signatures.labels, [str(value) for value in counts.values])
     people = signatures.offsets, signatures.codes, signatures.people
     groups = SignatureGroups(*people, counts.offsets, counts.codes, counts.counts)
-    found = posteriors(groups.checked(counts), matrix, reading)
+    found = posteriors(groups.checked(counts), matrix, mode)
     impossible = found.impossible
     if len(impossible):
         label = counts.group_label(int(impossible[0]))
@@ -361,7 +361,7 @@ class ReleasePosteriors:
         if case not in self._last_table:  # the cells of a case are asked for one after another
             self._last_table.clear()
             try:
-                found = exact_group(self.found.cases, case, self.matrix, self.found.reading)
+                found = exact_group(self.found.cases, case, self.matrix, self.found.mode)
             except UnsupportedError:
                 found = None
             self._last_table[case] = found
@@ -421,7 +421,7 @@ class _Recoded:
 def judged_set(
     release: HasCounts,
     table: PriorTable,
-    reading: ValueMode,
+    mode: ValueMode,
     amounts: Amounts,
     members: Sequence[str],
     name: Label,
@@ -429,9 +429,9 @@ def judged_set(
     """Judge a release for values that are one secret (``binary``: one value); and their codes."""
     counts = counts_of(release)
     of = np.array([str(value) in members for value in counts.values], dtype=bool)
-    if reading == "joint":
-        return judged(release, table, reading, amounts), np.flatnonzero(of).tolist()
+    if mode == "joint":
+        return judged(release, table, mode, amounts), np.flatnonzero(of).tolist()
     others = [value for value, own in zip(counts.values, of, strict=True) if not own]
     united = counts.united(of, Labels([*others, name]))
     merged = table.united(members, str(name))
-    return judged(_Recoded(release, united), merged, reading, amounts), [len(others)]
+    return judged(_Recoded(release, united), merged, mode, amounts), [len(others)]

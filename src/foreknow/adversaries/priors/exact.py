@@ -105,14 +105,14 @@ def exact_group(
     groups: SignatureGroups,
     group: int,
     priors: PriorMatrix,
-    reading: ValueMode = "joint",
+    mode: ValueMode = "joint",
     reach: int = EXACT_REACH,
 ) -> list[list[Fraction | None]]:
     """Exact posteriors of a group by signature and held value; None where worlds have no weight."""
     signatures, people = zip(*groups.people_of(group), strict=True)
     values, counts = zip(*groups.bag_of(group), strict=True)
     found: list[list[Fraction | None]] = [[None] * len(values) for _ in people]
-    if reading == "joint":
+    if mode == "joint":
         chances = [[priors.exact(s, x) for x in values] for s in signatures]
         return [[*row] for row in exact_joint(people, counts, chances, reach) or found]
     for x, (value, count) in enumerate(zip(values, counts, strict=True)):

@@ -58,7 +58,7 @@ class Expected(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CaseOffsets:
+class CaseLayout:
     """Groups that differ; case c has ``offsets[c]:offsets[c + 1]``, by signature and held value."""
 
     cases: SignatureGroups
@@ -67,7 +67,7 @@ class CaseOffsets:
     seconds: tuple[float, float] = JUDGING
 
     @classmethod
-    def of(cls, groups: SignatureGroups, seconds: tuple[float, float] = JUDGING) -> CaseOffsets:
+    def of(cls, groups: SignatureGroups, seconds: tuple[float, float] = JUDGING) -> CaseLayout:
         """Lay out groups; exact posteriors may take so many seconds, and so many a person."""
         first, case_of = groups.distinct()
         times = np.bincount(case_of, minlength=len(first)).astype(np.float64)

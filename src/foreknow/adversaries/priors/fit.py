@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from foreknow.adversaries.priors.expectation import JUDGING, CaseOffsets
+from foreknow.adversaries.priors.expectation import JUDGING, CaseLayout
 from foreknow.adversaries.priors.signature_groups import SignatureGroups
 from foreknow.data.arrays import FloatArray, IntArray, combine, count_pairs
 from foreknow.data.people import Signature, Signatures
@@ -121,7 +121,7 @@ class Fit:
     """Statistics that were learned from a release."""
 
     kinds: Kinds
-    layout: CaseOffsets
+    layout: CaseLayout
     chances: FloatArray  # by kind and value
     amounts: FloatArray  # by kind and value, how many people have it, on average over worlds
     overall: FloatArray  # how frequent each value is
@@ -161,7 +161,7 @@ class Fit:
 
 
 def fits(
-    layout: CaseOffsets,
+    layout: CaseLayout,
     kinds: Kinds,
     n_values: int,
     smoothings: Sequence[float] = SMOOTHINGS,
@@ -182,7 +182,7 @@ def fits(
 class _Climb:
     """Steps of expectation and maximization over some groups."""
 
-    def __init__(self, layout: CaseOffsets, kinds: Kinds, n_values: int, smoothing: float) -> None:
+    def __init__(self, layout: CaseLayout, kinds: Kinds, n_values: int, smoothing: float) -> None:
         self.layout, self.smoothing = layout, smoothing
         self.shape = len(kinds.labels), n_values
         self.at = layout.signature * n_values + layout.value

@@ -97,7 +97,7 @@ class Known:
                 most, least = (
                     np.where(secret, own, 0.0).sum(axis=2, keepdims=True) for own in (most, least)
                 )
-            elif self.found.reading == "joint":
+            elif self.found.mode == "joint":
                 rest = [_least_left_of_others(own, l) for own in (least, most)]
             else:
                 others = shape.people.sum(axis=1)[:, None] - shape.counts
@@ -126,7 +126,7 @@ class Known:
         had, l = sum((row[column] for column in columns), Fraction(0)), self.amounts[0]
         if not had:
             return had
-        if self.found.reading == "binary":
+        if self.found.mode == "binary":
             ((column,), every) = columns, sum(counts)
             others = every - counts[column]
             left = _exactly_left(counts, column, l)
@@ -177,7 +177,7 @@ class Known:
         at = shape.signatures[:, None, :], shape.values[:, :, None]
         chances = self.matrix.chances[at]  # (cases, values, signatures)
         secret = np.isin(shape.values, codes)
-        if self.found.reading == "joint":
+        if self.found.mode == "joint":
             amounts = min(ruled_out, n_values - 1), known, linked_people
             step = max(_MOST_NUMBERS // (n_values * largest * len(people)), 1)
             parts = [
@@ -267,7 +267,7 @@ class Known:
         """Odds against some values for people of one signature; then of those who are linked."""
         people, counts, rows, secret = self._part(codes, case)
         (l, k), every = amounts, sum(people)
-        if self.found.reading == "binary":
+        if self.found.mode == "binary":
             (column,) = (
                 at for at, (x, _) in enumerate(self.found.cases.bag_of(case)) if x in codes
             )
@@ -288,7 +288,7 @@ class Known:
         rows = [[self.matrix.exact(s, x) for x, _ in bag] for s, _ in people]
         n, c = [own for _, own in people], [own for _, own in bag]
         secret = [column for column, (value, _) in enumerate(bag) if value in codes]
-        if self.found.reading == "joint":
+        if self.found.mode == "joint":
             return n, c, rows, secret
         (column,) = secret
         pairs = [[row[column], 1 - row[column]] for row in rows]
@@ -307,7 +307,7 @@ class Known:
     def _extreme(self) -> bool:
         """Whether products of chances may be beyond floats, so that nothing is a lower bound."""
         known = [self.matrix.chances]
-        if self.found.reading == "binary":
+        if self.found.mode == "binary":
             known.append(self.matrix.complements)
         return any(((own > 0) & (own < _LEAST)).any() for own in known)
 

@@ -42,7 +42,7 @@ class GroupPosteriors:
     one held value after another.
     """
 
-    reading: ValueMode
+    mode: ValueMode
     cases: SignatureGroups
     case_of: IntArray
     offsets: IntArray
@@ -78,15 +78,15 @@ class GroupPosteriors:
 def posteriors(
     groups: SignatureGroups,
     priors: PriorMatrix,
-    reading: ValueMode = "joint",
+    mode: ValueMode = "joint",
     *,
     reach: int = REACH,
 ) -> GroupPosteriors:
     """Posteriors of everybody; groups of more states than `reach` get upper bounds instead."""
     first, case_of = groups.distinct()
     cases = groups.take(first)
-    found = (_joint if reading == "joint" else _binary)(cases, priors, reach)
-    return GroupPosteriors(reading, cases, case_of, *found)
+    found = (_joint if mode == "joint" else _binary)(cases, priors, reach)
+    return GroupPosteriors(mode, cases, case_of, *found)
 
 
 class _Found(NamedTuple):

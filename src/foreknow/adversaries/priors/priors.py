@@ -19,7 +19,7 @@ from foreknow.adversaries.disclosure import Disclosure, of_value, worst, worst_b
 from foreknow.adversaries.facts.facts import Facts, FactsSettings
 from foreknow.adversaries.priors.disclosure import Gain, ReleasePosteriors, judged, judged_set
 from foreknow.adversaries.priors.exchanges import Amounts
-from foreknow.adversaries.priors.expectation import LEARNING, CaseOffsets
+from foreknow.adversaries.priors.expectation import LEARNING, CaseLayout
 from foreknow.adversaries.priors.fit import Kinds, fits
 from foreknow.adversaries.priors.signature_groups import ValueMode
 from foreknow.adversaries.priors.table import PriorTable
@@ -274,7 +274,7 @@ class Priors:
         counts, signatures = counts_of(release), release.signatures(by)
         kinds = Kinds.of(signatures)
         bags = counts.offsets, counts.codes, counts.counts
-        layout = CaseOffsets.of(kinds.groups(signatures, *bags).checked(counts), LEARNING)
+        layout = CaseLayout.of(kinds.groups(signatures, *bags).checked(counts), LEARNING)
         best = max(fits(layout, kinds, counts.n_values), key=lambda one: one.predicts)
         chances = {
             label: tuple(_in_steps(best.chances[kind]))

@@ -462,7 +462,7 @@ class ValuesTable(PeopleTable):
     sensitive: str
     semantics: Semantics
     missing: Missing
-    ahead: ReadOnce = field(default_factory=ReadOnce)  # shared by all sights
+    read_once: ReadOnce = field(default_factory=ReadOnce)  # shared by all sights
 
     @property
     def needed(self) -> str | None:
@@ -505,8 +505,8 @@ class ValuesTable(PeopleTable):
 
     def _count_rows(self) -> tuple[GroupCounts, int]:
         name, columns = self.table.name, list(dict.fromkeys([*self.groups, self.sensitive]))
-        if set(columns) <= set(self.ahead.columns):
-            rows, weights = self.ahead.rows(self.table)
+        if set(columns) <= set(self.read_once.columns):
+            rows, weights = self.read_once.rows(self.table)
             rows = rows.select(columns)
         else:
             rows, weights = tallied(self.table, columns, self.groups)

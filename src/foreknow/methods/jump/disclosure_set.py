@@ -53,7 +53,7 @@ class Budget:
             raise BeyondReach(BEYOND.format(self.steps))
 
 
-class PrefixQuestion(enum.Enum):
+class EarlierNeed(enum.Enum):
     """What must be known of an earlier function to say whether a table gets to a later one."""
 
     NOTHING = "its permutation set cannot be safe, nor its disclosure set"
@@ -62,7 +62,7 @@ class PrefixQuestion(enum.Enum):
     ALWAYS = "whether its disclosure set is safe, in any case"
 
 
-Needs: TypeAlias = tuple[PrefixQuestion, ...]
+Needs: TypeAlias = tuple[EarlierNeed, ...]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Strategy:
     property: Property
     distances: tuple[int, ...] = ()
 
-    def need(self, j: int, i: int) -> PrefixQuestion:
+    def need(self, j: int, i: int) -> EarlierNeed:
         """What to know of function j to say whether a table gets to function i.
 
         Every table gets to the first function, so its disclosure set is its permutation set. A
@@ -84,11 +84,9 @@ class Strategy:
         property is convex, no disclosure set is safe whose permutation set is not (Lemma 3).
         """
         if self.kind == "naive" or j == 0 or (self.kind == "jump" and self.after(j) > i):
-            return PrefixQuestion.PERMUTATION
+            return EarlierNeed.PERMUTATION
         return (
-            PrefixQuestion.GATED
-            if self.kind == "jump" or self.property.convex
-            else PrefixQuestion.ALWAYS
+            EarlierNeed.GATED if self.kind == "jump" or self.property.convex else EarlierNeed.ALWAYS
         )
 
     def after(self, j: int) -> int:
@@ -105,9 +103,9 @@ class Strategy:
         """Whether function i is evaluated, by the verdicts on earlier ones (Definition 2)."""
         j = 0
         while j < i:
-            if needs[j] is not PrefixQuestion.ALWAYS and not permutation_safe(j):
+            if needs[j] is not EarlierNeed.ALWAYS and not permutation_safe(j):
                 j += 1
-            elif needs[j] is PrefixQuestion.PERMUTATION or disclosure_safe(j):
+            elif needs[j] is EarlierNeed.PERMUTATION or disclosure_safe(j):
                 return False
             else:
                 j = self.after(j)
@@ -124,7 +122,7 @@ class CountedBlock:
 
 
 @dataclass(frozen=True)
-class TableTotals:
+class TableCounts:
     """Number of tables of a disclosure set and of its permutation set, and its blocks."""
 
     size: int
@@ -183,8 +181,8 @@ class Exact:
             return self._verdict(i, key)
         except BeyondReach:
             needs = self.needs(i, parts)
-            levels = [j for j, need in enumerate(needs) if need is not PrefixQuestion.NOTHING]
-            if PrefixQuestion.ALWAYS not in needs and surely_safe(self, parts, levels):
+            levels = [j for j, need in enumerate(needs) if need is not EarlierNeed.NOTHING]
+            if EarlierNeed.ALWAYS not in needs and surely_safe(self, parts, levels):
                 self._verdicts[i, key] = True
                 return True
         finally:
@@ -195,13 +193,13 @@ class Exact:
 
     def needs(self, i: int, parts: Sequence[Part]) -> Needs:
         """What is needed of lower levels; nothing of those that cannot stop any of the tables."""
-        found: list[PrefixQuestion] = []
+        found: list[EarlierNeed] = []
         for j in range(i):
             need = self.strategy.need(j, i)
-            if all(before is PrefixQuestion.NOTHING for before in found):
-                need = PrefixQuestion.PERMUTATION
-            if need is not PrefixQuestion.ALWAYS and not all(self._fit(*part, j) for part in parts):
-                need = PrefixQuestion.NOTHING
+            if all(before is EarlierNeed.NOTHING for before in found):
+                need = EarlierNeed.PERMUTATION
+            if need is not EarlierNeed.ALWAYS and not all(self._fit(*part, j) for part in parts):
+                need = EarlierNeed.NOTHING
             found.append(need)
         return tuple(found)
 
@@ -221,10 +219,10 @@ class Exact:
             )
         return self._fits[key]
 
-    def count(self, i: int, parts: Sequence[Part]) -> TableTotals:
+    def count(self, i: int, parts: Sequence[Part]) -> TableCounts:
         """The disclosure set of a generalization under function i: all tables less the stopped."""
         needs = self.needs(i, parts)
-        unneeded = [need is PrefixQuestion.NOTHING for need in needs]
+        unneeded = [need is EarlierNeed.NOTHING for need in needs]
         blocks, cells = [], []
         for block, columns in parts:
             small, cell_of = self.layout.without(block, unneeded)
@@ -254,7 +252,7 @@ class Exact:
                     for column, row in zip(tables.classes, tables.sums(weight_of), strict=True)
                 }
                 made[block, columns] = CountedBlock(block, columns, rows)
-        return TableTotals(total - stopped, total, tuple(made[part] for part in parts))
+        return TableCounts(total - stopped, total, tuple(made[part] for part in parts))
 
     def _verdict(self, j: int, key: Any) -> bool:
         if (j, key) not in self._verdicts:
@@ -262,7 +260,7 @@ class Exact:
             self._verdicts[j, key] = self._judged(self.count(j, parts))
         return self._verdicts[j, key]
 
-    def _judged(self, counted: TableTotals) -> bool:
+    def _judged(self, counted: TableCounts) -> bool:
         """Whether everybody's values have the property; nobody's when there are no tables."""
         return counted.size > 0 and all(
             self.allows(
@@ -291,9 +289,9 @@ def _stopped(
     blocks: Sequence[BlockTables], needs: Needs, budget: Budget, stops: Callable[[Seen], bool]
 ) -> tuple[int, list[dict[Seen, int]]]:
     """How many tables are stopped, and by what is seen of each block: with how many others."""
-    none: dict[PrefixQuestion, Any] = {
-        PrefixQuestion.PERMUTATION: True,
-        PrefixQuestion.NOTHING: None,
+    none: dict[EarlierNeed, Any] = {
+        EarlierNeed.PERMUTATION: True,
+        EarlierNeed.NOTHING: None,
     }
     ahead: list[dict[Seen, int]] = [{tuple(none.get(need, ()) for need in needs): 1}]
     steps: list[dict[tuple[Seen, Seen], Seen]] = []
@@ -350,7 +348,7 @@ class BlockTables:
             math.factorial(count) for _, counts in columns for count in counts
         )
         self.ends: dict[Seen, int] = {}
-        self._keep_all = PrefixQuestion.ALWAYS in needs
+        self._keep_all = EarlierNeed.ALWAYS in needs
         # For each layer: class and cells; (source, target, ways, copies) of each edge; weights.
         self._layers: list[tuple[int, tuple[int, ...], list[tuple[int, int, int, int]]]] = []
         start = tuple(self._at_first(*level) for level in self._levels)
@@ -430,11 +428,11 @@ class BlockTables:
             for row, copies in zip(found, self.copies, strict=True)
         ]
 
-    def _at_first(self, blocks: tuple[Below, ...], need: PrefixQuestion) -> Any:
+    def _at_first(self, blocks: tuple[Below, ...], need: EarlierNeed) -> Any:
         """What a level sees of no values at all."""
-        if need is PrefixQuestion.NOTHING:
+        if need is EarlierNeed.NOTHING:
             return None
-        if need is not PrefixQuestion.PERMUTATION:
+        if need is not EarlierNeed.PERMUTATION:
             return ((),) * len(blocks)
         sizes = [size for below in blocks for size in below.block.group_sizes]
         if self._exact.complete:
@@ -442,10 +440,10 @@ class BlockTables:
         return ((),) * len(sizes)
 
     def _of_value(
-        self, blocks: tuple[Below, ...], need: PrefixQuestion, colour: int, cells: Sequence[int]
+        self, blocks: tuple[Below, ...], need: EarlierNeed, colour: int, cells: Sequence[int]
     ) -> Any:
         """What a level sees of one value that occurs so often in each cell."""
-        if need is PrefixQuestion.NOTHING:
+        if need is EarlierNeed.NOTHING:
             return None
         found: list[Any] = []
         for below in blocks:
@@ -454,25 +452,25 @@ class BlockTables:
             for group, n in zip(below.group_of, cells, strict=True):
                 if n and group >= 0:
                     sums[group] += n
-            if need is not PrefixQuestion.ALWAYS and any(
+            if need is not EarlierNeed.ALWAYS and any(
                 n > self._exact.limit(size, colour) for n, size in zip(sums, sizes, strict=True)
             ):
                 return None
-            if need is PrefixQuestion.PERMUTATION:
+            if need is EarlierNeed.PERMUTATION:
                 found += [(colour, n) if n else None for n in sums]
             else:
                 found.append((colour, tuple(sums)) if any(sums) else None)
-        return True if need is PrefixQuestion.PERMUTATION and self._exact.complete else tuple(found)
+        return True if need is EarlierNeed.PERMUTATION and self._exact.complete else tuple(found)
 
-    def _of_all(self, blocks: tuple[Below, ...], need: PrefixQuestion, seen: Any) -> Any:
+    def _of_all(self, blocks: tuple[Below, ...], need: EarlierNeed, seen: Any) -> Any:
         """What a level sees of all values, with the verdict on its permutation set."""
         if seen is None or seen is True:
             return seen
-        if need is PrefixQuestion.PERMUTATION:
+        if need is EarlierNeed.PERMUTATION:
             sizes = [size for below in blocks for size in below.block.group_sizes]
             return True if all(map(self._exact.allows, seen, sizes, sizes)) else None
         found = [(below.block, columns) for below, columns in zip(blocks, seen, strict=True)]
-        unsure = need is PrefixQuestion.GATED and not self._exact.complete
+        unsure = need is EarlierNeed.GATED and not self._exact.complete
         return None if unsure and not self._exact.permutation_safe(found) else key_of(found)
 
 
