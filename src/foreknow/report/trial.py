@@ -32,6 +32,7 @@ _KEPT = (
 _CLAIMED = (
     "A trial, and no verdict: how much of what an attacker claims is right is not known here."
 )
+_OF_OTHERS = "Of other values they may be surer; that is not said here."
 
 
 def trial_sentences(trial: Trial) -> list[str]:
@@ -41,18 +42,30 @@ def trial_sentences(trial: Trial) -> list[str]:
     who = f"Somebody who learns from the release how {noun} goes with {columns}"
     right, alone = (_share(trial, key) for key in ("right", "baseline"))
     limit = percentage(trial.limit, 0)
+    most = f"up to {percentage(trial.surest, 0, 'down')} sure"
     if not trial.measured:
+        if trial.about is None:
+            claim = f"be {most} of a person's {noun}, and to guess it right for {right} of people."
+        else:
+            claim = f"guess a person's {noun} right for {right} of people."
+            claim += f" {_of_those(trial)} they would claim to be {most}. {_OF_OTHERS}"
         return [
-            f"{who} would claim to be up to {percentage(trial.surest, 0, 'down')} sure of a "
-            f"person's {noun}, and to guess it right for {right} of people. That is the attacker's "
-            "claim: who has which is not known here. By the groups alone, it is guessed right for "
-            f"{alone}."
+            f"{who} would claim to {claim} That is the attacker's claim: who has which is not "
+            f"known here. By the groups alone, it is guessed right for {alone}."
         ]
-    return [
-        f"{who} guesses at least {right} of people's values right; by the groups alone, {alone}.",
-        f"The attacker is up to {percentage(trial.surest, 0, 'down')} sure of a person's {noun}, "
-        f"and surer than {limit} of {_rightly(trial)}.",
-    ]
+    guessed = f"{who} guesses at least {right} of people's values right; by the groups alone, "
+    surer = f"and surer than {limit} of {_rightly(trial)}."
+    if trial.about is None:
+        return [f"{guessed}{alone}.", f"The attacker is {most} of a person's {noun}, {surer}"]
+    sure = f"{_of_those(trial)} the attacker is {most}, {surer} {_OF_OTHERS}"
+    return [f"{guessed}{alone}.", sure]
+
+
+def _of_those(trial: Trial) -> str:
+    """Begin a sentence with the values of which it is said how sure somebody becomes."""
+    values = [named(value) for value in trial.about or ()]
+    what = "value" if len(values) == 1 else "values"
+    return f"Of {listing(values, 'or')}, the {what} that a requirement is about,"
 
 
 def _rightly(trial: Trial) -> str:

@@ -514,7 +514,8 @@ def _trial(
     effort: Effort = "full",
 ) -> Trial:
     values = some.counts.values
-    codes = np.arange(len(values)) if about is None else np.array([values.codes[v] for v in about])
+    told = None if about is None or {*values} <= {*about} else tuple(about)
+    codes = np.arange(len(values)) if told is None else np.array([values.codes[v] for v in told])
     each = learnings(some, by, effort)
     signatures = each[0].kinds.signatures
     truth = None if held is None else _Truth.of(held, signatures, some.counts)
@@ -525,7 +526,7 @@ def _trial(
     else:
         best = most_successful(trials)
     tried = tuple(Tried(t.attacker, tuple(by), t.right, t.surest) for t in trials)
-    return replace(best, tried=tried, whole=some.whole)
+    return replace(best, tried=tried, whole=some.whole, about=told)
 
 
 def _known(release: Any) -> tuple[str, ...]:

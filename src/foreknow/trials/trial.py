@@ -113,6 +113,8 @@ class Trial(Result):
         How many people were looked at.
     whole : bool
         Whether these are all.
+    about : tuple of labels, or None
+        The values of which `surest` and `sure` say something; None: all of them.
     claim : Claim or None
         Of whom it is surest; for the owner only.
     shares : mapping
@@ -126,7 +128,7 @@ class Trial(Result):
     format = "foreknow trial"
     _told = (
         "kind release=name sensitive by attacker right baseline surest limit sure sure_and_right "
-        "measured people whole claim shares tried"
+        "measured people whole about claim shares tried"
     )
 
     kind: str
@@ -143,6 +145,7 @@ class Trial(Result):
     measured: bool
     people: int
     whole: bool = True
+    about: tuple[Label, ...] | None = None
     claim: Claim | None = None
     shares: dict[str, Share] = field(default_factory=dict)
     tried: tuple[Tried, ...] = ()
