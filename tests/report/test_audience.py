@@ -83,7 +83,7 @@ def test_what_publish_writes_is_readable_as_its_audience_has_it(place, method):
     modes = {path.name: mode(path) for path in (place / "out.owner").iterdir()}
     assert modes == dict.fromkeys([*kept, "members.parquet", "owner.json"], 0o600)
     assert (mode(place / "out"), mode(place / "out.owner")) == (0o755, 0o700)
-    assert said(place / "out" / "report.html").startswith("May be published with the release")
+    assert said(place / "out" / "report.html").startswith("This page may go out with the release")
     if method == "fulldomain":
         assert said(place / "out.owner" / "lattice.html").startswith("For the owner only: ")
 

@@ -223,11 +223,11 @@ def evidence(
 ) -> None:
     """Write what is known of a release onto one page, for somebody who must accept it.
 
-    The release is verified afresh. The page says what was published, to whom it is safe and under
-    which assumptions, what was so before, and answers the questions of WP216, the ICO, ISO/IEC
-    27559, NIST SP 800-188, Article 66 of the European Health Data Space and HIPAA, as far as they
-    can be measured; the rest is marked to be filled in. A browser prints it
-    to PDF. It draws no legal conclusion.
+    The release is verified afresh. The page says what was published, what holds, against whom, and
+    under which assumptions, what was so before, and answers the questions of WP216, the ICO,
+    ISO/IEC 27559, NIST SP 800-188, Article 66 of the European Health Data Space and HIPAA, as far
+    as they can be measured; the rest is marked to be filled in. A browser prints it to PDF. It
+    draws no legal conclusion.
 
     Parameters
     ----------

@@ -45,6 +45,7 @@ def worst_cell(found: Disclosure, required: Limit) -> Cell:
     """A probability beside its limit."""
     limit, safe = required.at(found.prior), found.keeps(required)
     said = percent(found, limit, 1, "up" if safe or found.bounded else "nearest")
+    said = f"at most {said}" if found.bounded else said
     return bar_cell(said, found.probability, mood_of(safe), limit)
 
 

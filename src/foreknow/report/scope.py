@@ -13,6 +13,11 @@ from foreknow.text import visible
 HEADING = "What the verdicts do not cover:"
 # Ends a headline where all that is required counts people, or is about labels.
 UNLIMITED = ", but nothing limits inference"
+# Of a limit relative to priors: what is said to be the worst, and what stands beside it.
+NEAREST = "nearest to its limit"
+RELATIVE = (
+    "The limit is relative to priors: of a frequent value somebody may be surer, up to certainty."
+)
 _NOTED = "The publisher notes, which is not verified:"
 _METHOD = {
     NOT_JUDGED: "Knowledge of the method was not judged: an adversary who knows it may be surer. "
@@ -31,6 +36,11 @@ CASES_OF_FILES = (
     "A row is a case, and the files do not show whose: a person may have several. What is verified "
     "is about cases; what the publisher counted of people stands below, and is not verified."
 )
+# How far files show that requirements hold, and what else is claimed.
+OF_EACH_CASE, AS_FILES_SHOW = " of each case", " as far as files show it"
+OF_PEOPLE_CLAIMED = "; of people it is the publisher's word"
+OF_PEOPLE_OPEN = "; of people it was not judged"
+OF_OTHERS_CLAIMED = "; what the owner counted beyond that is the publisher's word"
 _ADDED_UP = ", and limits hold for the sum over a person's cases"
 CASES_OF_PEOPLE = (
     f"A row is a case, of which a person may have several; the owner counts people{_ADDED_UP}. "
@@ -56,6 +66,8 @@ TOLD_OF_PEOPLE = (
     CASES_OF_FILES,
     OTHER_RELEASES,
     ALL_OF_ONE,
+    OF_PEOPLE_CLAIMED,
+    OF_PEOPLE_OPEN,
     "The table names people",
 )
 _MOST = 6

@@ -63,7 +63,15 @@ from foreknow.report.knowledge import (
 )
 from foreknow.report.page import Page
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
-from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, UNLIMITED, by_word_of, sentences
+from foreknow.report.scope import (
+    HEADING,
+    NEAREST,
+    RELATIVE,
+    TOLD_OF_PEOPLE,
+    UNLIMITED,
+    by_word_of,
+    sentences,
+)
 from foreknow.report.trial import trials_beside
 from foreknow.report.words import (
     average_text,
@@ -195,13 +203,19 @@ class AuditPage(Page[Audit]):
         parts = list(zip(titled(audit), audit.verdicts, strict=True))
         yield Heading("The verdict on each requirement", "verdicts")
         rows = [self._row(*of, verdict) for of, verdict in parts if not verdict.of_groups]
+        relative = {v.required.relative for v in audit.verdicts if not v.of_groups}
         if rows:
-            yield Table(_HEAD, rows, (0, 1, 2, 5), title="Verdicts", style="verdicts")
+            worst = " or ".join([*["worst"] * (False in relative), *[NEAREST] * (True in relative)])
+            head = [word or worst for word in _HEAD]
+            yield Table(head, rows, (0, 1, 2, 5), title="Verdicts", style="verdicts")
+        if True in relative:
+            yield Sentence(RELATIVE, "note")
         for place, verdict in enumerate(audit.verdicts):
             if verdict.of_groups:
                 yield Sentence(self._sentence(place), _mood(verdict))
         if rows:
-            yield Sentence(f"{_WORST}{_legend(audit)}", "note", whole=True)
+            said = [_NEAREST] * (True in relative) + [_WORST] * (False in relative)
+            yield Sentence(f"{' '.join(said)}{_legend(audit)}", "note", whole=True)
         if not self.published:
             yield Later(lambda: exposed_blocks(titled_exposed(audit)))
         for place, ((title, anchor), verdict) in enumerate(parts):
@@ -267,14 +281,16 @@ class AuditPage(Page[Audit]):
                 (visible(d.value), _holders(sets, counts, d.value), worst_cell(d, verdict.required))
                 for d in [found, *verdict.others][:_MOST_VALUES]
             ]
+            relative = verdict.required.relative
+            worst = f"case {NEAREST}" if relative else "worst case"
             yield Folded(
-                "The worst case of every value",
+                f"The {worst} of every value",
                 [
                     Table(
-                        ("value", Terms(noun, counts.semantics).holders, "worst case"),
+                        ("value", Terms(noun, counts.semantics).holders, worst),
                         rows,
                         omitted=1 + len(verdict.others) - len(rows),
-                        where=", none of them higher",
+                        where=f", none of them {'nearer' if relative else 'higher'}",
                     )
                 ],
             )
@@ -338,13 +354,17 @@ _KEPT = (
     "that foreknow publish writes is made to go with a release"
 )
 _HEAD = (
-    *("verdict", "what must stay hidden", "from who knows", "worst", "limit"),
+    *("verdict", "what must stay hidden", "from who knows", "", "limit"),
     "value, and in which group",
 )
 _UNCHOSEN = "No policy was given: the requirements are Foreknow's default, which nobody chose."
 _WORST = (
     "The worst case is how sure an adversary can become who knows the most telling facts that the "
     "requirement allows, whichever they are."
+)
+_NEAREST = (
+    f"What is {NEAREST} is how sure an adversary can become, of the person and value of which the "
+    "limit leaves least; it is not the highest probability."
 )
 
 

@@ -23,10 +23,10 @@ from foreknow.report.blocks import (
     Row,
     Sentence,
     Table,
-    mood_of,
 )
 from foreknow.report.evidence import EvidenceReport
 from foreknow.report.exposed import exposed_blocks, exposed_figure, tally_text
+from foreknow.report.figures import worst_cell
 from foreknow.report.html import resource
 from foreknow.report.knowledge import describe, is_learned
 from foreknow.report.page import Page
@@ -44,9 +44,14 @@ from foreknow.report.pages.audit import (
     verdict_sentence,
 )
 from foreknow.report.pages.utility import UtilityPage
+from foreknow.report.pages.verification import how_far
 from foreknow.report.scope import (
     ALL_OF_ONE,
+    CASES_OF_FILES,
+    NEAREST,
     OTHER_RELEASES,
+    RELATIVE,
+    SEVERAL_CASES,
     TOLD_OF_PEOPLE,
     UNLIMITED,
     by_word_of,
@@ -59,7 +64,6 @@ from foreknow.report.words import (
     listing,
     nouns_of,
     number,
-    percent,
     setting_text,
     some,
     visible,
@@ -88,6 +92,12 @@ _TO_SIGN = (
     "Conclusion, and until when it holds",
     "Date and signature",
 )
+_NOBODY = "Nobody could be found out at a limit; everybody was looked at in turn."
+_NO_CASE = (
+    "No case could be found out at a limit; each was looked at in turn, by itself, and not the sum "
+    "over those of one who has several."
+)
+_NOT_LIMITED = "No requirement limits what can be inferred of a person: that was not judged."
 # How sentences about other releases begin.
 _OF_RELEASES = (OTHER_RELEASES, "Published after", "Judged together")
 _ALL = 1000
@@ -105,7 +115,7 @@ class Answer(Plain):
 
 
 class EvidencePage(Page[EvidenceReport]):
-    """What was published, to whom it is safe, and the questions of guidances."""
+    """What was published, what holds, against whom, and the questions of guidances."""
 
     serves = EvidenceReport
     eyebrow = "Evidence for"
@@ -122,9 +132,9 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def mood(self) -> Mood:
-        """Safe: nothing else can be evidenced, but where nothing is limited."""
-        audit = self.result.audit
-        return "" if audit.scope.foreign or not audit.limits_inference else "safe"
+        """Safe: nothing else can be evidenced, but where nothing is limited, or more is claimed."""
+        audit, (_, beyond) = self.result.audit, how_far(self.result.verification)
+        return "" if audit.scope.foreign or beyond or not audit.limits_inference else "safe"
 
     def as_they_are(self) -> Iterable[str]:
         """Labels of the table, and the questions of guidances, in their words."""
@@ -141,7 +151,7 @@ class EvidencePage(Page[EvidenceReport]):
         return utility_line(self.result.audit.utility)
 
     def blocks(self) -> Iterator[Block]:
-        """What was published, to whom it is safe, what was so before, and the questions."""
+        """What was published, what holds, against whom, what was so before, and the questions."""
         before, mood = self._before(), self.mood or "lead"
         yield Sentence(self._afresh, mood)
         yield Sentence(_NO_CONCLUSION, "note")
@@ -203,15 +213,17 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _afresh(self) -> str:
-        return f"Verified afresh from the files: {self._held}."
+        of = "of cases, " if self.result.verification.scope.cases else ""
+        return f"Verified {of}afresh from the files: {self._held}."
 
     @property
     def _held(self) -> str:
         if self.result.audit.idle:
             return "nothing is asked of this table, as nobody has a value that must stay hidden"
         audit = self.result.audit
+        far, beyond = how_far(self.result.verification)
         beside = "" if audit.limits_inference else UNLIMITED
-        return f"every requirement holds{beside}{by_word_of(audit.scope)}"
+        return f"every requirement holds{far}{beside}{by_word_of(audit.scope)}{beyond}"
 
     @cached_property
     def _noun(self) -> str:
@@ -244,6 +256,8 @@ class EvidencePage(Page[EvidenceReport]):
     def _beside(self) -> list[str]:
         audit, claimed = self.result.audit, self.result.verification.claimed_scope
         said = sentences(audit.scope, self._any_noun, audit.counts.semantics)
+        if claimed.word:
+            said = [CASES_OF_FILES if each == SEVERAL_CASES else each for each in said]
         own = sentences(claimed, self._any_noun, audit.counts.semantics, claimed=True)
         said += map(noted, own)
         if claimed.method is not None:
@@ -313,7 +327,8 @@ class EvidencePage(Page[EvidenceReport]):
         noun = sensitive_noun(self.result.audit.policy, verdict.requirement)
         sets = self.result.audit.counted_of(verdict).meant.sets
         about = values_phrase(verdict.requirement, noun, sets=sets)
-        return f"about {about}. {verdict_sentence(verdict, noun)}"
+        beside = f" {RELATIVE}" if verdict.required.relative else ""
+        return f"about {about}. {verdict_sentence(verdict, noun)}{beside}"
 
     def _assumptions(self) -> list[str]:
         """What the verdicts take for granted, in words."""
@@ -364,7 +379,9 @@ class EvidencePage(Page[EvidenceReport]):
                 certain = tally_text(then.certain), tally_text(now.certain)
                 rows.append((f"{title}: of them with certainty", *certain))
                 worst = (_worst(exposed.verdict) for exposed in (then, now))
-                rows.append((f"{title}: worst case", *worst))
+                case = f"case {NEAREST}" if then.verdict.required.relative else "worst case"
+                of = ", of one case" if self.in_cases else ""
+                rows.append((f"{title}: {case}{of}", *worst))
         note = (
             "In the table as it was, people with equal quasi-identifiers are a group. Both are "
             "judged by the same requirements."
@@ -498,20 +515,25 @@ class EvidencePage(Page[EvidenceReport]):
     @cached_property
     def _inference(self) -> tuple[str, ...]:
         said = list(self._safe)
-        over = [own.over for _, own in self._exposed()]
-        if over and all(tally is not None and not tally.people for tally in over):
-            said.append("Nobody could be found out at a limit; everybody was looked at in turn.")
+        verdicts = [(own.over, own.verdict) for _, own in self._exposed()]
+        over = [tally for tally, of in verdicts if not of.of_groups and not of.idle]
+        if not self.result.audit.limits_inference:
+            said.append(_NOT_LIMITED)
+        elif over and all(tally is not None and not tally.people for tally in over):
+            said.append(_NO_CASE if self.in_cases else _NOBODY)
         return (*said, *self._beside)
 
     @property
     def _linking(self) -> tuple[str, ...]:
+        hidden = f"What stays hidden is the {self._nouns}."
+        if not self.result.audit.limits_inference:
+            hidden = f"Nothing that is required hides the {self._nouns}."
         order = "Rows are in random order, and group numbers are random"
         if self.result.certificate.seeded:
             order += ", from a seed that is kept with the owner"
         return (
             "The verdicts take it for granted that people were linked to their groups: everybody "
-            "may know who is in the table and in which group. What stays hidden is the "
-            f"{self._nouns}.",
+            f"may know who is in the table and in which group. {hidden}",
             noted(f"{order}, so neither leads to a row of the table."),
         )
 
@@ -634,6 +656,4 @@ def _for_the_page(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _worst(verdict: Verdict) -> Cell:
-    safe = verdict.safe
-    text = percent(verdict.found, verdict.limit, 1, "up" if safe else "nearest")
-    return Cell(text, mood_of(safe))
+    return replace(worst_cell(verdict.found, verdict.required), width="", mark="")

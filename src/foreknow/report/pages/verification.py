@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
+from foreknow.criteria.registry import CRITERIA
 from foreknow.grammar import AskedTable, Secret
-from foreknow.numbers import exact_text
+from foreknow.numbers import exact_text, significant
 from foreknow.publishing.verification import Verification
 from foreknow.report.blocks import Block, Heading, Items, Mood, Sentence
 from foreknow.report.knowledge import NOUN
 from foreknow.report.page import Page
 from foreknow.report.scope import (
+    AS_FILES_SHOW,
     CASES_OF_FILES,
     FURTHER_RELEASES,
     HEADING,
+    NEAREST,
+    OF_EACH_CASE,
+    OF_OTHERS_CLAIMED,
+    OF_PEOPLE_CLAIMED,
+    OF_PEOPLE_OPEN,
     OTHER_RELEASES,
+    RELATIVE,
     SEVERAL_CASES,
     TOLD_OF_PEOPLE,
     UNLIMITED,
@@ -27,6 +36,8 @@ from foreknow.report.scope import (
 from foreknow.report.words import listing, named, nouns_of, secret_words, setting_text, some
 from foreknow.text import one_line, visible
 from foreknow.verdict import Verdict
+
+_SHORT = 11  # a fraction that is longer says less than its decimals
 
 
 class VerificationPage(Page[Verification]):
@@ -46,22 +57,28 @@ class VerificationPage(Page[Verification]):
         by = ", ".join(map(visible, found.groups))
         whose = "of your policy " if found.own_policy else ""
         columns = _all(found.sensitives)
+        far, beyond = how_far(found)
         if found.idle:
             what = (
                 f"nothing is asked of this table: nobody has a value that a requirement {whose}on "
                 f"{columns} is about"
             )
         elif found.limits_inference:
-            what = f"every requirement {whose}on {columns} holds{by_word_of(found.scope)}"
+            what = f"every requirement {whose}on {columns} holds{far}{by_word_of(found.scope)}"
         else:
-            what = f"every requirement {whose}holds{UNLIMITED}{by_word_of(found.scope)}"
-        return f"Verified: {people} in {groups} by {by}; {what}"
+            what = f"every requirement {whose}holds{far}{UNLIMITED}{by_word_of(found.scope)}"
+        of = " of cases" if found.scope.cases else ""
+        return f"Verified{of}: {people} in {groups} by {by}; {what}{beyond}"
 
     @property
     def mood(self) -> Mood:
-        """Safe, but where nothing is limited: what is not safe is an error, and no verification."""
+        """Safe, but where nothing is limited, or more is claimed than files show.
+
+        What is not safe is an error, and no verification.
+        """
         found = self.result
-        return "" if found.scope.foreign or not found.limits_inference else "safe"
+        _, beyond = how_far(found)
+        return "" if found.scope.foreign or beyond or not found.limits_inference else "safe"
 
     @property
     def notes(self) -> list[str]:
@@ -122,6 +139,15 @@ class VerificationPage(Page[Verification]):
 PAGE = VerificationPage
 
 
+def how_far(found: Verification) -> tuple[str, str]:
+    """How far files show that requirements hold; and what is claimed, or asked, beyond that."""
+    owned = bool(found.claimed_scope.word)
+    if not found.scope.cases:
+        return (AS_FILES_SHOW, OF_OTHERS_CLAIMED) if owned else ("", "")
+    of_people = OF_PEOPLE_CLAIMED if owned else OF_PEOPLE_OPEN if found.own_policy else ""
+    return OF_EACH_CASE, of_people
+
+
 def _finding(finding: Verdict) -> str:
     """What was found of a requirement at one of its points."""
     of = f"{finding.requirement['sensitive']}: " if "sensitive" in finding.requirement else ""
@@ -129,22 +155,33 @@ def _finding(finding: Verdict) -> str:
     if finding.of_groups:
         divided = f" in groups divided by {_all(finding.known)}" if finding.known else ""
         alike = f"who has the same {_all(finding.alike)}, which are published exactly"
-        counted = alike if finding.alike else "groups"
+        about = alike if finding.alike else "groups"
+        attained = str(finding.reached)
+        if any(kind.key == key and hasattr(kind, "unit") for kind in CRITERIA):
+            # The owner may have counted households, or people of several cases: files do not.
+            attained = some(int(attained), "person", "people")
         return (
-            f"{of}{key} = {setting_text(setting)}{divided}: attained is {finding.reached}; this is "
-            f"about {counted}, and not about what anyone can infer of a person"
+            f"{of}{key} = {setting_text(setting)}{divided}: attained is {attained}; this is about "
+            f"{about}, and not about what anyone can infer of a person"
         )
     required = finding.required
-    limit = f"{'not above' if required.inclusive else 'below'} {finding.limit}"
-    limit += f" = {required.amount} times the prior" if required.relative else ""
+    reached, limit = exact_text(finding.found.exact), finding.limit
+    if required.relative:
+        limit = f"{_above(limit)}, {required.amount} times the prior. {RELATIVE}"
+    limit = f"{'not above' if required.inclusive else 'below'} {limit}"
     more = f" and the {_all(finding.known)} of everybody" if finding.known else ""
     whose = "nobody has a value" if finding.value is None else named(finding.value)
     secret = _secret(finding.requirement)
     about = "" if secret == Secret() else f", about {secret_words(secret, most=20)}"
+    worst = f"{NEAREST}:" if required.relative else "at most"
     return (
-        f"{of}against {key} {_amounts(setting)}{more}{about}: at most "
-        f"{exact_text(finding.found.exact)} ({whose}), {limit}"
+        f"{of}against {key} {_amounts(setting)}{more}{about}: {worst} {reached} ({whose}), {limit}"
     )
+
+
+def _above(limit: Fraction) -> str:
+    """A limit as it is where that is short; else rounded up, so what is not above it stays so."""
+    return text if len(text := str(limit)) <= _SHORT else significant(limit, to="up")
 
 
 def _amounts(amounts: Mapping[str, Any]) -> str:

@@ -1,0 +1,240 @@
+"""What a page says of a limit is what was judged: of cases, of units, of priors, of inference."""
+
+import csv
+import random
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+from tests.report.reading import Reader
+from tests.test_cases import POLICY as OF_PEOPLE
+from tests.test_cases import visits
+from tests.test_households import town
+
+import foreknow as fk
+from foreknow import sample
+from foreknow.report import render
+from foreknow.report.blocks import Items, Sentence, Table
+from foreknow.report.pages.verification import _finding
+
+RULES = fk.Policy.load(sample.policy_path())
+OF_EACH_CASE = "of each case; of people it is the publisher's word"
+RELATIVE = (
+    "The limit is relative to priors: of a frequent value somebody may be surer, up to certainty."
+)
+NOBODY = "Nobody could be found out at a limit; everybody was looked at in turn."
+NOT_LIMITED = "No requirement limits what can be inferred of a person: that was not judged."
+
+
+def evidence_of(made, table, policy, place):
+    made.write(place / "out")
+    return fk.evidence_report(place / "out", table, policy, queries=5)
+
+
+def sample_policy(*require):
+    """One for the sample, of its schema."""
+    tables = {"schema": RULES.schema.to_dict(), "require": [*require]}
+    return fk.Policy.from_dict(tables, sample.policy_path().parent)
+
+
+def answered(page, question):
+    """What the evidence answers to the questions that begin so."""
+    return [
+        each
+        for _, answers in page.questions()
+        for answer in answers
+        if answer.question.startswith(question)
+        for each in answer.measured
+    ]
+
+
+# ---- limits relative to priors --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def relative(tmp_path_factory):
+    """A release under 30 times what was likely by sex, and its folder."""
+    place = tmp_path_factory.mktemp("relative")
+    with sample.table_path().open() as file:
+        rows = [(row["sex"], row["diagnosis"]) for row in csv.DictReader(file)]
+    held, of_sex = Counter(rows), Counter(sex for sex, _ in rows)
+    values = sorted({value for _, value in rows})
+    lines = [f"{s},{v},{held[s, v]}/{n}" for s, n in of_sex.items() for v in values]
+    (place / "priors.csv").write_text("\n".join(["sex,value,probability", *lines]))
+    policy = fk.Policy(
+        [fk.Requirement(fk.Priors(place / "priors.csv"), at_most_times=30)], RULES.schema
+    )
+    made = fk.publish(sample.table_path(), policy, method="art", seed=1)
+    made.write(place / "out")
+    return made, place / "out"
+
+
+def test_the_case_nearest_to_a_relative_limit_is_not_called_the_worst(relative):
+    page = render(relative[0].audit)
+    (table,) = (block for block in page.glance() if isinstance(block, Table))
+    assert table.head[3] == "nearest to its limit"
+    assert RELATIVE in [block.text for block in page.glance() if isinstance(block, Sentence)]
+    text = Reader(page.html()).text
+    assert "The case nearest to its limit of every value" in text
+    assert "it is not the highest probability" in text
+    assert "worst case" not in text
+
+
+def test_with_limits_of_both_kinds_the_table_says_so(relative):
+    made, _ = relative
+    (other,) = made.audit.verdicts
+    below = fk.audit(made, fk.Policy([fk.Requirement(fk.Facts(), below=1)], RULES.schema))
+    both = fk.Policy([*made.audit.policy.requirements, *below.policy.requirements], RULES.schema)
+    verdicts = (other, replace(below.verdicts[0], place=1))
+    counted = made.audit.counted + below.counted
+    page = render(replace(made.audit, policy=both, verdicts=verdicts, counted=counted))
+    (table,) = (block for block in page.glance() if isinstance(block, Table))
+    assert table.head[3] == "worst or nearest to its limit"
+
+
+def test_verify_names_the_case_nearest_to_a_relative_limit(relative):
+    (finding,) = fk.verify(relative[1]).findings
+    said = _finding(finding)
+    assert "nearest to its limit: 1/10 (Syphilis), not above 105/1037, 30 times the prior." in said
+    assert said.endswith(RELATIVE)
+    assert "at most" not in said
+    exact = Fraction(101253616200578589, 10**18)
+    near = replace(finding.found, prior=exact / 30)
+    assert "not above 0.1013, 30 times the prior" in _finding(replace(finding, found=near))
+    for text in ("0.33333333333333333", "0.9999999999999999"):  # never below what is reached
+        one = Fraction(text)
+        own = replace(finding.found, exact=one, prior=one / 30)
+        shown = _finding(replace(finding, found=own)).partition("not above ")[2].partition(",")[0]
+        assert Fraction(shown) >= one
+
+
+def test_evidence_says_it_beside_the_verdict(tmp_path):
+    rng = random.Random(1)
+    ills = rng.choices(["flu", "cold", "gout"], [6, 3, 1], k=200)
+    ages = [rng.randrange(20, 80) for _ in ills]
+    table = pa.table({"age": ages, "sex": [rng.choice("fm") for _ in ills], "ill": ills})
+    public = pa.table(  # and not those of the table, which would be kept with the owner
+        {
+            "sex": ["f"] * 3 + ["m"] * 3,
+            "value": ["flu", "cold", "gout"] * 2,
+            "probability": ["2/5", "2/5", "1/5"] * 2,
+        }
+    )
+    schema = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="ill")
+    policy = fk.Policy([fk.Requirement(fk.Priors(public), at_most_times=2)], schema)
+    made = fk.publish(table, policy, method="art", seed=1)
+    page = render(evidence_of(made, table, policy, tmp_path))
+    (said,) = page._safe
+    assert said.endswith(RELATIVE)
+    rows = [str(row[0]) for row in page._before().rows]
+    assert "Requirement 1: case nearest to its limit" in rows
+
+
+# ---- cases and units ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory):
+    table = visits(random.Random(1))
+    made = fk.publish(table, OF_PEOPLE, seed=1)
+    return made, evidence_of(made, table, OF_PEOPLE, tmp_path_factory.mktemp("cases"))
+
+
+def test_a_sum_over_cases_is_said_as_at_most(cases):
+    page = render(cases[0].audit)
+    (table,) = (block for block in page.glance() if isinstance(block, Table))
+    assert cases[0].audit.verdicts[0].found.bounded
+    assert str(table.rows[0][3]) == "at most 76.6%"
+
+
+def test_verify_says_that_cases_were_judged_and_not_people(cases):
+    page = render(cases[1].verification)
+    assert page.mood == ""
+    said = page.said(page.headline)
+    assert said.startswith("Verified of cases: 300 cases in 17 groups")
+    assert said.endswith(OF_EACH_CASE)
+    items = [text for block in page.glance() if isinstance(block, Items) for text in block.texts]
+    assert any("k_anonymity = 4: attained is 5 cases; this is about groups" in x for x in items)
+
+
+def test_evidence_says_that_cases_were_judged_and_not_people(cases):
+    page = render(cases[1])
+    assert page.mood == ""
+    text = Reader(page.html()).text
+    assert (
+        f"Verified of cases, afresh from the files: every requirement holds {OF_EACH_CASE}." in text
+    )
+    assert "What is verified is about cases; what the publisher counted of people" in text
+    assert "Requirement 1: worst case, of one case" in text
+    assert NOBODY not in text
+    assert "No case could be found out at a limit" in text
+
+
+def test_cases_of_a_policy_without_persons_hold_of_each_case(tmp_path):
+    roles = {key: own for key, own in OF_PEOPLE["schema"].items() if key != "person"}
+    policy = {"schema": roles, "require": OF_PEOPLE["require"][:1]}
+    fk.publish(visits(random.Random(1)), policy, seed=1).write(tmp_path / "out")
+    page = render(fk.verify(tmp_path / "out"))
+    assert page.mood == "safe"
+    assert page.said(page.headline).endswith("every requirement on ill holds of each case")
+    mine = fk.Policy.of({"schema": OF_PEOPLE["schema"], "require": OF_PEOPLE["require"][:1]})
+    page = render(fk.verify(tmp_path / "out", mine))  # which is about people
+    assert page.mood == ""
+    assert page.said(page.headline).endswith("holds of each case; of people it was not judged")
+
+
+def test_where_households_were_counted_it_is_said_that_files_show_people(tmp_path):
+    table = town(random.Random(1))
+    schema = {"quasi_identifiers": ["ward", "age"], "sensitive": "ill"}
+    sizes = {"k_anonymity": {"k": 5, "of": "home"}}
+    policy = {"schema": schema, "require": [sizes, {"facts": {"l": 1}, "below": 0.9}]}
+    found = evidence_of(fk.publish(table, policy, seed=1), table, policy, tmp_path)
+    page = render(found.verification)
+    assert page.mood == render(found).mood == ""
+    beyond = "as far as files show it; what the owner counted beyond that is the publisher's word"
+    assert page.headline.endswith(beyond)
+    assert beyond in Reader(render(found).html()).text
+    assert _finding(found.verification.findings[0]).startswith(
+        "k_anonymity = 5: attained is 5 people; this is about groups"
+    )
+
+
+# ---- what evidence answers of inference -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "require",
+    [[{"k_anonymity": 5}], [{"k_anonymity": 5}, {"facts": {}, "below": 0.5, "values": ["Plague"]}]],
+)
+def test_where_nothing_limits_inference_evidence_does_not_say_it_was_judged(require, tmp_path):
+    policy = sample_policy(*require)
+    made = fk.publish(sample.table_path(), policy, seed=1)
+    page = render(evidence_of(made, sample.table_path(), policy, tmp_path))
+    said = answered(page, "Inference")
+    assert said
+    assert NOT_LIMITED in said
+    assert NOBODY not in said
+    linking = " ".join(page._linking)
+    assert "Nothing that is required hides the diagnosis." in linking
+    assert "What stays hidden" not in linking
+
+
+def test_where_a_limit_was_judged_evidence_says_so(tmp_path):
+    policy = sample_policy({"facts": {}, "below": 0.5})
+    made = fk.publish(sample.table_path(), policy, seed=1)
+    page = render(evidence_of(made, sample.table_path(), policy, tmp_path))
+    assert NOBODY in answered(page, "Inference")
+    assert "What stays hidden is the diagnosis." in " ".join(page._linking)
+
+
+# ---- the page that goes out -----------------------------------------------------------------
+
+
+@pytest.mark.complete
+def test_the_report_does_not_clear_the_release(tmp_path):
+    fk.publish(sample.table_path(), RULES, seed=1).write(tmp_path / "out")
+    text = Reader((tmp_path / "out" / "report.html").read_text("utf-8")).text
+    assert "May be published" not in text
+    assert "explains; it does not say that the release should." in text
