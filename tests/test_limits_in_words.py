@@ -221,6 +221,14 @@ def test_where_nothing_limits_inference_evidence_does_not_say_it_was_judged(requ
     assert "What stays hidden" not in linking
 
 
+def test_groups_that_are_diverse_do_not_say_that_nobody_can_be_found_out(tmp_path):
+    idle = {"facts": {}, "below": 0.5, "values": ["Plague"]}
+    policy = sample_policy({"l_diversity": {"l": 2}}, idle)
+    made = fk.publish(sample.table_path(), policy, seed=1)
+    page = render(evidence_of(made, sample.table_path(), policy, tmp_path))
+    assert NOBODY not in answered(page, "Inference")
+
+
 def test_where_a_limit_was_judged_evidence_says_so(tmp_path):
     policy = sample_policy({"facts": {}, "below": 0.5})
     made = fk.publish(sample.table_path(), policy, seed=1)

@@ -214,8 +214,8 @@ class AuditPage(Page[Audit]):
             if verdict.of_groups:
                 yield Sentence(self._sentence(place), _mood(verdict))
         if rows:
-            said = [_NEAREST] * (True in relative) + [_WORST] * (False in relative)
-            yield Sentence(f"{' '.join(said)}{_legend(audit)}", "note", whole=True)
+            means = [_NEAREST] * (True in relative) + [_WORST] * (False in relative)
+            yield Sentence(f"{' '.join(means)}{_legend(audit)}", "note", whole=True)
         if not self.published:
             yield Later(lambda: exposed_blocks(titled_exposed(audit)))
         for place, ((title, anchor), verdict) in enumerate(parts):
