@@ -287,6 +287,13 @@ class Requirement:
         return self.criterion is not None and self.criterion.of_people
 
     @property
+    def limits_inference(self) -> bool:
+        """Whether it says how sure somebody may become, or which values a group may hold."""
+        if self.criterion is not None:
+            return not self.of_people and self.criterion.limits_values()
+        return any(point.limit.limits for point in self.points)
+
+    @property
     def of_classes(self) -> bool:
         """Whether it is such a criterion, and about who looks alike, not about groups."""
         return (

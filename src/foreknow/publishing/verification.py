@@ -139,6 +139,7 @@ class Verification(Result):
     """
 
     format = "foreknow verification"
+    _told = "* limits_inference"
 
     files: tuple[str, ...]
     people: int
@@ -173,10 +174,11 @@ class Verification(Result):
 
     @property
     def limits_inference(self) -> bool:
-        """Whether any requirement is about what is inferred, not only about who looks alike."""
-        tables = asked_of(self.requirements)
-        gauges = _gauges(tables)
-        return any(not of_people(tables[e.place], gauges) and not e.idle for e in self.findings)
+        """Whether any requirement limits what is inferred, and not only who looks alike."""
+        return any(
+            each.required.limits and each.found.limits_values and not each.idle
+            for each in self.findings
+        )
 
     def __repr__(self) -> str:
         columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"

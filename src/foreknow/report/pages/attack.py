@@ -141,6 +141,12 @@ def _worlds_sentence(attack: Attack) -> str:
             f"{proof} method believes of everybody what their group says, as long as the seed is "
             f"secret.{because}"
         )
+    if attack.kept and not attack.limited:
+        return (
+            f"There are {worlds}, which were not looked at: by a proof, no requirement fails for "
+            "an adversary who knows the method, as long as the seed is secret; there is no limit."
+            f"{because}"
+        )
     if attack.kept:
         return (
             f"{proof} method reaches no limit of the policy, not even with the facts that the "

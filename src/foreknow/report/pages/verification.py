@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from foreknow.criteria import registry as criteria
 from foreknow.grammar import AskedTable, Secret
 from foreknow.numbers import exact_text
 from foreknow.publishing.verification import Verification
@@ -20,9 +21,11 @@ from foreknow.report.scope import (
     SEVERAL_CASES,
     TOLD_OF_PEOPLE,
     UNLIMITED,
+    about,
     by_word_of,
     noted,
     sentences,
+    spread_limits,
 )
 from foreknow.report.words import listing, named, nouns_of, secret_words, setting_text, some
 from foreknow.text import one_line, visible
@@ -68,9 +71,18 @@ class VerificationPage(Page[Verification]):
         """What the verdicts do not cover, and what the publisher says beside it."""
         found = self.result
         noun = nouns_of(found.sensitives) if len(found.sensitives) == 1 else NOUN
-        claimed = sentences(found.claimed_scope, noun, found.semantics, claimed=True)
+        limited = found.limits_inference
+        claimed = sentences(
+            found.claimed_scope, noun, found.semantics, claimed=True, limited=limited
+        )
         claimed += [f"{one_line(note)}." for note in found.claimed]
-        own = sentences(found.scope, noun, found.semantics)
+        judged = [
+            (of.requirement.get("sensitive"), next(iter(of.judged)) if of.of_groups else None)
+            for of in found.findings
+            if of.required.limits and of.found.limits_values and not of.idle
+        ]
+        spread = spread_limits(found.sensitives or (found.sensitive,), judged)
+        own = sentences(found.scope, noun, found.semantics, limited=limited, spread=spread)
         if found.claimed_scope.word:
             own = [CASES_OF_FILES if said == SEVERAL_CASES else said for said in own]
         if found.after:  # which were judged, too
@@ -88,7 +100,8 @@ class VerificationPage(Page[Verification]):
             yield Sentence(
                 f"Published after {listing(names)}, each of which was verified, too. As one "
                 f"release of {some(found.people_of_all, 'person', 'people')}, every requirement "
-                "holds. That nobody is in two of them is the publisher's word."
+                f"holds{'' if found.limits_inference else UNLIMITED}. That nobody is in two of "
+                "them is the publisher's word."
             )
             yield Items([one_line(_finding(each)) for each in found.together])
         yield Heading("Which files", "files")
@@ -130,19 +143,18 @@ def _finding(finding: Verdict) -> str:
         divided = f" in groups divided by {_all(finding.known)}" if finding.known else ""
         alike = f"who has the same {_all(finding.alike)}, which are published exactly"
         counted = alike if finding.alike else "groups"
-        return (
-            f"{of}{key} = {setting_text(setting)}{divided}: attained is {finding.reached}; this is "
-            f"about {counted}, and not about what anyone can infer of a person"
-        )
+        kind = next(kind for kind in criteria.CRITERIA if kind.key == key)
+        attained = "it holds" if kind.of_labels else f"attained is {finding.reached}"
+        return f"{of}{key} = {setting_text(setting)}{divided}: {attained}; {about(kind, counted)}"
     required = finding.required
     limit = f"{'not above' if required.inclusive else 'below'} {finding.limit}"
     limit += f" = {required.amount} times the prior" if required.relative else ""
     more = f" and the {_all(finding.known)} of everybody" if finding.known else ""
     whose = "nobody has a value" if finding.value is None else named(finding.value)
     secret = _secret(finding.requirement)
-    about = "" if secret == Secret() else f", about {secret_words(secret, most=20)}"
+    whom = "" if secret == Secret() else f", about {secret_words(secret, most=20)}"
     return (
-        f"{of}against {key} {_amounts(setting)}{more}{about}: at most "
+        f"{of}against {key} {_amounts(setting)}{more}{whom}: at most "
         f"{exact_text(finding.found.exact)} ({whose}), {limit}"
     )
 
