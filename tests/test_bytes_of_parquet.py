@@ -48,7 +48,7 @@ def hide(release, note, at):
 def test_what_lies_between_columns_and_their_description_is_refused(release):
     fk.verify(release)
     hide(release, b"p17 has gout", "end")
-    with pytest.raises(fk.ForeknowError, match="has bytes that are of none of its columns"):
+    with pytest.raises(fk.ForeknowError, match="has bytes that belong to none of its columns"):
         fk.verify(release)
 
 

@@ -12,7 +12,7 @@ from foreknow import names
 from foreknow.cli.entry import app
 from foreknow.cli.inputs import COLUMNS, CRITERIA, Judging
 from foreknow.criteria.registry import CRITERIA as REGISTERED
-from foreknow.policy.from_call import Arguments
+from foreknow.policy.from_call import KEYS
 from foreknow.policy.requirement import Requirement
 
 
@@ -30,7 +30,7 @@ def test_no_name_stands_for_two_things():
 
 
 def test_what_a_name_stands_for_is_there():
-    takes = {*Arguments.__annotations__}
+    takes = {*KEYS}
     for name in fk.__all__:
         if inspect.isfunction(own := getattr(fk, name)):
             takes |= {*inspect.signature(own).parameters}
@@ -42,10 +42,8 @@ def test_what_a_name_stands_for_is_there():
 
 def test_a_call_and_a_command_say_the_same_in_place_of_a_policy():
     keys = {kind.key for kind in REGISTERED}
-    assert {*CRITERIA} < keys <= {*Arguments.__annotations__}  # a command line has no tables
-    assert {*CRITERIA, *COLUMNS} <= {*Arguments.__annotations__} & {
-        own.name for own in fields(Judging)
-    }
+    assert {*CRITERIA} < keys <= {*KEYS}  # a command line has no tables
+    assert {*CRITERIA, *COLUMNS} <= {*KEYS} & {own.name for own in fields(Judging)}
 
 
 def test_a_criterion_that_is_no_option_is_answered_with_how_a_policy_says_it():

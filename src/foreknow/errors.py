@@ -209,15 +209,18 @@ def _initials(name: str) -> str:
     return "".join(word[:1] for word in name.split("_") if "_" in name)
 
 
-def hinted(call: Callable[P, R], name: str = "", advice: str = "") -> Callable[P, R]:
+def hinted(
+    call: Callable[P, R], name: str = "", advice: str = "", keys: Iterable[str] = ()
+) -> Callable[P, R]:
     """Let a call that does not fit the parameters say what they are, as a `CallError`.
 
-    A parameter that is called by a name from elsewhere is taken for what it is called here.
+    A parameter that is called by a name from elsewhere is taken for what it is called here. With
+    `keys`, the call takes these, too.
     """
     parameters = inspect.signature(call).parameters.values()
     known = [p.name for p in parameters if p.name not in ("self", "cls") and p.kind not in (2, 4)]
     rest = [_keys_of(call, p) for p in parameters if p.kind is p.VAR_KEYWORD]
-    known += [name for keys in rest for name in keys or ()]
+    known += dict.fromkeys([*keys, *(key for own in rest for key in own or ())])
     bound = any(p.name in ("self", "cls") for p in parameters)
     called = name or call.__name__
 

@@ -111,7 +111,7 @@ _OPTIONS = {
     "--output --out -o": "--html FILE writes a page, --json FILE plain values",
     "-v": "--verbose says what columns were taken for; foreknow --version prints the version",
     "-i --input": "the table is named without an option: foreknow COMMAND TABLE",
-    "--sep": "what stands between the fields of a CSV file is --delimiter",
+    "--sep": "the separator of a CSV file is --delimiter",
     "extra": "columns are named with commas between: --quasi-identifiers age,zip",
     "--html": "--out FILE names the page of a release; foreknow audit RELEASE --html FILE writes "
     "that of a verdict",

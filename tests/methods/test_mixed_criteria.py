@@ -13,8 +13,8 @@ from tests.methods.lattice_reference import BruteForce
 from tests.methods.reference import parts, safe
 from tests.methods.tables import KINDS, crowds, policies
 from tests.methods.test_fulldomain import OBJECTIVES, POOLS, SEEDS, Table, check_best
+from tests.test_closeness import truth as of_table
 from tests.test_diversity import truth as of_values
-from tests.test_likeness import truth as of_table
 
 import foreknow as fk
 

@@ -121,8 +121,27 @@ def test_an_attack_reaches_no_limit_that_nobody_set():
         found = fk.attack(fk.Microdata(table, schema), fk.Mondrian(), policy)
         assert found.limited == (name == "limits")
         said[name] = found.summary().splitlines()[0]
-    assert said["counts"].startswith("Nobody is certain because of the algorithm; no limit was set")
+    assert said["counts"].startswith(
+        "Nobody is certain because of the algorithm; no requirement says how sure somebody may "
+        "become"
+    )
     assert said["limits"].startswith("Knowing the algorithm reaches no limit here")
+
+
+def test_an_attack_says_of_what_it_proves_nothing_where_only_groups_are_limited():
+    """Closeness limits inference, though not how sure of a value somebody may become."""
+    table = pa.table({"age": list(range(20, 44)), "ill": ["flu", "hiv", "cold", "mumps"] * 6})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    policy = fk.Policy([fk.Requirement(fk.TCloseness("0.6"))], schema)
+    microdata = fk.Microdata(table, schema)
+    made = fk.publish(microdata, policy, method=fk.Decoy(), seed=1, learned=False)
+    assert made.audit.summary().startswith("Safe")
+    found = fk.attack(microdata, fk.Decoy(), policy)
+    assert found.kept
+    assert not found.limited
+    said = found.summary()
+    assert "none of them says how sure of a value somebody may become" in said.replace("\n", " ")
+    assert "inference" not in said
 
 
 def test_a_comparison_calls_nothing_safe_that_limits_no_inference():

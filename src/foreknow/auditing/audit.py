@@ -26,10 +26,10 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight, possible, seen_with
 from foreknow.data.utility import Utility, utility_of
-from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, hinted, memory_for
+from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, memory_for
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.policy.counted import RequirementCounts
-from foreknow.policy.from_call import Arguments, policy_of
+from foreknow.policy.from_call import Arguments, hinted_with_keys, policy_of
 from foreknow.policy.policy import Policy
 from foreknow.result import Result, page_of
 from foreknow.scope import Scope
@@ -243,7 +243,7 @@ class Audit(Result):
 
 
 @memory_for("the audit")
-@hinted
+@hinted_with_keys
 def audit(
     release: Any,
     policy: Policy | Mapping[str, Any] | str | Path | None = None,

@@ -15,12 +15,12 @@ from foreknow.adversaries.protocol import whole_amount
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
-from foreknow.errors import InputError, did_you_mean, hinted
+from foreknow.errors import InputError, did_you_mean
 from foreknow.json_values import Plain
 from foreknow.methods.fulldomain.lattice import Lattice, Node, label_of_level
 from foreknow.methods.fulldomain.rollup import Rollup
 from foreknow.needs import Analysis, Need, require
-from foreknow.policy.from_call import Arguments, microdata_of
+from foreknow.policy.from_call import Arguments, hinted_with_keys, microdata_of
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
 
@@ -178,7 +178,7 @@ class LatticeSurvey(Result):
         return Lattice(self.tops)
 
 
-@hinted
+@hinted_with_keys
 def survey(
     microdata: Any,
     knowledge: Iterable[int] = (1, 3, 5, 7, 9, 11),

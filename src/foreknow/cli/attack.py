@@ -104,7 +104,7 @@ def attack(
 
 def _cost(microdata: Microdata, policy: Policy) -> str:
     """What a release that withstands keeps of the table, beside one by the method."""
-    from foreknow.report.pages.comparison import loss_text, share_text
+    from foreknow.report.pages.comparison import loss_text, share_or_none
     from foreknow.utility.comparison import compare
 
     limits = [point.below for point in policy.points if not point.relative]
@@ -113,7 +113,7 @@ def _cost(microdata: Microdata, policy: Policy) -> str:
     found = compare(microdata, policy, methods=methods, limits=lowest)
     each = {
         one.method: f"NCP {loss_text(one)}, {one.groups:,} groups, counts off by "
-        f"{share_text(one.query_error)}"
+        f"{share_or_none(one.query_error)}"
         if one.groups is not None
         else one.why
         for one in found.candidates

@@ -137,7 +137,7 @@ class Levels(OfGroups):
 
     def under(self, schema: Schema, sensitive: str | None = None) -> Levels:
         """The same with the hierarchies of a schema, whose columns it must be about."""
-        # Of a certificate, whose schema has only names of some, the requirement states them.
+        # A certificate's schema has only the names of some; the requirement states these itself.
         known: Mapping[str, Any] = {**self.hierarchies, **schema.hierarchies}
         for column, own in self.limits.items():
             if column not in schema.quasi_identifiers:
@@ -309,7 +309,7 @@ def _is_coarse(label: str, hierarchy: Any, level: int, whole: bool) -> bool:
     if isinstance(hierarchy, Mask):
         told: Any = re.fullmatch(r"(.*?)(?: \(level (\d{1,3})\))?", bare, re.DOTALL)
         masked = len(told[1]) - len(told[1].rstrip(hierarchy.character))
-        # Of a level that is told, what else looks masked is a part of the code.
+        # Where a label tells its level, other masked characters are part of the code.
         return len(told[1]) == hierarchy.length and min(masked, int(told[2] or masked)) >= level
     if isinstance(hierarchy, Intervals):
         width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))

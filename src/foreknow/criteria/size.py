@@ -179,8 +179,8 @@ class KAnonymity(GroupSize):
         columns, or of such lists: everybody shares with at least k people, themselves included,
         what is published in all columns of each list. They are quasi-identifiers, or columns that
         a requirement says are known (`knowing`). Two labels are shared where they are equal as
-        they are written: "20 to 29" and "20 to 24" are two, though they overlap. Of several
-        releases as one, people of the same one share.
+        they are written: "20 to 29" and "20 to 24" are two, though they overlap. Where several
+        releases are judged as one, only people of the same release count as sharing.
 
     Notes
     -----

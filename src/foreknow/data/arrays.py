@@ -14,7 +14,7 @@ FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 _DENSE_LIMIT = 1 << 16
-_TABLE = 1 << 26  # cells, of which so many rows are counted that sorting would take less memory
+_TABLE = 1 << 26  # cells; counting in a larger table takes more memory than sorting
 _BLOCK = 1 << 18  # rows
 
 

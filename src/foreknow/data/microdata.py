@@ -76,9 +76,8 @@ class Attribute:
     labels: tuple[tuple[str, ...], ...]  # level 1 and up: the label of each node
     positions: NDArray[np.float64]  # where each value lies, for widths: its number, or its rank
     listed: frozenset[str] = frozenset()  # values of the hierarchy, had by someone or not
-    cells: GridCells | None = (
-        None  # where the domain is not of values, but of cells that they are in
-    )
+    # where the domain is not of values, but of cells that they are in
+    cells: GridCells | None = None
     top: Any = None  # of numbers: the one that stands for all from it on (see `levels`)
 
     @property

@@ -72,9 +72,8 @@ class RequirementCounts:
     seen: HasCounts  # the groups in this sight, each value by itself
     # where a limit is about people: how many cases the person of each combination of values has
     number_of_cases: IntArray | None = None
-    people: CaseOwners | None = (
-        None  # and whose cases are in which of these groups, if that is known
-    )
+    # and whose cases are in which of these groups, if that is known
+    people: CaseOwners | None = None
 
     @classmethod
     def of(cls, requirement: Requirement, release: HasCounts) -> RequirementCounts:

@@ -1,28 +1,30 @@
-"""A policy from a call, in its words, and a table where one that was read is needed."""
+"""From a call: the policy that its keywords say, and a table, which is read if it was not."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, ParamSpec, TypedDict, TypeVar
 
 from foreknow.criteria.registry import CRITERIA
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
-from foreknow.errors import CallError, SchemaError
+from foreknow.errors import CallError, SchemaError, hinted
 from foreknow.file_names import CERTIFICATE
 from foreknow.numbers import Number
 from foreknow.policy.policy import Policy
 
 _LOG = logging.getLogger(__name__)
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Arguments(TypedDict, total=False):
     """What stands in place of a policy, or beside one: the keys of its file.
 
     Criteria that are named are required besides what a policy requires. Those of the registry
-    that are not listed are keys, too, with the table of their settings: see below.
+    that are not listed are keys, too, with the table of their settings: see `KEYS`.
     """
 
     quasi_identifiers: Sequence[str] | str | None
@@ -36,9 +38,8 @@ class Arguments(TypedDict, total=False):
     below: Number | None
 
 
-Arguments.__annotations__.update(
-    {kind.key: Any for kind in CRITERIA if kind.key not in Arguments.__annotations__}
-)
+# All that a call takes in place of a policy.
+KEYS = tuple(dict.fromkeys([*Arguments.__annotations__, *(kind.key for kind in CRITERIA)]))
 _COLUMNS = ("quasi_identifiers", "sensitive", "identifiers", "hierarchies")
 # What must hold where nothing says it.
 BY_DEFAULT = "Foreknow's default"
@@ -50,6 +51,11 @@ _LISTS = ("quasi_identifiers", "identifiers")
 _WANTED = 'fk.audit(table, quasi_identifiers=["age", "zip"], sensitive="diagnosis", k_anonymity=5)'
 
 
+def hinted_with_keys(call: Callable[P, R]) -> Callable[P, R]:
+    """`hinted`, for a call that takes `KEYS` by name."""
+    return hinted(call, keys=KEYS)
+
+
 def policy_of(
     policy: Policy | Mapping[str, Any] | str | Path | None,
     said: Mapping[str, Any],
@@ -58,8 +64,8 @@ def policy_of(
 ) -> Policy:
     """A policy as it is given, with what is said besides; or made of that.
 
-    Where nothing says what must hold, that is what is usual. Of a path without a word on columns, a
-    policy.toml beside it is taken.
+    Where nothing says what must hold, that is what is usual. Where only a path is given, and no
+    columns, the policy.toml beside it is used.
     """
     given = {key: own for key, own in said.items() if own is not None}
     limit = given.pop("below", None)
@@ -75,7 +81,7 @@ def policy_of(
         if schema is None and isinstance(table, (str, Path)):
             beside = Path(table).with_name("policy.toml")
             if beside.is_file():  # of the table, as for the command line
-                _LOG.warning("%s: by %s, which lies beside it", table, beside)
+                _LOG.warning("%s: the policy is %s, which lies beside it", table, beside)
                 return policy_of(beside, said, table, name)
             if (Path(table) / CERTIFICATE).is_file():
                 raise CallError(

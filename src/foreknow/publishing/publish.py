@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import partial, wraps
 from html import escape
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -52,7 +52,6 @@ from foreknow.errors import (
     P,
     SchemaError,
     UnsupportedError,
-    hinted,
     memory_for,
 )
 from foreknow.file_names import (
@@ -82,7 +81,7 @@ from foreknow.numbers import whole_number
 from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import SampleResult
 from foreknow.plugins import package_of
-from foreknow.policy.from_call import Arguments, policy_of
+from foreknow.policy.from_call import KEYS, Arguments, hinted_with_keys, policy_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.publishing.code_book import Contents, code_book
@@ -428,7 +427,7 @@ class Changes(Arguments, total=False):
 
 
 @memory_for("the release")
-@hinted
+@hinted_with_keys
 def publish(
     microdata: Any,
     policy: Policy | Mapping[str, Any] | str | Path | None = None,
@@ -511,7 +510,7 @@ def publish(
         require_new(Path(out), owners_folder(out))
     how: dict[str, Any] = {"method": method, "options": options, "seed": seed, "engine": engine}
     how |= {"learned": learned, "after": after, "whole": whole, **changed}
-    said = {key: how.pop(key) for key in changed if key in Arguments.__annotations__}
+    said = {key: how.pop(key) for key in changed if key in KEYS}
     made = _made(microdata, policy_of(policy, said, microdata, "publish"), **how)
     if out is not None:
         made.write(out)
@@ -556,7 +555,8 @@ def _made(
     _refuse_unasked(task, release, judged)
     _refuse_unsafe(task, groups, release, judged)
     filed, shown = _as_filed(task.policy, release, judged)
-    certificate, private, kept, aside = _certify(task, groups, tables, filed, shown)
+    files = _judged_files(task, tables, filed)
+    certificate, private, kept = _certify(task, groups, files, filed, shown)
     return Publication(
         release,
         judged,
@@ -570,7 +570,7 @@ def _made(
         _advice(task, groups, tables, judged, certificate),
         sight=seen if task.policy.owned else None,
         titles=microdata.titles,
-        _aside=aside,
+        _aside=files.aside,
     )
 
 
@@ -1050,51 +1050,68 @@ def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -
             )
 
 
-def _certify(
-    task: _Task, groups: _Groups, own: _Tables, policy: Policy, verdicts: Audit
-) -> tuple[Certificate, dict[str, Any], KeptPriors | None, Aside | None]:
-    """Let the verifier judge the tables; anything but agreement and safety is a bug."""
-    entries, microdata, options = task.entries, task.microdata, task.options
-    schema, columns = microdata.schema, tuple(own.called)
-    semantics = schema.to_dict()["semantics"]
-    tables: Mapping[str, Any] = own.tables
-    aside: Aside | None = tables if isinstance(tables, Stored) else None
-    in_csv = options.format == "csv" and (aside is not None or entries.are_many)
-    if isinstance(tables, Stored):
-        tables = tables.paths
+class _JudgedFiles(NamedTuple):
+    """What the verifier reads, and its files, where they are published as they are."""
+
+    written: Written
+    aside: Aside | None
+    in_memory: Written | None  # what was written there, where that was still to be judged
+
+
+def _judged_files(task: _Task, tables: _Tables, policy: Policy) -> _JudgedFiles:
+    """Tables in memory as their files will have them; large ones are written first, and read."""
+    entries, options, schema = task.entries, task.options, task.microdata.schema
+    own: Mapping[str, Any] = tables.tables
+    stored = own if isinstance(own, Stored) else None
+    if stored is not None:
+        own = stored.paths
     elif options.format != "parquet":  # what is known is certified as a reader of the file has it
-        known = [own for name in policy.known_other for own in (name, name + SHUFFLED)]
+        known = [each for name in policy.known_other for each in (name, name + SHUFFLED)]
         texts = as_texts if options.format == "csv" else printed
-        tables = {part: texts(table, known) for part, table in tables.items()}
+        own = {part: texts(table, known) for part, table in own.items()}
     parts = parts_of_sensitive(schema.sensitives, (*options.unlinked, *schema.several))
     written = Written(
         options.written,
-        columns,
+        tuple(tables.called),
         schema.sensitive,
-        tables,
-        semantics=semantics,
+        own,
+        semantics=schema.to_dict()["semantics"],
+        populations=policy.populations,
         parts={name: part for part, names in parts.items() for name in names},
         exact=schema.quasi_identifiers if options.written == "bucketized" else (),
-        shuffled=options.unlinked if "release" in tables else (),
+        shuffled=options.unlinked if "release" in own else (),
         beside=schema.other,
         rules=rules_of(policy.to_dict()["schema"]),
     )
-    escaped = options.escape_formulas and options.format in ("csv", "xlsx")
-    commas = entries.microdata.numeric if options.decimal == "," else ()
-    delimiter: Any = options.delimiter or ","
-    in_memory = written
-    if in_csv:
-        written = replace(written, escaped=escaped, commas=commas, delimiter=delimiter)
-        write = partial(_write_csv, written, own.tables, options)
-        aside = Aside(own.tables, write)
-        written = replace(written, tables=aside.paths)
-    written = replace(written, populations=policy.populations)
+    if options.format == "csv" and (stored is not None or entries.are_many):
+        in_csv = replace(written, **_spelling(task))
+        aside = Aside(own, partial(_write_csv, in_csv, tables.tables, options))
+        return _JudgedFiles(replace(in_csv, tables=aside.paths), aside, written)
+    return _JudgedFiles(written, stored if options.format == "parquet" else None, None)
+
+
+def _spelling(task: _Task) -> dict[str, Any]:
+    """How files spell texts and numbers, in the words of `Written` and `Certificate`."""
+    options = task.options
+    return {
+        "escaped": options.escape_formulas and options.format in ("csv", "xlsx"),
+        "commas": task.entries.microdata.numeric if options.decimal == "," else (),
+        "delimiter": options.delimiter or ",",
+    }
+
+
+def _certify(
+    task: _Task, groups: _Groups, files: _JudgedFiles, policy: Policy, verdicts: Audit
+) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
+    """Let the verifier judge what is written; anything but agreement and safety is a bug."""
+    entries, microdata, options = task.entries, task.microdata, task.options
+    written, aside, in_memory = files
     key = secrets.token_hex(32)
     with ThreadPoolExecutor(1) as beside:
         digest = beside.submit(entries.digest, bytes.fromhex(key))
         values = policy.combined(microdata).values
         said, findings = _verified(written, policy, values, verdicts)
-    if in_csv and written.held != in_memory.held:
+    if in_memory is not None and written.held != in_memory.held:
         raise InternalError("the release differs from what was written")
     notes, minimal = traits_of(groups.method).notes, traits_of(groups.method).minimal
     lattice = groups.found.lattice
@@ -1110,8 +1127,8 @@ def _certify(
         policy=said,
         form=options.written,
         format=options.format or "csv",
-        groups=columns,
-        sensitive=microdata.schema.sensitive,
+        groups=tuple(written.groups),
+        sensitive=written.sensitive,
         people=verdicts.counts.n_people,
         n_groups=verdicts.counts.n_groups,
         method={**settings_of(groups.method), "name": type(groups.method).__name__},
@@ -1122,15 +1139,13 @@ def _certify(
             "digest_kind": KEYED if isinstance(entries.rows, Microdata) else OF_COUNTS,
         },
         seeded=task.seed is not None,
-        escaped=escaped,
-        semantics=semantics,
+        semantics=written.semantics,
         minimal=policy.monotone()
         and not (loosely or cut_off)
         and minimal is not None
         and bool(minimal(policy)),
         grids=dict(verdicts.utility.grids),
-        delimiter=delimiter,
-        commas=commas,
+        **_spelling(task),
         notes=(
             *([learned_note(learned)] if learned else []),
             *([] if policy.monotone() or policy.attributes or of_lists else [NOT_MINIMAL]),
@@ -1141,13 +1156,12 @@ def _certify(
             *([CUT_OFF] if cut_off else []),
             *([note_of_others(rare, task.policy.least_listed)] if rare else []),
         ),
-        scope=_for_readers(verdicts.scope, schema),
+        scope=_for_readers(verdicts.scope, microdata.schema),
     )
     if aside is not None:
         aside.contents = Contents.of(certificate, written.asked(columns=certificate.columns))
-        aside = aside if in_csv or options.format == "parquet" else None
     private = {"digest_key": key, "seed": task.seed, "source": microdata.name}
-    return certificate, private, kept, aside
+    return certificate, private, kept
 
 
 def _for_readers(scope: Scope, schema: Schema) -> dict[str, Any]:

@@ -847,9 +847,7 @@ def _excess(finding: Verdict, groups: Sequence[str]) -> str:
     now = finding.to_dict()
     named = f"group {now['group']}" + (f" ({', '.join(groups)})" if len(groups) > 1 else "")
     if finding.of_groups:
-        each = [
-            f"{setting} is {own}" for setting, own in getattr(finding.found, "each", {}).items()
-        ]
+        each = [f"{setting} is {own}" for setting, own in finding.found.each.items()]
         has = ", ".join(each) or f"{named} has {now['exact']}"
         said = f"{_plain(now['judged'])} does not hold: {has}"
     else:

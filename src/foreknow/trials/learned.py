@@ -5,12 +5,12 @@ D. Kifer, "Attacks on privacy and deFinetti's theorem", SIGMOD 2009.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -31,13 +31,20 @@ from foreknow.needs import Need, Needs
 from foreknow.settings import Settings
 from foreknow.trials.trial import Claim, Share, Trial, Tried, most_successful, shares_of
 
+Effort: TypeAlias = Literal["look", "beside", "full"]
+
 # Surer than this of a value counts as sure, where no limit is given.
 SURE = 0.9
 # Of so many people at most, and beside an audit; and there of so many groups at least.
 MOST_PEOPLE, MOST_BESIDE, LEAST_GROUPS = 50_000, 4000, 50
-# Beside an audit: columns that are looked at one by one, with one smoothing; and what is tried of
-# those that tell most, without trees, which take seconds.
-_COLUMNS, _LOOK, _BESIDE = 10, (256.0,), (16.0, 256.0, 4096.0)
+# Beside an audit: so many columns are looked at one by one, and what tells most is tried.
+_COLUMNS = 10
+# The smoothings that each effort tries. Trees take seconds: only `full` grows them.
+_SMOOTHINGS: Mapping[Effort, Sequence[float]] = {
+    "look": (256.0,),
+    "beside": (16.0, 256.0, 4096.0),
+    "full": SMOOTHINGS,
+}
 # Groups are dealt out into so many parts; people of one are guessed by what trees learn of others.
 _FOLDS = 3
 # The trees: how many, and how many people a leaf has at least; how often bags are spread again.
@@ -226,8 +233,8 @@ class Learning:
     def trial(self, release: Any, truth: _Truth | None, limit: float, about: IntArray) -> Trial:
         """How many are guessed right, and of how many it is surer than a limit.
 
-        `truth`: who has which value; None where nobody may count that. Of the values in `about`, by
-        their codes, it is said how sure it makes.
+        `truth`: who has which value; None where nobody may count that. How sure it
+        makes is said of the values in `about`, by their codes.
         """
         layout, counts = self.layout, self.counts
         heights = np.where(np.isin(layout.value, about), self.posteriors, 0.0)
@@ -277,7 +284,7 @@ class Learning:
 
 
 class _Truth(NamedTuple):
-    """Of people who are alike: their group, signature and value, and how many they are."""
+    """Group, signature and value of people who are alike, and how many they are."""
 
     group: IntArray
     signature: IntArray
@@ -299,13 +306,11 @@ def _given(claim: Claim) -> Callable[[], Claim]:
     return lambda: claim
 
 
-def learnings(
-    release: HasCounts, by: Sequence[str], smoothings: Sequence[float] = SMOOTHINGS
-) -> list[Learning]:
+def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") -> list[Learning]:
     """What each attacker learns by some columns; kept with the counts of the release.
 
-    With fewer smoothings than all, trees are left out, and exact numbers that nearly everybody has
-    for themselves; with one, all exact numbers.
+    `full` tries every smoothing, and trees. `beside` leaves trees out, and exact values that hardly
+    anybody shares. `look` takes bins of numbers only, where there are numbers.
 
     Raises
     ------
@@ -317,10 +322,15 @@ def learnings(
     if key not in counts.memory:
         counts.memory[key] = _ways(release, counts, by)
     ways: list[_Way] = counts.memory[key]
-    if len(smoothings) == len(SMOOTHINGS):
-        return [*(one for way in ways for one in way.all), *ways[0].trees]
-    some = ways[-1:] if len(smoothings) == 1 else [way for way in ways if way.teaches] or ways[-1:]
-    return [way.brief(smoothing) for way in some for smoothing in smoothings]
+    smoothings = _SMOOTHINGS[effort]
+    if effort == "full":
+        if (*key, effort) not in counts.memory:
+            learned = [one for way in ways for one in way.learned(smoothings)]
+            counts.memory[*key, effort] = [*learned, *_learned_by_trees(ways[0])]
+        found: list[Learning] = counts.memory[*key, effort]
+        return found
+    teaching = [way for way in ways if way.teaches] if effort == "beside" else []
+    return [way.brief(smoothing) for way in teaching or ways[-1:] for smoothing in smoothings]
 
 
 def _ways(release: Any, counts: GroupCounts, by: Sequence[str]) -> list[_Way]:
@@ -359,30 +369,20 @@ class _Way:
 
     @property
     def teaches(self) -> bool:
-        """Whether there are two of each kind on average; of one alone, nothing is learned.
+        """Whether a kind has two people or more on average.
 
-        Where many smooth, a second one teaches next to nothing, either.
+        One alone teaches nothing, and a second one little where much is smoothed.
         """
         return 2 * len(self.kinds.labels) <= self.counts.n_people
 
     def brief(self, smoothing: float) -> Learning:
         """What one learns at a brief look."""
         if smoothing not in self._brief:
-            (self._brief[smoothing],) = self._learned([smoothing], brief=True)
+            (self._brief[smoothing],) = self.learned([smoothing], brief=True)
         return self._brief[smoothing]
 
-    @cached_property
-    def all(self) -> list[Learning]:
+    def learned(self, smoothings: Sequence[float], brief: bool = False) -> list[Learning]:
         """What is learned with each smoothing."""
-        return self._learned(SMOOTHINGS, brief=False)
-
-    @cached_property
-    def trees(self) -> list[Learning]:
-        """What trees learn, where they can."""
-        found = _trees(replace(self.layout, seconds=JUDGING), self.kinds, self.counts.n_values)
-        return [] if found is None else [Learning("trees", self.counts, self.kinds, *found)]
-
-    def _learned(self, smoothings: Sequence[float], brief: bool) -> list[Learning]:
         learned = []
         counts, kinds = self.counts, self.kinds
         for found in fits(self.layout, kinds, counts.n_values, smoothings, brief=brief):
@@ -392,6 +392,12 @@ class _Way:
 
 
 # ---- trees ----------------------------------------------------------------------------------
+
+
+def _learned_by_trees(way: _Way) -> list[Learning]:
+    """What trees learn, where they can."""
+    found = _trees(replace(way.layout, seconds=JUDGING), way.kinds, way.counts.n_values)
+    return [] if found is None else [Learning("trees", way.counts, way.kinds, *found)]
 
 
 def _trees(
@@ -487,14 +493,14 @@ def learned_beside(
     some = _Some(release, MOST_BESIDE)
     held = cache(some.held)
 
-    def tried(by: tuple[str, ...], smoothings: Sequence[float]) -> Trial:
-        return _trial(some, by, limit, about, held(by), smoothings)
+    def tried(by: tuple[str, ...], effort: Effort) -> Trial:
+        return _trial(some, by, limit, about, held(by), effort)
 
     try:
-        told = tuple(sorted(known, key=lambda name: -tried((name,), _LOOK).right)[:2])
-        found = [tried((name,), _BESIDE) for name in told]
-        found += [tried(told, _BESIDE)] if len(told) > 1 else []
-        found += [tried((*told, *apart), _BESIDE)] if apart else []
+        told = tuple(sorted(known, key=lambda name: -tried((name,), "look").right)[:2])
+        found = [tried((name,), "beside") for name in told]
+        found += [tried(told, "beside")] if len(told) > 1 else []
+        found += [tried((*told, *apart), "beside")] if apart else []
     except (DataError, UnsupportedError):  # such as a table that changed since it was counted
         return None
     every = tuple(one for trial in found for one in trial.tried)
@@ -507,11 +513,11 @@ def _trial(
     limit: float,
     about: Sequence[Label] | None,
     held: Signatures | None,
-    smoothings: Sequence[float] = SMOOTHINGS,
+    effort: Effort = "full",
 ) -> Trial:
     values = some.counts.values
     codes = np.arange(len(values)) if about is None else np.array([values.codes[v] for v in about])
-    each = learnings(some, by, smoothings)
+    each = learnings(some, by, effort)
     signatures = each[0].kinds.signatures
     truth = None if held is None else _Truth.of(held, signatures, some.counts)
     trials = [own.trial(some, truth, limit, codes) for own in each]

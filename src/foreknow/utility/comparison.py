@@ -19,11 +19,11 @@ from foreknow.auditing.audit import Audit, audit
 from foreknow.data.engines import frame_of
 from foreknow.data.engines.table import Selected
 from foreknow.data.microdata import Microdata
-from foreknow.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, hinted
+from foreknow.errors import InputError, NoSafeRelease, PolicyError, did_you_mean
 from foreknow.json_values import Plain
 from foreknow.methods.registry import METHODS, OURS, key_of
 from foreknow.numbers import Number, as_fraction, as_threshold, shown, whole_number
-from foreknow.policy.from_call import Arguments, policy_of
+from foreknow.policy.from_call import Arguments, hinted_with_keys, policy_of
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.publishing.priors import marked
@@ -262,7 +262,7 @@ class _Shared:
     models: bool | Sequence[str]
 
 
-@hinted
+@hinted_with_keys
 def compare(
     table: Any,
     policy: Policy | Mapping[str, Any] | str | Path | None = None,

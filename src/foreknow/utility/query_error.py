@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.utility import require_microdata
-from foreknow.errors import InputError, did_you_mean, hinted
+from foreknow.errors import InputError, did_you_mean
 from foreknow.grammar import Form
 from foreknow.numbers import percentage
-from foreknow.policy.from_call import Arguments
+from foreknow.policy.from_call import Arguments, hinted_with_keys
 from foreknow.policy.policy import Policy
 from foreknow.utility.queries import (
     Boxes,
@@ -140,7 +140,7 @@ def _worth(found: QueryError) -> dict[str, Any]:
     return {"average": found.average, "quantiles": quantiles}
 
 
-@hinted
+@hinted_with_keys
 def query_error(
     release: Any,
     microdata: Any,

@@ -9,10 +9,10 @@ from typing import Any, Unpack
 
 from foreknow.data.microdata import Microdata, grids_of
 from foreknow.data.utility import Utility, optimal_discernibility, utility_of
-from foreknow.errors import InputError, hinted
+from foreknow.errors import InputError
 from foreknow.grammar import Form
 from foreknow.numbers import percentage
-from foreknow.policy.from_call import Arguments
+from foreknow.policy.from_call import Arguments, hinted_with_keys
 from foreknow.policy.policy import Policy
 from foreknow.releases.written import open_published
 from foreknow.result import Result
@@ -75,7 +75,7 @@ class UtilityReport(Result):
         )
 
 
-@hinted
+@hinted_with_keys
 def utility_report(
     release: Any,
     microdata: Any,

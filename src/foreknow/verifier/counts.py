@@ -18,16 +18,19 @@ from numpy.typing import NDArray
 Group: TypeAlias = tuple[str | None, ...]
 Bag: TypeAlias = dict[str, int]
 Ints: TypeAlias = NDArray[Any]  # whole numbers
-# What a gauge finds: the amount, its group, and whether the criterion holds; where it has several
-# settings, also what is found of each.
-Measured: TypeAlias = (
-    tuple[Fraction | None, Group, bool]
-    | tuple[Fraction | None, Group, bool, Mapping[str, Fraction]]
-)
 
 # Numbers below this many times their amount are marked in a table, and not sorted.
 _ROOM = 8
 _MOST = 1 << 62
+
+
+class Measured(NamedTuple):
+    """What a gauge finds."""
+
+    amount: Fraction | None
+    group: Group
+    holds: bool
+    each: Mapping[str, Fraction] = {}  # where the criterion has several settings, of each
 
 
 class Column(NamedTuple):

@@ -72,7 +72,8 @@ def gauge_alpha_k(held: GroupBags, table: Any, alike: GroupBags | None = None) -
     top, people = held.top(1), held.people
     worst, at = highest(top, people)
     least = Fraction(int((held if alike is None else alike).people.min()))
-    return worst, held.group(at), worst <= alpha and least >= k, {"alpha": worst, "k": least}
+    holds = worst <= alpha and least >= k
+    return Measured(worst, held.group(at), holds, {"alpha": worst, "k": least})
 
 
 def alpha_k_limits(table: Any, held: GroupBags) -> bool:

@@ -64,11 +64,12 @@ def gauge_delta_presence(held: GroupBags, table: Any, everybody: Everybody) -> M
         raise CertificateError(f"delta_presence cannot be from {low} to {high}")
     many, outside, overlap = placed(held, table, everybody)
     if overlap:
-        return Fraction(1), held.group(0), low == 0 and high == 1
+        return Measured(Fraction(1), held.group(0), low == 0 and high == 1)
     rates = [Fraction(own, of) for own, of in zip(held.people.tolist(), many, strict=True)]
     least, most = Fraction(0) if outside else min(rates), max(rates)
     found = {"lowest": least, "highest": most}
-    return most, held.group(rates.index(most)), low <= least and most <= high, found
+    holds = low <= least and most <= high
+    return Measured(most, held.group(rates.index(most)), holds, found)
 
 
 def placed(

@@ -49,5 +49,5 @@ def _worst(table: Mapping[str, Any], found: Mapping[str, Fraction], group: Group
         raise CertificateError(f"a risk has no limit, but {dict(table)}")
     for key, limit in limits.items():
         if found[key] > limit or (strict and found[key] == limit):
-            return found[key], group, False, {key: found[key]}
-    return found[next(iter(limits))], group, True
+            return Measured(found[key], group, False, {key: found[key]})
+    return Measured(found[next(iter(limits))], group, True)

@@ -90,9 +90,8 @@ class Memory:
 
     files: dict[str, File] | None = None
     held: dict[tuple[str, ...], GroupBags] = field(default_factory=dict)
-    counted: dict[tuple[str, ...], DistinctRows] = field(
-        default_factory=dict
-    )  # by table and columns
+    # by table and columns
+    counted: dict[tuple[str, ...], DistinctRows] = field(default_factory=dict)
     headers: dict[str, list[str]] = field(default_factory=dict)  # as they are written
 
 
@@ -240,9 +239,8 @@ class Judge(NamedTuple):
 class Gauge(NamedTuple):
     """Of one criterion: what measures it, and what it is about."""
 
-    # From the groups and its settings to what is attained, where, and whether it holds; a fourth
-    # is what was found of each setting, for the sentence that says what fails.
-    measure: Callable[..., Measured]
+    # From the groups and its settings to what is `Measured`, of which the last may be left out.
+    measure: Callable[..., Measured | tuple[Fraction | None, Group, bool]]
     of_people: bool = False  # of how many these are, whatever their values
     of_classes: bool = False  # of who looks alike: by exact columns where there are any
     of_population: bool = False  # compares groups with one
@@ -305,9 +303,7 @@ def verify(
         if gauge.of_releases:
             more.append(written.cohort)
         held = _of_sets(written, held, key, gauge, table) if table.secret.sets else held
-        measured = gauge.measure(held, settings, *more)
-        attained, group, holds = measured[:3]
-        each = measured[3] if len(measured) > 3 else {}
+        attained, group, holds, each = Measured(*gauge.measure(held, settings, *more))
         of = () if not exact or not gauge.of_people else tuple(written.exact)
         limits = not gauge.of_people and gauge.limits(settings, held)
         found = WorstCase(None, _name(group), attained, each=each, limits_values=limits)
@@ -591,7 +587,7 @@ def _gauge_k_anonymity(
 ) -> tuple[Fraction, Group, bool]:
     """People of the smallest group; or, of lists of columns, the fewest who share one of them.
 
-    Whoever knows which release shows somebody shares with others of that one.
+    Somebody who knows which release shows a person compares only people of that release.
     """
     if not isinstance(given, Mapping):
         return _gauge_size("k_anonymity", held, given)
@@ -677,6 +673,7 @@ def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = 
         names = [f"c{header.index(column)}" for column in named if column in header]
         if names:
             ((who, often),) = count_rows(connection, relation, [names])
+            # A missing text and an empty one come first, and name nobody.
             lacks = [sum(not text for text in own.texts[:2].to_pylist()) for own in who]
             known = np.all([own.codes >= n for own, n in zip(who, lacks, strict=True)], axis=0)
             if (often[known] > 1).any():
@@ -867,7 +864,7 @@ def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
                 f"{path.name} holds metadata beside its columns: {keys[0]!r}; publish writes none"
             )
         if has_more_bytes(connection, path):
-            raise CertificateError(f"{path.name} has bytes that are of none of its columns")
+            raise CertificateError(f"{path.name} has bytes that belong to none of its columns")
 
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:

@@ -1,4 +1,4 @@
-"""Tables of Arrow as they are: what we make ourselves, and who has theirs at hand."""
+"""Arrow tables, taken as they are: made here, or given by the caller."""
 
 from __future__ import annotations
 

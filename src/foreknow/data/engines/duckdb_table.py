@@ -42,7 +42,8 @@ from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 Distinct: TypeAlias = dict[str, tuple[int, int]]
 
 _BATCH = 1 << 20
-# Of so many rows it is seen how often they repeat; if less than so often, all rows are fetched.
+# Rows that are sampled to see how often they repeat; below so many times on average, all are
+# fetched.
 _SAMPLE, _TIMES = 1 << 15, 8
 _numbers = count(1)
 _FLOATS = {"FLOAT", "DOUBLE"}
@@ -232,10 +233,9 @@ class DuckTable:
             self.file.check(n_rows)
 
     def rarely_repeats(self, columns: Sequence[str]) -> bool:
-        """Whether rows are so many different ones, by the first of them, that none is counted here.
+        """Whether rows repeat so rarely that fetching all is faster than a GROUP BY.
 
-        Then a GROUP BY takes longer than to fetch them. Asked of what is only scanned: anything
-        else would be worked out twice.
+        Only for plain scans: anything else would be computed twice.
         """
         if self.file is not None or {self._kinds[name] for name in columns} & _WITHOUT_ARROW:
             return False
@@ -421,7 +421,7 @@ def _encoded(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     names = [str(i) for i in range(len(schema))]
     coded: list[list[Future[Any]]] = []
     with ThreadPoolExecutor(2) as workers:
-        for table in _lots(batches, schema):
+        for table in _joined_batches(batches, schema):
             coded.append([workers.submit(_coded, column) for column in table.columns])
             if len(coded) > 1:  # so that few are held as texts
                 wait(coded[-2])
@@ -436,8 +436,8 @@ def _coded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([joined.dictionary_encode()])
 
 
-def _lots(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Batches, several at once; one without a row at least."""
+def _joined_batches(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Batches joined into tables of about `_BATCH` rows; at least one table, if without rows."""
     empty = [pa.nulls(0, kind) for kind in schema.types]
     held, rows = [pa.RecordBatch.from_arrays(empty, schema=schema)], 0
     for batch in batches:

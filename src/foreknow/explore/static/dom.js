@@ -197,7 +197,7 @@ export function state() {
   return Object.fromEntries(new URLSearchParams(location.search));
 }
 
-// What is asked, and of what: that which the address names.
+// Adds the table that the address names to what is asked.
 export function body(given) {
   const { of } = state();
   return of ? { ...given, of } : given;

@@ -20,10 +20,10 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import narrowest
 from foreknow.data.labels import GroupLabels
 from foreknow.data.microdata import Microdata
-from foreknow.errors import InputError, did_you_mean, hinted
+from foreknow.errors import InputError, did_you_mean
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, label_of_level, levels_of
 from foreknow.methods.points import Points
-from foreknow.policy.from_call import Arguments, microdata_of
+from foreknow.policy.from_call import Arguments, hinted_with_keys, microdata_of
 from foreknow.policy.policy import Policy
 
 Codes: TypeAlias = NDArray[Any]
@@ -208,7 +208,7 @@ class Rollup:
         return self._points.spread(of_group[of_point])
 
 
-@hinted
+@hinted_with_keys
 def counts_at(
     microdata: Any,
     levels: Mapping[str, int | str],

@@ -51,7 +51,8 @@ class AttackPage(Page[Attack]):
         """Whether somebody is found out, or nobody by a proof."""
         if self.result.found:
             return "unsafe"
-        return "safe" if self.result.exact else ""
+        unlimited = self.result.kept and not self.result.limited
+        return "safe" if self.result.exact and not unlimited else ""
 
     @property
     def name(self) -> str:
@@ -98,7 +99,10 @@ def _title(attack: Attack) -> str:
         why = "a limit is below the bound" if bound else "too few possible worlds were met"
         return f"{_are(len(attack.unsettled))} unsettled: {why}"
     if attack.kept and not attack.limited:
-        return "By a proof, the requirements hold; none of them limits inference"
+        return (
+            "By a proof, the requirements hold; none of them says how sure of a value somebody may "
+            "become"
+        )
     if attack.kept:
         return "By a proof, no posterior reaches a limit of the policy"
     if attack.highest is not None:
@@ -109,7 +113,7 @@ def _title(attack: Attack) -> str:
     if not attack.limited:
         proved = attack.exact or attack.how == "parts"
         sure = "is certain because of the algorithm" if proved else "was found to be certain so far"
-        return f"Nobody {sure}; no limit was set"
+        return f"Nobody {sure}; no requirement says how sure somebody may become"
     if attack.exact:
         return "Knowing the algorithm reaches no limit here"
     if attack.how == "parts":
@@ -144,8 +148,8 @@ def _worlds_sentence(attack: Attack) -> str:
     if attack.kept and not attack.limited:
         return (
             f"There are {worlds}, which were not looked at: by a proof, no requirement fails for "
-            "an adversary who knows the method, as long as the seed is secret; there is no limit."
-            f"{because}"
+            "an adversary who knows the method, as long as the seed is secret; there is no limit "
+            f"on how sure somebody may become.{because}"
         )
     if attack.kept:
         return (
