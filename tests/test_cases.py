@@ -16,7 +16,7 @@ from tests.support import RULES
 from tests.toys import EvenGroups
 
 import foreknow as fk
-from foreknow.errors import PolicyError
+from foreknow.errors import PolicyError, UnsupportedError
 
 TABLES = range(20_000 if NIGHTLY else 160)
 ROLES = {"person": "who", "unit": "row", "quasi_identifiers": ["ward"], "sensitive": "ill"}
@@ -330,6 +330,74 @@ def test_five_cases_of_each_person_change_nothing_of_a_criterion_or_it_is_refuse
         return
     found = of_ages(rule, "row", OF_CASES)
     assert (found.reached, found.safe) == (whole.reached, whole.safe)
+
+
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain", "decoy", fk.Anatomy(l=5)])
+@pytest.mark.parametrize("beside", [(), (fk.LDiversity(2),)], ids=["alone", "beside another"])
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULED if rule.of_cases], ids=lambda rule: rule.key
+)
+def test_a_criterion_that_is_right_of_cases_can_be_published(rule, beside, method):
+    many = range(80)
+    table = {"who": [f"p{i // 2}" for i in many], "ill": [i % 5 for i in many]}
+    table = pa.table({**table, "age": [20 + i * 7 % 80 for i in many]})
+    schema = fk.Schema(**OF_AGES, unit="row", hierarchies={"age": {"intervals": [10, 40]}})
+    policy = fk.Policy([fk.Requirement(each) for each in (rule, *beside)], schema)
+    refused = None
+    if method == "decoy" and rule.key in ("k_anonymity", "group_size"):
+        refused = UnsupportedError, r"^Decoy does not know of people with several cases; publish by"
+    elif isinstance(method, fk.Anatomy) and rule.key == "levels":
+        refused = PolicyError, "publish with form = "
+    elif isinstance(method, fk.Anatomy) and rule.key == "k_anonymity":
+        refused = UnsupportedError, "or require group_size"
+    if refused is not None:
+        with pytest.raises(refused[0], match=refused[1]):
+            fk.publish(table, policy, method=method)
+        return
+    made = fk.publish(table, policy, method=method)
+    assert made.audit.safe
+    assert made.audit.scope.method == "not judged"
+    found = fk.audit(made.release, policy.shown, learned=False).verdicts
+    if rule.key not in ("k_anonymity", "group_size"):
+        assert [v.reached for v in found] == [v.reached for v in made.audit.verdicts]
+
+
+def test_decoy_refuses_limits_of_people_by_what_it_does_not_know():
+    policy = {"schema": ROLES, "require": [{"facts": {}, "below": 0.9}]}
+    with pytest.raises(UnsupportedError) as error:
+        fk.publish(table_of([("A", 0, "x"), ("A", 0, "y")]), policy, method="decoy")
+    assert str(error.value) == (
+        "Decoy does not know of people with several cases; publish by "
+        'method = "mondrian" or "fulldomain"'
+    )
+
+
+def test_a_population_is_not_compared_with_cases():
+    # Two people with three cases each, and three people who could be theirs.
+    table = pa.table({"who": list("AAABBB"), "age": ["1"] * 6, "ill": list("xyzxyz")})
+    rule = fk.KMap(2, pa.table({"age": ["1"] * 3}))
+    with pytest.raises(PolicyError, match="counts rows, and rows are cases of 'who'"):
+        of_ages(rule, "row", table)
+
+
+def test_a_criterion_of_values_says_that_it_counted_cases():
+    table = table_of([("A", 0, v) for v in "xyz"])
+    policy = {"schema": ROLES, "require": [{"l_diversity": {"l": 2}}, {"k_anonymity": 1}]}
+    found = fk.audit(table, policy, learned=False)
+    said = "; counted are cases, and all of them may be of one person"
+    assert [said in verdict.words for verdict in found.verdicts] == [True, False]
+    assert said in found.to_html()
+    people = {key: of for key, of in ROLES.items() if key not in ("person", "unit")}
+    other = fk.audit(table, {**policy, "schema": people}, learned=False)
+    assert said not in other.to_html()
+
+
+@pytest.mark.parametrize("limits", [[], [{"facts": {}, "below": 1}]])
+def test_limits_are_said_to_be_added_up_where_there_are_any(limits):
+    found = judged([("A", 0, "x"), ("B", 0, "y")], {"k_anonymity": 2}, *limits)
+    said = "limits hold for the sum over a person's cases"
+    assert any(said in note for note in found.notes) == bool(limits)
+    assert "the owner counts people" in found.notes[0]
 
 
 def test_a_criterion_that_says_nothing_of_cases_is_refused():

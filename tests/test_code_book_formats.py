@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
+from foreknow.publishing import entries
 
 # The registry of media types; SPSS and Stata are not in it, and have the usual ones.
 KINDS = {
@@ -30,6 +31,19 @@ def test_the_format_and_its_media_type_are_those_of_the_files(kind, tmp_path):
     assert resource["path"] == f"release.{kind}"
     assert (resource["format"], resource["mediatype"]) == (kind, KINDS[kind])
     assert resource["schema"]["missingValues"] == ([] if kind == "parquet" else [""])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "xlsx"])
+def test_a_large_release_is_written_in_each_format(kind, tmp_path, monkeypatch):
+    """Its tables are files of Parquet, which are copied for that format alone."""
+    for least in ("_FEW", "_BATCH"):
+        monkeypatch.setattr(entries, least, 8)
+    rows = pa.table({"age": [*range(20)], "ill": [*"abcd"] * 5})
+    asked = {"quasi_identifiers": ["age"], "sensitive": "ill", "k_anonymity": 5, "format": kind}
+    fk.publish(rows, **asked, seed=1, out=tmp_path / "out")
+    assert fk.verify(tmp_path / "out").people == 20
+    file = (tmp_path / "out" / f"release.{kind}").read_bytes()
+    assert file.startswith(b"PAR1") == (kind == "parquet")
 
 
 def test_labels_of_numbers_with_decimal_commas_say_so(tmp_path):

@@ -49,6 +49,17 @@ def test_exact_values_of_one_person_each_are_left_out_where_there_are_bins():
     assert len(learnings(own, ["code"], "beside")) == 3
 
 
+def test_exact_values_that_people_share_are_tried_beside_bins_and_not_at_a_look():
+    release, told, groups = seen([row % 40 for row in range(PEOPLE)])
+    own = Sight(release.counts, told, groups, "ill", "x")
+    beside = [
+        each.attacker.partition(", smoothing")[0] for each in learnings(own, ["serial"], "beside")
+    ]
+    assert beside == ["EM, exact values"] * 3 + ["EM, bins of numbers"] * 3
+    (look,) = learnings(own, ["serial"], "look")
+    assert look.attacker == "EM, bins of numbers, smoothing 256"
+
+
 def test_a_look_is_not_learned_again():
     release, told, groups = seen([1] * PEOPLE)
     own = Sight(release.counts, told, groups, "ill", "x")

@@ -36,3 +36,19 @@ def test_what_is_said_beside_a_policy_is_required_besides_and_what_it_tries_stay
     assert [each.criterion for each in own.requirements[1:]] == [fk.KAnonymity(3)]
     assert own.tries == given.tries != ()
     assert policy_of(own, {"k_anonymity": 3}).requirements == own.requirements
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"schema": COLUMNS, "require": [{"k_anonymity": 2}]},
+        fk.Policy([fk.Requirement(fk.KAnonymity(2))], fk.Schema(**COLUMNS)),
+    ],
+    ids=["a mapping", "a policy"],
+)
+def test_a_limit_beside_a_policy_is_one_more_requirement(policy):
+    rows = pa.table({"age": [30] * 4, "ill": [*"abcd"]})
+    own = fk.audit(rows, policy, below=0.5, learned=False).policy.requirements
+    assert [each.criterion for each in own] == [fk.KAnonymity(2), None]
+    assert own[1] == fk.Requirement(fk.Facts(), below=0.5)
+    assert len({each.name for each in own}) == 2

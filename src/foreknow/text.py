@@ -56,6 +56,7 @@ def people_text(amount: int, of: str = "") -> str:
 
 # Where rows are cases, and not people: what is written in place of a word, the longer ones first.
 _OF_CASES = {
+    "may be of one person": "may be of one person",  # and stays that
     "people who": "cases that",
     "people whom": "cases that",
     "people whose": "cases whose",

@@ -10,7 +10,7 @@ import pytest
 from tests.examples import NIGHTLY
 
 import foreknow as fk
-from foreknow.methods.fulldomain import fulldomain
+from foreknow.methods.fulldomain import bestfirst, fulldomain
 
 TABLES = 3_000 if NIGHTLY else 250
 
@@ -40,6 +40,27 @@ def test_people_who_cannot_have_a_value(monkeypatch):
     by_boxes, whole = searched(monkeypatch, table, schema, policy)
     assert whole is not None
     assert by_boxes == (whole[0], 0)
+
+
+@pytest.mark.parametrize("hurts", [False, True])
+def test_boxes_end_a_search_where_merging_can_hurt_and_nodes_where_it_never_does(
+    monkeypatch, hurts
+):
+    table = {name: [i >> at & 3 for i in range(64)] for at, name in enumerate("pqr")}
+    table = pa.table({**table, "s": ["fm"[i % 2] for i in range(64)], "d": list("aaabaaac") * 8})
+    rules = [{"values": ["c"], "where": {"s": ["f"]}}] if hurts else []
+    levels = {name: {"intervals": [2]} for name in "pqr"}
+    schema = fk.Schema(
+        quasi_identifiers=list("pqrs"), sensitive="d", hierarchies=levels, impossible=rules
+    )
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="9/10")], schema)
+    monkeypatch.setattr(fulldomain, "_MOST_KEPT", 0)
+    search = fk.FullDomain(suppression=0.1)
+    for most, boxes, ended in ((2, 10**6, not hurts), (10**6, 1e-6, True)):
+        monkeypatch.setattr(bestfirst, "_MOST_JUDGED", most)
+        monkeypatch.setattr(bestfirst, "_BOXES", boxes)
+        found = search.search(fk.Microdata(table, schema), policy)
+        assert found.complete != ended
 
 
 def test_a_limit_about_an_average(monkeypatch):

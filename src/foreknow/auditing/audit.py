@@ -14,7 +14,7 @@ import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.atomic_files import write_whole
-from foreknow.auditing.audit_input import owners_counts, release_of
+from foreknow.auditing.audit_input import owners_counts, part_of, release_of
 from foreknow.auditing.exposed import Exposed, exposed_by
 from foreknow.auditing.scope import scope_of, unprotected_codes
 from foreknow.data.counts import GroupCounts
@@ -307,7 +307,7 @@ def audit(
     """
     if isinstance(release, Policy):
         raise InputError("the release comes first, then the policy: audit(release, policy)")
-    policy, owners = policy_of(policy, said, release), getattr(release, "sight", None)
+    policy, owners = policy_of(policy, said, release), part_of(release, "sight", Sight)
     release = release_of(release, policy, group)
     shown = policy.shown if policy.owned else policy
     counts = _counted_at_once(release, shown)
@@ -341,8 +341,9 @@ def audit(
     ]
     word = (policy if owner is not None else policy.filed).word if policy.owned else ()
     open_to = policy.needed_schema.conditions if any(map(_is_open, judged)) else ()
+    scope = replace(scope_of(release, shown), word=word, open=tuple(open_to))
     verdicts = [
-        verdict
+        _of_cases(verdict) if scope.cases else verdict
         for place, counted in enumerate(judged)
         for verdict in counted.verdicts(known, place)
     ]
@@ -352,10 +353,19 @@ def audit(
         tuple(verdicts),
         utility or utility_of(counts),
         name or str(getattr(release, "name", "release")),
-        scope=replace(scope_of(release, shown), word=word, open=tuple(open_to)),
+        scope=scope,
         trials=_trials(seen, policy) if learned else None,
         counted=tuple(judged),
     )
+
+
+def _of_cases(verdict: Verdict) -> Verdict:
+    """What came of a criterion of values, which says that it counted rows, and not people."""
+    if not verdict.of_groups or verdict.requirement.of_people:
+        return verdict
+    counted = "counted are cases, and all of them may be of one person"
+    words = f"{verdict.found.words}; {counted}"
+    return replace(verdict, found=replace(verdict.found, words=words))
 
 
 def _refuse_unshown(policy: Policy) -> None:

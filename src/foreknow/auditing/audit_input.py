@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,17 @@ from foreknow.policy.policy import Policy
 from foreknow.releases.joint import together
 from foreknow.releases.written import open_published
 
+Part = TypeVar("Part")
+
+
+def part_of(given: Any, name: str, kind: type[Part]) -> Part | None:
+    """A part of a result, by its kind; None of a table, of which it may be a column."""
+    try:
+        found = getattr(given, name, None)
+    except Exception:  # a relation of a table that is gone says so when it is read
+        return None
+    return found if isinstance(found, kind) else None
+
 
 def release_of(given: Any, policy: Policy | None = None, group: str | None = None) -> HasCounts:
     """A release or counts as they are; what `publish` made or wrote; a table, by a schema.
@@ -30,15 +41,15 @@ def release_of(given: Any, policy: Policy | None = None, group: str | None = Non
     """
     if isinstance(given, (list, tuple)):
         given = together(given)
-    if isinstance(getattr(given, "release", None), Release):
-        given = given.release
+    if (made := part_of(given, "release", Release)) is not None:
+        given = made
     if isinstance(given, (Release, GroupCounts)):
         if group is not None:
             raise SchemaError("the release has groups already; leave out group")
         if isinstance(given, Release) and policy is not None and policy.schema is not None:
             return given.recognizing(policy.schema.quasi_identifiers)
         return given
-    if isinstance(getattr(given, "counts", None), GroupCounts):
+    if part_of(given, "counts", GroupCounts) is not None:
         return given  # type: ignore[no-any-return]
     if isinstance(given, (str, Path)) and (Path(given) / CERTIFICATE).is_file():
         if group is not None:

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
 from foreknow.criteria.protocol import Attained, OfGroups, as_setting, classes_of
-from foreknow.criteria.size import GroupSize
+from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.hierarchy import (
@@ -93,7 +93,7 @@ class Levels(OfGroups):
     compares_table: ClassVar[bool] = False
     of_cases: ClassVar[bool] = True  # it counts nobody
     speaks: ClassVar[Any] = KnowledgeReach(0)
-    of_groups: ClassVar[Any] = GroupSize(1)
+    of_groups: ClassVar[Any] = Anybody()
 
     def __post_init__(self) -> None:
         if not isinstance(self.limits, Mapping) or not self.limits:

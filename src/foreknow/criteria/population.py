@@ -28,7 +28,7 @@ from foreknow.criteria.protocol import (
     classes_of,
     failing_groups,
 )
-from foreknow.criteria.size import GroupSize
+from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.generalization import exact_labels
@@ -307,7 +307,7 @@ class OfPopulation(OfGroups):
     )
     of_people: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False
-    of_groups: ClassVar[Any] = GroupSize(1)
+    of_groups: ClassVar[Any] = Anybody()
 
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Any:
@@ -411,7 +411,6 @@ class KMap(OfPopulation):
     population: Any
     key: ClassVar[str] = "k_map"
     settings: ClassVar[Any] = KMapSettings
-    of_cases: ClassVar[bool] = True  # it counts people of the population, and no rows
 
     def __init__(self, k: int, population: Any) -> None:
         set_fields(self, k=whole_number(k, "KMap: k", 1))

@@ -28,7 +28,7 @@ from foreknow.criteria.protocol import (
     distinguished,
     smallest,
 )
-from foreknow.criteria.size import GroupSize
+from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.errors import InputError
@@ -168,7 +168,7 @@ class Risk(_Limits, OfGroups):
     needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.EVERYBODY})
     of_people: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False
-    of_groups: ClassVar[Any] = GroupSize(1)
+    of_groups: ClassVar[Any] = Anybody()
 
     def __post_init__(self) -> None:
         self._settle()

@@ -233,7 +233,7 @@ class KAnonymity(GroupSize):
     @property
     def of_groups(self) -> GroupSize | None:
         """Groups of anybody; of units, the same, which are counted in groups."""
-        return GroupSize(1) if self.unit is None else None
+        return Anybody() if self.unit is None else None
 
     @property
     def of_cases(self) -> bool:  # type: ignore[override]
@@ -297,6 +297,21 @@ class KAnonymity(GroupSize):
         if not self.lists:
             return super().to_dict()
         return {self.key: {"k": self.k, "of": [list(own) for own in self.lists]}}
+
+
+@dataclass(frozen=True, repr=False)
+class Anybody(GroupSize):
+    """Somebody in each group, as in every one: what a search asks where nothing is left to ask.
+
+    It counts nobody, so it looks at no persons where rows are their cases, either.
+    """
+
+    k: int = 1
+    of_cases: ClassVar[bool] = True  # it counts nobody
+
+    def under(self, schema: Any, sensitive: str | None = None) -> Anybody:
+        """The same: whose cases rows are does not matter."""
+        return self
 
 
 def _lists_of(given: Any) -> tuple[tuple[str, ...], ...]:

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
+from foreknow.data.people import CASES, units
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.methods.proof import Proof
-from foreknow.needs import Need, Needs, require
+from foreknow.needs import Need, Needs, called, require
 from foreknow.numbers import as_fraction
 from foreknow.settings import Settings
 
@@ -159,6 +160,12 @@ def check_needs(method: Any, policy: Policy) -> None:
     traits, schema = traits_of(method), policy.needed_schema
     looked_at = policy.looked_at if traits.consults_policy else ()
     columns = list(dict.fromkeys((*schema.sensitives, *looked_at)))
+    of_persons = {CASES, units(str(schema.person))} if schema.counts_people else set[str]()
+    if Need.ONE_COLUMN in traits.needs and of_persons & {*looked_at}:
+        raise UnsupportedError(
+            f"{called(method)} does not know of people with several cases; publish by "
+            'method = "mondrian" or "fulldomain"'
+        )
     require(
         *(method, traits.needs),
         semantics=schema.semantics,

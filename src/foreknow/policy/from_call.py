@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ParamSpec, TypedDict, TypeVar
 
@@ -14,6 +15,7 @@ from foreknow.errors import CallError, SchemaError, hinted
 from foreknow.file_names import CERTIFICATE
 from foreknow.numbers import Number
 from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 
 _LOG = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -69,7 +71,7 @@ def policy_of(
     """
     given = {key: own for key, own in said.items() if own is not None}
     limit = given.pop("below", None)
-    if limit is not None and policy is not None and not isinstance(policy, (Policy, str, Path)):
+    if limit is not None and _is_points(policy):
         policy, limit = Policy(policy, below=limit), None
     wanted: list[Any] = [_table(key, own) for key, own in given.items() if key not in _COLUMNS]
     if limit is not None:
@@ -104,10 +106,21 @@ def policy_of(
         key = next(key for key in _COLUMNS if key in given)
         raise SchemaError(f"the policy says what the columns are; leave out {key}, or change it")
     more = Policy.from_dict({"require": wanted}, name="the policy").requirements if wanted else ()
-    more = [each for each in more if each not in rules.requirements]
-    return Policy(
-        [*rules.requirements, *more], schema or rules.schema, rules.options, tries=rules.tries
-    )
+    required = [*rules.requirements]
+    for each in more:
+        if each not in required:
+            required.append(replace(each, name=f"require[{len(required)}]"))
+    return Policy(required, schema or rules.schema, rules.options, tries=rules.tries)
+
+
+def _is_points(policy: Any) -> bool:
+    """Whether it says what somebody knows, and no limit: points of a skyline, without a policy."""
+    if policy is None or isinstance(policy, (Policy, Requirement, str, Path)):
+        return False
+    if isinstance(policy, Mapping):
+        return "require" not in policy and "schema" not in policy
+    listed = policy if isinstance(policy, (list, tuple)) else ()
+    return not any(isinstance(each, Requirement) for each in listed)
 
 
 def schema_of(

@@ -175,10 +175,12 @@ class Verification(Result):
     @property
     def limits_inference(self) -> bool:
         """Whether any requirement limits what is inferred, and not only who looks alike."""
-        return any(
-            each.required.limits and each.found.limits_values and not each.idle
-            for each in self.findings
-        )
+        return any(map(self.limits, self.findings))
+
+    def limits(self, finding: Verdict) -> bool:
+        """Whether the requirement of a finding limits what is inferred of anybody."""
+        asks = finding.required.limits and not finding.idle
+        return asks and bool(finding.found.limits_values)
 
     def __repr__(self) -> str:
         columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"

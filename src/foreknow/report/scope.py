@@ -32,12 +32,14 @@ CASES_OF_FILES = (
     "A row is a case, and the files do not show whose: a person may have several. What is verified "
     "is about cases; what the publisher counted of people stands below, and is not verified."
 )
+_ADDED_UP = ", and limits hold for the sum over a person's cases"
 CASES_OF_PEOPLE = (
-    "A row is a case, of which a person may have several; the owner counts people, and limits hold "
-    "for the sum over a person's cases. Facts about others (k, m) and criteria of values are about "
-    "cases all the same. Who is known to have the same value in all of their "
-    "cases, as of a chronic illness, may be found out better: that was not judged."
+    f"A row is a case, of which a person may have several; the owner counts people{_ADDED_UP}. "
+    "Facts about others (k, m) and criteria of values are about cases all the same. Who is known "
+    "to have the same value in all of their cases, as of a chronic illness, may be found out "
+    "better: that was not judged."
 )
+SIZES_OF_PEOPLE = CASES_OF_PEOPLE.replace(_ADDED_UP, "")
 OTHER_RELEASES = (
     "Other releases of the same people: whoever combines this one with them, earlier or later ones "
     "of the same register too, may find out more."
@@ -51,6 +53,7 @@ ALL_OF_ONE = "All of them may be those of one person, whose rows can then be iso
 TOLD_OF_PEOPLE = (
     SEVERAL_CASES,
     CASES_OF_PEOPLE,
+    SIZES_OF_PEOPLE,
     CASES_OF_FILES,
     OTHER_RELEASES,
     ALL_OF_ONE,
@@ -113,22 +116,24 @@ def sentences(
     semantics: str = "single",
     *,
     claimed: bool = False,
-    limited: bool = True,
+    limits: bool = True,
+    unlimited: bool = False,
     spread: Mapping[str, SpreadLimits] = {},
 ) -> list[str]:
     """Everything that stands beside the verdicts, the most important first.
 
-    What is only `claimed` is said beside what was found. `limited` is whether anything that is
-    required limits inference; `spread`, what is required of each sensitive column.
+    What is only `claimed` is said beside what was found. `limits`: whether any are required of how
+    sure somebody may become; `unlimited`: whether nothing that is required limits inference;
+    `spread`: what is required of each sensitive column.
     """
     holders = ("time", "times") if semantics == "multiset" else ("person", "people")
     return [
-        *_of_proof(scope),
+        *_of_proof(scope, limits),
         *_of_values(scope, holders, spread),
         *_of_names(scope),
         *_of_columns(scope),
         *sight(scope),
-        *([] if scope.method is None else [_of_method(scope.method, limited)]),
+        *([] if scope.method is None else [_of_method(scope.method, unlimited)]),
         *_of_rows(scope, noun),
         *_of_groups(scope),
         *_households(scope.shared),
@@ -137,14 +142,15 @@ def sentences(
     ]
 
 
-def _of_proof(scope: Scope) -> Iterator[str]:
+def _of_proof(scope: Scope, limits: bool) -> Iterator[str]:
     """Whose word a verdict is, and what a row stands for."""
     for kind in scope.foreign:
         yield (
             f"By the word of another package alone, which Foreknow cannot prove: {visible(kind)}."
         )
     if scope.cases:
-        yield CASES_OF_PEOPLE if scope.word else SEVERAL_CASES
+        of_people = CASES_OF_PEOPLE if limits else SIZES_OF_PEOPLE
+        yield of_people if scope.word else SEVERAL_CASES
 
 
 def _of_values(
@@ -405,8 +411,8 @@ def _columns(names: Sequence[str], word: str) -> str:
     return listing([visible(name) for name in names], word, most=len(names))
 
 
-def _of_method(method: str, limited: bool) -> str:
-    if method == AS_REQUIRED and not limited:
+def _of_method(method: str, unlimited: bool) -> str:
+    if method == AS_REQUIRED and unlimited:
         return _LIMITING_NOTHING
     return _METHOD.get(method) or (
         "By a proof, an adversary who knows the method, and nothing else, is never surer of a "

@@ -36,14 +36,16 @@ class NarwhalsTable:
                 self.index = [name for name in native.index.names if name is not None]
                 native = native.reset_index(drop=True)
             self.frame = nw.from_native(native)
+            if isinstance(self.frame, nw.LazyFrame):
+                self.frame.collect_schema()
         except TypeError:
             opened = " (not an open file)" if hasattr(native, "read") else ""
             raise DataError(
                 f"{type(native).__name__} is not a table; give a path{opened} or a frame of "
                 "pandas, Polars, PyArrow, DuckDB or PySpark"
             ) from None
-        except (NarwhalsError, ValueError) as error:
-            raise DataError(f"{self.name}: {error}") from None
+        except (NarwhalsError, ValueError, OSError) as error:
+            raise DataError(f"{self.name}: {str(error).splitlines()[0]}") from None
         if not isinstance(self.frame, (nw.DataFrame, nw.LazyFrame)):
             raise DataError(f"{type(native).__name__} is not a table but a column")
         names = self.frame.collect_schema().names()
@@ -98,6 +100,8 @@ class NarwhalsTable:
             raise DataError(
                 f"{self.name} holds half a character (a lone surrogate) in a text; replace it"
             ) from None
+        except (NarwhalsError, OSError) as error:  # of a lazy frame, once it is collected
+            raise DataError(f"{self.name}: {str(error).splitlines()[0]}") from None
         except OverflowError:
             raise DataError(f"{self.name} holds a number beyond 64 bits; make it text") from None
         except (pa.ArrowException, TypeError) as error:

@@ -398,7 +398,12 @@ def beside_audit(audit: Audit, nouns: str, scope: Scope) -> list[str]:
     ]
     spread = spread_limits([""] if schema is None else schema.sensitives, judged)
     return sentences(
-        scope, nouns, audit.counts.semantics, limited=audit.limits_inference, spread=spread
+        scope,
+        nouns,
+        audit.counts.semantics,
+        limits=bool(audit.policy.points),
+        unlimited=not audit.limits_inference,
+        spread=spread,
     )
 
 

@@ -254,7 +254,7 @@ class EvidencePage(Page[EvidenceReport]):
             self._any_noun,
             audit.counts.semantics,
             claimed=True,
-            limited=audit.limits_inference,
+            unlimited=not audit.limits_inference,
         )
         said += map(noted, own)
         if claimed.method is not None:

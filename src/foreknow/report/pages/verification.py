@@ -71,18 +71,18 @@ class VerificationPage(Page[Verification]):
         """What the verdicts do not cover, and what the publisher says beside it."""
         found = self.result
         noun = nouns_of(found.sensitives) if len(found.sensitives) == 1 else NOUN
-        limited = found.limits_inference
+        nothing = not found.limits_inference
         claimed = sentences(
-            found.claimed_scope, noun, found.semantics, claimed=True, limited=limited
+            found.claimed_scope, noun, found.semantics, claimed=True, unlimited=nothing
         )
         claimed += [f"{one_line(note)}." for note in found.claimed]
         judged = [
             (of.requirement.get("sensitive"), next(iter(of.judged)) if of.of_groups else None)
             for of in found.findings
-            if of.required.limits and of.found.limits_values and not of.idle
+            if found.limits(of)
         ]
         spread = spread_limits(found.sensitives or (found.sensitive,), judged)
-        own = sentences(found.scope, noun, found.semantics, limited=limited, spread=spread)
+        own = sentences(found.scope, noun, found.semantics, unlimited=nothing, spread=spread)
         if found.claimed_scope.word:
             own = [CASES_OF_FILES if said == SEVERAL_CASES else said for said in own]
         if found.after:  # which were judged, too
