@@ -201,7 +201,7 @@ def _explanation(found: Comparison) -> str:
     own = "" if found.limit is None else f" (limit {limit_text(found.limit)})"
     means = "Safe: every requirement holds at that limit."
     if not found.limits_inference:
-        means = "Holds: every requirement does, and none limits inference."
+        means = "Every requirement holds, and none limits inference."
     return (
         f"{means} {_NOT_LOOKED_AT} "
         f"{limits}NCP: 0% is exact, 100% suppressed. Error: the median error of "
