@@ -28,6 +28,11 @@ class Limit:
             return "at_most_times"
         return "at_most" if self.inclusive else "below"
 
+    @property
+    def limits(self) -> bool:
+        """Whether it could be broken: nobody is surer than 1, which may be reached by `at_most`."""
+        return self.amount is None or self.relative or not self.inclusive or self.amount < 1
+
     def at(self, prior: Fraction | None) -> Any:
         """The confidence itself, for whoever has this prior; None where there is no amount."""
         if self.amount is None or not self.relative:
@@ -88,6 +93,8 @@ class WorstCase:
     bounded: bool = False  # whether it is only an upper bound, though never too low
     # Of a criterion with several settings: what was found of each.
     each: Mapping[str, Fraction] = field(default_factory=dict, compare=False)
+    # Of a criterion: whether any group of these people could fail it by its values.
+    limits_values: bool = field(default=True, compare=False)
 
     @property
     def settled(self) -> Fraction | None:

@@ -112,8 +112,13 @@ class Audit(Result):
 
     @property
     def limits_inference(self) -> bool:
-        """Whether any requirement is about what is inferred, not only about who looks alike."""
-        return any(each.requirement.limits_inference and not each.idle for each in self.verdicts)
+        """Whether any requirement limits what is inferred, and not only who looks alike."""
+        return any(map(self.limits, self.verdicts))
+
+    def limits(self, verdict: Verdict) -> bool:
+        """Whether the requirement of a verdict limits what is inferred of anybody in the table."""
+        asks = verdict.required.limits and not verdict.idle
+        return asks and self.counted_of(verdict).limits_inference
 
     @property
     def in_cases(self) -> bool:

@@ -50,6 +50,23 @@ class _OfTable(OfGroups):
     compares_table: ClassVar[bool] = True
     speaks: ClassVar[Any] = KnowledgeReach(1)
 
+    def limits_values(self, counts: GroupCounts | None = None) -> bool:
+        """Whether a group of a single value fails: distances are convex, so none is farther."""
+        if counts is None:
+            return True
+        codes = self._extremes(counts)
+        each = np.ones(len(codes), dtype=np.int64)
+        alone = GroupCounts.counted(
+            *(each, np.arange(len(codes) + 1), codes, each.copy()),
+            values=counts.values,
+            semantics=counts.semantics,
+        )
+        return bool(self._fails(alone, counts.totals).any())
+
+    def _extremes(self, counts: GroupCounts) -> IntArray:
+        """Of which values a group may be that is farthest."""
+        return np.flatnonzero(counts.totals)
+
     def distances(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         """How far each group is, nearly."""
         raise NotImplementedError
@@ -205,6 +222,18 @@ class TCloseness(_OfTable):
                 raise InputError('TCloseness: tree is for distance="hierarchical"')
             tree = self.tree if isinstance(self.tree, Tree) else Tree(self.tree)
             set_fields(self, tree=tuple(sorted(set(tree.rows))))
+
+    def limits_values(self, counts: GroupCounts | None = None) -> bool:
+        """Whether a group can be so far: no distance is above 1."""
+        return as_fraction(self.t) < 1 and super().limits_values(counts)
+
+    def _extremes(self, counts: GroupCounts) -> IntArray:
+        """In order, the first and the last: there are too many in between to ask them all."""
+        used = super()._extremes(counts)
+        if self.distance != "ordered":
+            return used
+        places = self._places(counts, counts.totals)[0][used]
+        return used[[int(places.argmin()), int(places.argmax())]]
 
     def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
         """Each exchange moves one person's share, and beliefs that differ so much a little more."""

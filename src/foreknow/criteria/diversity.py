@@ -143,6 +143,10 @@ class LDiversity(_OfValues):
         """Which values a group has, whoever has them; or how often the target's."""
         return KnowledgeReach(0 if self.kind == "distinct" else 1, alike=True)
 
+    def limits_values(self, counts: GroupCounts | None = None) -> bool:
+        """Every group has a value; recursive, no group of a single value holds."""
+        return self.kind == "recursive" or as_fraction(self.l) > 1
+
     def stricter(self, share: Fraction, decoys: int | None) -> LDiversity:
         """With a smaller c, or a larger l."""
         if self.kind == "recursive":
@@ -268,6 +272,10 @@ class AlphaK(_OfValues):
     def least(self) -> int:  # type: ignore[override]
         """How many people a group has at least."""
         return self.k
+
+    def limits_values(self, counts: GroupCounts | None = None) -> bool:
+        """No share is above 1: then it is k-anonymity."""
+        return as_fraction(self.alpha) < 1
 
     def stricter(self, share: Fraction, decoys: int | None) -> AlphaK:
         """With a smaller share of a value."""

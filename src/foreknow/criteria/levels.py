@@ -89,6 +89,7 @@ class Levels(OfGroups):
     settings: ClassVar[Any] = Annotated[dict[str, LevelSettings], Field(min_length=1)]
     needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.FINISHED})
     of_people: ClassVar[bool] = True
+    of_labels: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False
     of_cases: ClassVar[bool] = True  # it counts nobody
     speaks: ClassVar[Any] = KnowledgeReach(0)

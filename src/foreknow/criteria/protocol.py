@@ -71,6 +71,10 @@ class Criterion(Protocol):
     """Whether it compares values of groups with those of the table; then `may_fail` is asked."""
 
     @property
+    def of_labels(self) -> bool:
+        """Whether it asks how labels look, and counts nobody."""
+
+    @property
     def of_cases(self) -> bool:
         """Whether it is right also of rows that are cases of people; else it is refused there.
 
@@ -92,6 +96,12 @@ class Criterion(Protocol):
     @property
     def least(self) -> int:
         """How many people a group has at least; 0 where it does not say."""
+
+    def limits_values(self, counts: GroupCounts | None = None) -> bool:
+        """Whether any group could fail it by its values, and not only by who is in it.
+
+        Of a table whose counts are known: whether any group of its people could.
+        """
 
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Criterion:
@@ -152,10 +162,16 @@ def check_criterion(criterion: Any, name: str) -> None:
 class OfGroups:
     """What the criteria share that say what is `attained`, and are kept by merging."""
 
+    of_people: ClassVar[bool]
+    of_labels: ClassVar[bool] = False
     of_cases: ClassVar[bool] = False
     of_groups: ClassVar[Any] = None
     speaks: ClassVar[Any] = None
     least: ClassVar[int] = 0
+
+    def limits_values(self, counts: GroupCounts | None = None) -> bool:
+        """Unless it is about people, whatever their values."""
+        return not self.of_people
 
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Self:

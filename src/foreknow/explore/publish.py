@@ -30,9 +30,15 @@ from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
 from foreknow.publishing.publish import publish
 from foreknow.releases.certificate import Certificate
-from foreknow.report.blocks import Cell, Mood, Table, mood_of
+from foreknow.report.blocks import Cell, Mood, Table
 from foreknow.report.exposed import exposed_table
-from foreknow.report.pages.audit import criterion_text, sizes_block, titled_exposed
+from foreknow.report.pages.audit import (
+    criterion_text,
+    sizes_block,
+    titled_exposed,
+    verdict_mood,
+)
+from foreknow.report.scope import UNLIMITED
 from foreknow.report.values import block_values, table_values
 from foreknow.report.words import average_text, number, visible
 from foreknow.result import page_of
@@ -188,11 +194,14 @@ def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
     for _, about, knows, worst, limit, _ in () if table is None else table.rows:
         yield f"{about}, from who knows {knows}; limit {limit}", worst
     for each in audit.criteria:
-        yield criterion_text(each.requirement), Cell(visible(each.found), mood_of(each.safe))
+        yield criterion_text(each.requirement), Cell(visible(each.found), verdict_mood(audit, each))
     for title, people, *_ in exposed_table(titled_exposed(audit)).rows:
         yield f"People over the limit of {title}", people
     known = audit.scope.method or "not judged"
-    yield "Against an adversary who knows the method", _OF_METHOD.get(known, known)
+    said = _OF_METHOD.get(known, known)
+    if known == AS_REQUIRED and not audit.limits_inference:
+        said = f"{said}{UNLIMITED}"
+    yield "Against an adversary who knows the method", said
     worth = audit.utility
     yield "People", number(worth.people)
     yield "Groups", number(worth.groups)

@@ -168,6 +168,14 @@ class RequirementCounts:
         return self._as_one(self.seen)
 
     @cached_property
+    def limits_inference(self) -> bool:
+        """Whether it limits what is inferred of this table: the values of a criterion are known."""
+        of, criterion = self.requirement, self.requirement.criterion
+        if criterion is None or not of.limits_inference:
+            return of.limits_inference
+        return criterion.limits_values(counts_of(self.counts))
+
+    @cached_property
     def meant(self) -> TargetValues:
         """Which values are meant, of those that are seen."""
         return meant(self.requirement, counts_of(self.seen).values)

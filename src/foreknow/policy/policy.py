@@ -460,6 +460,11 @@ class Policy:
         """Columns that adversaries with priors know of everybody."""
         return {name for table in self.priors for name in table.attributes}
 
+    @property
+    def limits_inference(self) -> bool:
+        """Whether any requirement limits what is inferred, and not only who looks alike."""
+        return any(each.limits_inference for each in self.requirements)
+
     def monotone(self) -> bool:
         """Whether merging groups can never make a safe release unsafe.
 

@@ -289,7 +289,9 @@ class Requirement:
     @property
     def limits_inference(self) -> bool:
         """Whether it says how sure somebody may become, or which values a group may hold."""
-        return not self.of_people
+        if self.criterion is not None:
+            return not self.of_people and self.criterion.limits_values()
+        return any(point.limit.limits for point in self.points)
 
     @property
     def of_classes(self) -> bool:

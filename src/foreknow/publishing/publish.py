@@ -735,7 +735,10 @@ def _judged(
         people_suppressed=groups.found.suppressed,
         shared=task.raw.shared,
     )
-    return replace(found, lattice=groups.found.lattice, scope=scope)
+    lattice = groups.found.lattice
+    if lattice is not None:  # by the counts of this table, and not only by settings
+        lattice = replace(lattice, limits_inference=found.limits_inference)
+    return replace(found, lattice=lattice, scope=scope)
 
 
 def _refuse_unasked(task: _Task, release: Release, judged: Audit) -> None:

@@ -139,6 +139,7 @@ class Verification(Result):
     """
 
     format = "foreknow verification"
+    _told = "* limits_inference"
 
     files: tuple[str, ...]
     people: int
@@ -173,10 +174,13 @@ class Verification(Result):
 
     @property
     def limits_inference(self) -> bool:
-        """Whether any requirement is about what is inferred, not only about who looks alike."""
-        tables = asked_of(self.requirements)
-        gauges = _gauges(tables)
-        return any(not of_people(tables[e.place], gauges) and not e.idle for e in self.findings)
+        """Whether any requirement limits what is inferred, and not only who looks alike."""
+        return any(map(self.limits, self.findings))
+
+    def limits(self, finding: Verdict) -> bool:
+        """Whether the requirement of a finding limits what is inferred of anybody."""
+        asks = finding.required.limits and not finding.idle
+        return asks and bool(finding.found.limits_values)
 
     def __repr__(self) -> str:
         columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"

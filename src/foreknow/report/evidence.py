@@ -94,7 +94,8 @@ class EvidenceReport(Result):
 def _plain(found: Audit) -> dict[str, Any]:
     """An audit as JSON, without what it shares with the other one."""
     content = found.to_dict()
-    return {key: content[key] for key in ("safe", "verdicts", "exposed", "scope", "utility")}
+    keys = ("safe", "limits_inference", "verdicts", "exposed", "scope", "utility")
+    return {key: content[key] for key in keys}
 
 
 @hinted

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.report.knowledge import NOUN
@@ -70,8 +71,44 @@ TOLD_OF_PEOPLE = (
     OF_PEOPLE_OPEN,
     "The table names people",
 )
+_LIMITING_NOTHING = (
+    "By a proof, what is required holds also against an adversary who knows the method; nothing of "
+    "it limits inference."
+)
 _MOST = 6
 _ENDS = {"lowest": "low", "highest": "high"}
+
+
+class SpreadLimits(NamedTuple):
+    """What is required of the values of a sensitive column, besides values by themselves."""
+
+    criteria: Sequence[str] = ()  # that limit all values together, by their keys
+    single: bool = False  # whether some values have a limit by themselves
+
+
+def spread_limits(
+    columns: Sequence[str], judged: Iterable[tuple[str | None, str | None]]
+) -> dict[str, SpreadLimits]:
+    """Of each sensitive column, by the column and criterion of each verdict that limits any."""
+    of: dict[str, list[str | None]] = {column: [] for column in columns}
+    for sensitive, criterion in judged:
+        of[columns[0] if sensitive not in of else sensitive].append(criterion)
+    return {
+        column: SpreadLimits(tuple(dict.fromkeys(key for key in own if key)), None in own)
+        for column, own in of.items()
+    }
+
+
+def about(kind: Any, counted: str = "groups") -> str:
+    """Say what a criterion is about, and so what it says nothing of."""
+    if kind.of_labels:
+        return "this is about labels"
+    if kind.of_people:
+        return f"this is about {counted}, and not about what anyone can infer of a person"
+    return (
+        "this is about how values are spread within groups; what somebody who knows more can infer "
+        "was not judged"
+    )
 
 
 def noted(said: str) -> str:
@@ -92,18 +129,23 @@ def sentences(
     *,
     claimed: bool = False,
     limits: bool = True,
+    unlimited: bool = False,
+    spread: Mapping[str, SpreadLimits] = {},
 ) -> list[str]:
     """Everything that stands beside the verdicts, the most important first.
 
-    What is only `claimed` is said beside what was found; `limits`: whether any are among them.
+    What is only `claimed` is said beside what was found. `limits`: whether any are required of how
+    sure somebody may become; `unlimited`: whether nothing that is required limits inference;
+    `spread`: what is required of each sensitive column.
     """
+    holders = ("time", "times") if semantics == "multiset" else ("person", "people")
     return [
         *_of_proof(scope, limits),
-        *_of_values(scope, ("time", "times") if semantics == "multiset" else ("person", "people")),
+        *_of_values(scope, holders, spread),
         *_of_names(scope),
         *_of_columns(scope),
         *sight(scope),
-        *([] if scope.method is None else [_of_method(scope.method)]),
+        *([] if scope.method is None else [_of_method(scope.method, unlimited)]),
         *_of_rows(scope, noun),
         *_of_groups(scope),
         *_households(scope.shared),
@@ -123,10 +165,18 @@ def _of_proof(scope: Scope, limits: bool) -> Iterator[str]:
         yield of_people if scope.word else SEVERAL_CASES
 
 
-def _of_values(scope: Scope, holders: tuple[str, str]) -> Iterator[str]:
+def _of_values(
+    scope: Scope, holders: tuple[str, str], spread: Mapping[str, SpreadLimits]
+) -> Iterator[str]:
     """Values that no requirement is about, that are too many, or that look alike."""
-    if scope.unprotected:
-        values = [f"{named(v)} ({some(n, *holders)})" for v, n in scope.unprotected.items()]
+    free = dict(scope.unprotected)
+    for column, required in spread.items():
+        if required.criteria:
+            own = [v for v in free if _columns_of(v, spread) == [column]]
+            yield from _of_single_values(own, column if len(spread) > 1 else "", required)
+            free = {value: many for value, many in free.items() if value not in own}
+    if free:
+        values = [f"{named(v)} ({some(n, *holders)})" for v, n in free.items()]
         them = "them" if len(values) > 1 else "it"
         yield (
             f"No requirement is about: {_several(values)}. The release may disclose {them} "
@@ -147,6 +197,28 @@ def _of_values(scope: Scope, holders: tuple[str, str]) -> Iterator[str]:
             f"These look like one value: {'; '.join(lists[:_MOST])}{more}. They are judged as "
             "different ones."
         )
+
+
+def _columns_of(value: str, columns: Mapping[str, Any]) -> list[str]:
+    """Of which sensitive columns a value may be, which it names where there are several."""
+    if len(columns) == 1:
+        return [*columns]
+    return [column for column in columns if value.startswith(f"{column} ")]
+
+
+def _of_single_values(values: Sequence[str], column: str, required: SpreadLimits) -> Iterator[str]:
+    """Values that are limited together with all others, and not by themselves."""
+    if not values:
+        return
+    of_column = f" of {visible(column)}" if column else ""
+    what = f"single values{of_column}"
+    if required.single:
+        what = f"{_several(list(map(named, values)))} alone"
+    verb = "is" if len(required.criteria) == 1 else "are"
+    yield (
+        f"No limit is about {what}: {listing(required.criteria)} {verb} about all of them "
+        "together, and how sure somebody can be of one was not judged."
+    )
 
 
 def _of_columns(scope: Scope) -> Iterator[str]:
@@ -351,7 +423,9 @@ def _columns(names: Sequence[str], word: str) -> str:
     return listing([visible(name) for name in names], word, most=len(names))
 
 
-def _of_method(method: str) -> str:
+def _of_method(method: str, unlimited: bool) -> str:
+    if method == AS_REQUIRED and unlimited:
+        return _LIMITING_NOTHING
     return _METHOD.get(method) or (
         "By a proof, an adversary who knows the method, and nothing else, is never surer of a "
         f"value than {method.removeprefix(AT_MOST)}."

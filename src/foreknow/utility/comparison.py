@@ -37,7 +37,7 @@ from foreknow.workers import Failure, cores, side_by_side
 _log = logging.getLogger(__name__)
 
 Status: TypeAlias = Literal[
-    "safe", "unsafe", "no safe release", "refused", "out of time", "failed", "stopped"
+    "safe", "holds", "unsafe", "no safe release", "refused", "out of time", "failed", "stopped"
 ]
 
 # Those that try functions in order foresee who knows them; they take few kinds of knowledge, and
@@ -62,9 +62,9 @@ class Candidate(Plain):
     amounts : mapping of str to int
         What the adversaries know, where that is not as in the policy.
     status : str
-        "safe"; "no safe release"; "refused" (the method does not serve such a policy), "out of
-        time", "failed" or "stopped" (before it was done). Or "unsafe", which no release of
-        `publish` is.
+        "safe"; "holds" (where nothing that is required limits inference); "no safe release";
+        "refused" (the method does not serve such a policy), "out of time", "failed" or "stopped"
+        (before it was done). Or "unsafe", which no release of `publish` is.
     why : str
         Of what is not safe, a sentence.
     form : "generalized" or "bucketized", or None
@@ -126,8 +126,8 @@ class Candidate(Plain):
 
     @property
     def safe(self) -> bool:
-        """Whether there is a release that is safe at the limit."""
-        return self.status == "safe"
+        """Whether there is a release that holds the policy at the limit."""
+        return self.status in ("safe", "holds")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,7 +157,10 @@ class Comparison(Result):
     """
 
     format = "foreknow comparison"
-    _told = "table=name policy limit queries seed seconds processes complete candidates"
+    _told = (
+        "table=name policy limits_inference limit queries seed seconds processes complete "
+        "candidates"
+    )
 
     name: str
     policy: Policy
@@ -176,8 +179,15 @@ class Comparison(Result):
         return self.policy.needed_schema.unit == "row"
 
     @property
+    def limits_inference(self) -> bool:
+        """Whether any requirement limits what is inferred, and not only who looks alike."""
+        if self.safe:  # then it is known whether the table has what requirements are about
+            return any(each.status == "safe" for each in self.safe)
+        return self.policy.limits_inference
+
+    @property
     def safe(self) -> tuple[Candidate, ...]:
-        """Those with a release that is safe at its limit."""
+        """Those with a release that holds the policy at its limit."""
         return tuple(each for each in self.candidates if each.safe)
 
     @property
@@ -221,7 +231,8 @@ class Comparison(Result):
     def __repr__(self) -> str:
         many, safe = len(self.candidates), len(self.safe)
         stopped = "" if self.complete else ", stopped before its end"
-        return f"Comparison({safe} of {many} safe, {len(self.frontier)} on the frontier{stopped})"
+        word = "safe" if self.limits_inference else "hold"
+        return f"Comparison({safe} of {many} {word}, {len(self.frontier)} on the frontier{stopped})"
 
 
 @dataclass(frozen=True)
@@ -462,8 +473,9 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
     verdicts = [verdict for verdict in judged.verdicts if not verdict.of_groups]
     top = None if lead is None else verdicts[shared.policy.points.index(lead)].found
     exact = None if top is None or top.exact is None else str(top.exact)
+    holds: Status = "safe" if made.audit.limits_inference else "holds"
     return job.candidate(
-        status="safe" if made.audit.safe else "unsafe",
+        status=holds if made.audit.safe else "unsafe",
         form=made.certificate.form,
         holds_as_given=judged.safe,
         loss=made.utility.average_ncp,

@@ -5,6 +5,7 @@ It shares nothing with the criteria that a search asks.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -37,6 +38,29 @@ def gauge_t_closeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, boo
     return worst, held.group(at), worst <= most
 
 
+def t_closeness_limits(table: Any, held: GroupBags) -> bool:
+    """Whether a group of one value is farther from all than is allowed, as none is farther."""
+    distance, many = table.get("distance", "equal"), held.everybody.tolist()
+    total, far = sum(many), 0
+    if distance == "ordered":
+        order = _order(held.names, table.get("order"))
+        steps = max(1, len(order) - 1)
+        there = dict(zip(held.names, many, strict=True))
+        ups = sum(place * there[name] for place, name in enumerate(order))
+        far = max(ups, (len(order) - 1) * total - ups)
+    elif distance == "hierarchical":
+        above, steps = _branches(held.names, table.get("tree"))
+        paths = [[name, *above[name][: steps - 1]] for name in held.names]
+        of_node = Counter[tuple[int, str]]()
+        for path, own in zip(paths, many, strict=True):
+            for node in enumerate(path):
+                of_node[node] += own
+        far = max(sum(total - of_node[node] for node in enumerate(path)) for path in paths)
+    else:
+        steps, far = 1, total - min(filter(None, many))
+    return Fraction(far, total * steps) > number_of(table["t"])
+
+
 def is_of_equal_distance(table: Any) -> bool:
     """Whether values have no order, in which a set of them would have no place."""
     return isinstance(table, Mapping) and table.get("distance", "equal") == "equal"
@@ -57,6 +81,15 @@ def gauge_beta_likeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, b
             for share, of_all in _tops(held, total)
         )
     return worst, held.group(group), keeps
+
+
+def beta_likeness_limits(table: Any, held: GroupBags) -> bool:
+    """Whether a group all of the rarest value could fail; enhanced, all of any but the only one."""
+    had = held.everybody[held.everybody > 0]
+    total, rarest = int(had.sum()), int(had.min())
+    if table.get("enhanced", False):
+        return rarest < total
+    return Fraction(total - rarest, rarest) > number_of(table["beta"])
 
 
 def _tops(held: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
@@ -81,6 +114,11 @@ def gauge_delta_disclosure(held: GroupBags, table: Any) -> tuple[Fraction | None
     if not 0 < delta <= 500:
         return worst, group, False
     return worst, group, worst == 1 or not _exceeds(worst, delta)
+
+
+def delta_disclosure_limits(table: Any, held: GroupBags) -> bool:
+    """Whether a group could lack a value."""
+    return len(held.names) > 1
 
 
 def _shares(held: GroupBags) -> tuple[Ints, Ints]:

@@ -48,6 +48,11 @@ def gauge_l_diversity(held: GroupBags, table: Any) -> tuple[Fraction | None, Gro
     return worst, held.group(at), all(_keeps(shape, least) for shape in shapes)
 
 
+def l_diversity_limits(table: Any, held: GroupBags) -> bool:
+    """Whether a group of one value could fail."""
+    return table.get("kind") == "recursive" or number_of(table["l"]) > 1
+
+
 def _recursive(held: GroupBags, l: Fraction, c: Fraction) -> tuple[Fraction | None, Group, bool]:
     if l < 2 or l.denominator > 1 or c <= 0:
         raise CertificateError(f"recursive diversity cannot have l = {l} and c = {c}")
@@ -69,6 +74,11 @@ def gauge_alpha_k(held: GroupBags, table: Any, alike: GroupBags | None = None) -
     least = Fraction(int((held if alike is None else alike).people.min()))
     holds = worst <= alpha and least >= k
     return Measured(worst, held.group(at), holds, {"alpha": worst, "k": least})
+
+
+def alpha_k_limits(table: Any, held: GroupBags) -> bool:
+    """Whether a group of one value could fail by it."""
+    return number_of(table["alpha"]) < 1
 
 
 def require_keys(table: Any, key: str, least: set[str], most: set[str]) -> None:

@@ -30,10 +30,13 @@ from foreknow.errors import (
 from foreknow.grammar import AskedTable, read
 from foreknow.verdict import Limit, Verdict, WorstCase
 from foreknow.verifier.closeness import (
+    beta_likeness_limits,
+    delta_disclosure_limits,
     gauge_beta_likeness,
     gauge_delta_disclosure,
     gauge_t_closeness,
     is_of_equal_distance,
+    t_closeness_limits,
 )
 from foreknow.verifier.counts import (
     Bag,
@@ -45,7 +48,13 @@ from foreknow.verifier.counts import (
     Measured,
     distinct,
 )
-from foreknow.verifier.diversity import gauge_alpha_k, gauge_l_diversity, require_keys
+from foreknow.verifier.diversity import (
+    alpha_k_limits,
+    gauge_alpha_k,
+    gauge_l_diversity,
+    l_diversity_limits,
+    require_keys,
+)
 from foreknow.verifier.facts import worst_facts, worst_implications
 from foreknow.verifier.files import (
     File,
@@ -239,6 +248,8 @@ class Gauge(NamedTuple):
     of_releases: bool = False  # is told, besides, which of them says what release shows somebody
     # Whether, by its settings, some values may be counted as one.
     of_sets: Callable[[Any], bool] = lambda settings: False
+    # Of values: whether any group of the same people could fail it by these, by its settings.
+    limits: Callable[[Any, GroupBags], bool] = lambda settings, held: True
 
 
 def verify(
@@ -294,7 +305,9 @@ def verify(
         held = _of_sets(written, held, key, gauge, table) if table.secret.sets else held
         attained, group, holds, each = Measured(*gauge.measure(held, settings, *more))
         of = () if not exact or not gauge.of_people else tuple(written.exact)
-        found, known = WorstCase(None, _name(group), attained, each=each), table.known
+        limits = not gauge.of_people and gauge.limits(settings, held)
+        found = WorstCase(None, _name(group), attained, each=each, limits_values=limits)
+        known = table.known
         judged, required = {key: settings}, requirements[position]
         verdicts.append(Verdict(position, required, judged, Limit(), found, holds, known, alike=of))
     return verdicts
@@ -607,11 +620,21 @@ GAUGES: dict[str, Gauge] = {
     "k_anonymity": Gauge(
         _gauge_k_anonymity, of_people=True, of_classes=True, of_columns=True, of_releases=True
     ),
-    "l_diversity": Gauge(gauge_l_diversity, of_sets=lambda settings: True),
-    "alpha_k": Gauge(gauge_alpha_k, of_classes=True, of_sets=lambda settings: True),
-    "t_closeness": Gauge(gauge_t_closeness, of_sets=is_of_equal_distance),
-    "beta_likeness": Gauge(gauge_beta_likeness, of_sets=lambda settings: True),
-    "delta_disclosure": Gauge(gauge_delta_disclosure, of_sets=lambda settings: True),
+    "l_diversity": Gauge(
+        gauge_l_diversity, of_sets=lambda settings: True, limits=l_diversity_limits
+    ),
+    "alpha_k": Gauge(
+        gauge_alpha_k, of_classes=True, of_sets=lambda settings: True, limits=alpha_k_limits
+    ),
+    "t_closeness": Gauge(
+        gauge_t_closeness, of_sets=is_of_equal_distance, limits=t_closeness_limits
+    ),
+    "beta_likeness": Gauge(
+        gauge_beta_likeness, of_sets=lambda settings: True, limits=beta_likeness_limits
+    ),
+    "delta_disclosure": Gauge(
+        gauge_delta_disclosure, of_sets=lambda settings: True, limits=delta_disclosure_limits
+    ),
     "k_map": Gauge(gauge_k_map, of_people=True, of_classes=True, of_population=True),
     "delta_presence": Gauge(
         gauge_delta_presence, of_people=True, of_classes=True, of_population=True

@@ -13,12 +13,9 @@ function change(path, given) {
 }
 
 async function changed(path, given) {
-  const active = document.activeElement && document.activeElement.id;
   found = await send(path, body(given));
   for (const key of Object.keys(asked)) if (path !== "/api/policy/settled") delete asked[key];
   show();
-  const again = active && byId(active);
-  if (again && again !== document.activeElement) again.focus();
 }
 
 function set(path, value, number) {
@@ -150,6 +147,7 @@ function sight(own, path) {
 
 // ---- what cannot be -----------------------------------------------------------------------------
 
+const RULE = ["rule-values", "rule-column", "rule-where"];
 const amount = (text) => (/^-?\d+$/.test(text) ? Number(text) : text);
 
 // Values with commas between, or a range: "from 12", "to 11", "from 12 to 50".
@@ -184,6 +182,7 @@ function impossible(schema) {
   const add = () => {
     if (!values.value.trim() || !where.value.trim()) return;
     const made = { values: values.value.split(",").map((part) => part.trim()).filter(Boolean), where: { [column.value]: read(where.value.trim()) } };
+    values.value = where.value = "";
     set(["schema", "impossible"], [...rules, made]);
   };
   const fresh = [["rule-values", "these values", values], ["rule-column", "nobody has whose", column], ["rule-where", "is one of, or in a range", where]];
@@ -242,6 +241,18 @@ function form() {
   return [columns, impossible(schema), ...required.map(requirement), add, el("fieldset", {}, el("legend", {}, "Publish"), el("div", { class: "fields" }, method, shape))];
 }
 
+// Somebody who has reached a field meanwhile stays in it, at the same letter; a rule half said stays.
+function drawn(at) {
+  const within = byId("form").contains(at);
+  const rule = RULE.map((id) => byId(id) && byId(id).value);
+  fill(byId("form"), ...form());
+  RULE.forEach((id, i) => byId(id) && rule[i] && (byId(id).value = rule[i]));
+  const again = within && byId(at.id);
+  if (!again) return;
+  again.focus();
+  if (at.type === "text" && again.type === "text") again.setSelectionRange(at.selectionStart, at.selectionEnd);
+}
+
 // ---- both -------------------------------------------------------------------------------------
 
 function show() {
@@ -258,7 +269,7 @@ function show() {
   else text.removeAttribute("aria-invalid");
   const at = document.activeElement;
   // What is being typed is not replaced: once it is done, it comes with the next change.
-  if (!(byId("form").contains(at) && at.type === "text" && at.value !== at.defaultValue)) fill(byId("form"), ...form());
+  if (!(byId("form").contains(at) && at.type === "text" && at.value !== at.defaultValue)) drawn(at);
   fill(byId("words"), found.words.length ? words() : el("p", { class: "note" }, "Once it has no mistake."));
   byId("undo").disabled = !found.undo;
   const others = found.files.filter((name) => name !== found.file);

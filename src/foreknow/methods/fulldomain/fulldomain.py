@@ -196,6 +196,7 @@ class FullDomain(Grouper):
             suppressed={lattice.node(n): many for n, many in sorted(search.suppressed.items())},
             minimal=tuple(lattice.node(n) for n in search.minimal()),
             complete=complete,
+            limits_inference=judge.limits_inference,
         )
 
     def _by_boxes(
@@ -223,6 +224,7 @@ class FullDomain(Grouper):
             complete=search.complete,
             gap=search.gap,
             listed=listed,
+            limits_inference=judge.limits_inference,
         )
 
     def _result(

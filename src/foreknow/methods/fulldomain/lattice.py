@@ -214,6 +214,9 @@ class LatticeResult(Result):
     listed : tuple of Node or None
         Of a lattice too large to say something of every node: those that were judged, to which
         the arrays belong. None: all.
+    limits_inference : bool
+        Whether anything that was asked of them limits what is inferred; else a safe node is one
+        that holds what was asked.
     """
 
     format = "foreknow lattice"
@@ -234,6 +237,7 @@ class LatticeResult(Result):
     _spread: Callable[[], IntArray] = field(repr=False)
     gap: float | None = None
     listed: tuple[Node, ...] | None = None
+    limits_inference: bool = True
 
     @cached_property
     def groups(self) -> IntArray:
@@ -332,6 +336,7 @@ class LatticeResult(Result):
             "tops": list(self.tops),
             "objective": self.objective,
             "find": self.find,
+            "limits_inference": self.limits_inference,
             "complete": self.complete,
             **({} if self.gap is None else {"gap": self.gap}),
             **({} if self.listed is None else {"listed": [list(node) for node in self.listed]}),

@@ -51,7 +51,8 @@ class AttackPage(Page[Attack]):
         """Whether somebody is found out, or nobody by a proof."""
         if self.result.found:
             return "unsafe"
-        return "safe" if self.result.exact else ""
+        unlimited = self.result.kept and not self.result.limited
+        return "safe" if self.result.exact and not unlimited else ""
 
     @property
     def name(self) -> str:
@@ -143,6 +144,12 @@ def _worlds_sentence(attack: Attack) -> str:
         return (
             f"{proof} method believes of everybody what their group says, as long as the seed is "
             f"secret.{because}"
+        )
+    if attack.kept and not attack.limited:
+        return (
+            f"There are {worlds}, which were not looked at: by a proof, no requirement fails for "
+            "an adversary who knows the method, as long as the seed is secret; there is no limit "
+            f"on how sure somebody may become.{because}"
         )
     if attack.kept:
         return (

@@ -71,6 +71,7 @@ from foreknow.report.scope import (
     UNLIMITED,
     by_word_of,
     sentences,
+    spread_limits,
 )
 from foreknow.report.trial import trials_beside
 from foreknow.report.words import (
@@ -94,6 +95,7 @@ from foreknow.report.words import (
     times_text,
     visible,
 )
+from foreknow.scope import Scope
 from foreknow.verdict import Verdict
 
 _MOST_VALUES, _EVERY, _LONG = 30, 1000, 60
@@ -185,8 +187,7 @@ class AuditPage(Page[Audit]):
         scope = replace(audit.scope, method=None) if self._foreseen else audit.scope
         if self.published and schema is not None:
             scope = scope.for_readers(schema)
-        limits = bool(audit.policy.points)
-        said = sentences(scope, nouns, audit.counts.semantics, limits=limits)
+        said = beside_audit(audit, nouns, scope)
         said = [*tried, *said] if audit.trials and not self.published else [*said, *tried]
         chosen = all(each.name != BY_DEFAULT for each in audit.policy.requirements)
         return said if chosen else [_UNCHOSEN, *said]
@@ -212,7 +213,7 @@ class AuditPage(Page[Audit]):
             yield Sentence(RELATIVE, "note")
         for place, verdict in enumerate(audit.verdicts):
             if verdict.of_groups:
-                yield Sentence(self._sentence(place), _mood(verdict))
+                yield Sentence(self._sentence(place), verdict_mood(audit, verdict))
         if rows:
             means = [_NEAREST] * (True in relative) + [_WORST] * (False in relative)
             yield Sentence(f"{' '.join(means)}{_legend(audit)}", "note", whole=True)
@@ -248,14 +249,15 @@ class AuditPage(Page[Audit]):
             worst, limit = worst_cell(found, verdict.required), limit_of(found, verdict.required)
             if found.value is not None:
                 where = Cell(visible(found.value), below=_in_group(verdict))
-        return _word(verdict), secret, self._allowed(verdict).short, worst, limit, where
+        return self._word(verdict), secret, self._allowed(verdict).short, worst, limit, where
 
     def _part(self, title: str, anchor: str, place: int) -> Iterator[Block]:
         """What a verdict says, and what shows that it is so."""
         verdict = self.result.verdicts[place]
         idle = _is_idle(verdict)
-        yield Heading(f"{title}: {self._about(verdict)}", anchor, word=_word(verdict))
-        yield Sentence(self._sentence(place), _mood(verdict), whole=verdict.safe)
+        yield Heading(f"{title}: {self._about(verdict)}", anchor, word=self._word(verdict))
+        mood = verdict_mood(self.result, verdict)
+        yield Sentence(self._sentence(place), mood, whole=verdict.safe)
         knows = self._allowed(verdict).knows
         yield Sentence(f"The requirement guards against anyone who {knows}.", whole=True)
         if not idle and not self._withheld(verdict):
@@ -294,6 +296,14 @@ class AuditPage(Page[Audit]):
                     )
                 ],
             )
+
+    def _word(self, verdict: Verdict) -> Cell:
+        idle = _is_idle(verdict)
+        if _is_unproved(verdict) and not idle:
+            return Cell("not proved", sign=True)
+        if verdict.safe and not idle and not verdict.required.limits:
+            return Cell("holds", sign=True)
+        return word_of(verdict.safe, idle)
 
     def _about(self, verdict: Verdict) -> str:
         noun = sensitive_noun(self.result.policy, verdict.requirement)
@@ -384,15 +394,31 @@ def _is_unproved(verdict: Verdict) -> bool:
     return verdict.safe and bool(package_of(type(verdict.judged)))
 
 
-def _mood(verdict: Verdict) -> Mood:
-    unproved = _is_idle(verdict) or _is_unproved(verdict)
-    return "lead" if unproved else mood_of(verdict.safe)
+def verdict_mood(audit: Audit, verdict: Verdict) -> Mood:
+    """Safe or unsafe; neither where what holds limits no inference, or is another's word."""
+    if _is_idle(verdict) or _is_unproved(verdict):
+        return "lead"
+    limits = audit.limits(verdict) or is_learned(verdict.judged)
+    return "lead" if verdict.safe and not limits else mood_of(verdict.safe)
 
 
-def _word(verdict: Verdict) -> Cell:
-    if _is_unproved(verdict) and not _is_idle(verdict):
-        return Cell("not proved", sign=True)
-    return word_of(verdict.safe, _is_idle(verdict))
+def beside_audit(audit: Audit, nouns: str, scope: Scope) -> list[str]:
+    """What stands beside the verdicts of an audit, a sentence each."""
+    schema = audit.policy.schema
+    judged = [
+        (v.requirement.sensitive, v.judged.key if v.of_groups else None)
+        for v in audit.verdicts
+        if audit.limits(v)
+    ]
+    spread = spread_limits([""] if schema is None else schema.sensitives, judged)
+    return sentences(
+        scope,
+        nouns,
+        audit.counts.semantics,
+        limits=bool(audit.policy.points),
+        unlimited=not audit.limits_inference,
+        spread=spread,
+    )
 
 
 def _in_group(verdict: Verdict) -> str:

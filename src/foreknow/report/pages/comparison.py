@@ -36,14 +36,10 @@ class ComparisonPage(Page[Comparison]):
     def headline(self) -> str:
         """Say how many releases are compared."""
         many, safe = len(self.result.candidates), len(self.result.safe)
-        if not self._limits:
+        if not self.result.limits_inference:
             verb = "meets" if safe == 1 else "meet"
             return f"{number(safe)} of {many} releases tried {verb} the policy{UNLIMITED}"
         return f"{some(safe, 'safe release', 'safe releases')} of {many} tried"
-
-    @property
-    def _limits(self) -> bool:
-        return any(each.limits_inference for each in self.result.policy.requirements)
 
     def blocks(self) -> Iterator[Block]:
         """The frontier, every run, and why some made no release."""
@@ -51,7 +47,8 @@ class ComparisonPage(Page[Comparison]):
         yield from [Sentence(said, "lead") for said in self._best()]
         if any(each.risk is not None for each in found.safe):
             figure = frontier_figure(found)
-            yield Figure("frontier", "Risk against utility", figure, _CAPTION, level=3)
+            caption = _CAPTION.format("is safe" if found.limits_inference else "holds the policy")
+            yield Figure("frontier", "Risk against utility", figure, caption, level=3)
         yield Heading("Method by method", "methods")
         yield self.table()
         yield Sentence(_explanation(found), "note")
@@ -94,8 +91,6 @@ class ComparisonPage(Page[Comparison]):
         return Table(head, rows, (0, 2 + len(varied)), note, style="runs", roomy=roomy)
 
     def _word(self, each: Candidate, star: str) -> Cell:
-        if each.safe and not self._limits:
-            return Cell(f"holds{star}")
         return Cell(f"{_WORDS.get(each.status, each.status)}{star}", _mood(each))
 
     def _rows(self) -> Iterator[Candidate]:
@@ -183,9 +178,15 @@ def _learned(each: Candidate) -> str:
 
 
 _CAPTION = (
-    "Each mark is a release that is safe at its limit; the lower and the further to the left, the "
+    "Each mark is a release that {} at its limit; the lower and the further to the left, the "
     "better. The line goes through those that no other one beats in both. Point at a mark to read "
     "what it is."
+)
+
+
+_NOT_LOOKED_AT = (
+    "Values and columns without a requirement, and other releases, were not looked at: see the "
+    "audit of the release that you make."
 )
 
 
@@ -198,7 +199,11 @@ def _explanation(found: Comparison) -> str:
         else ""
     )
     own = "" if found.limit is None else f" (limit {limit_text(found.limit)})"
+    means = "Safe: every requirement holds at that limit."
+    if not found.limits_inference:
+        means = "Every requirement holds, and none limits inference."
     return (
+        f"{means} {_NOT_LOOKED_AT} "
         f"{limits}NCP: 0% is exact, 100% suppressed. Error: the median error of "
         f"{some(found.queries, 'count', 'counts')} by all quasi-identifiers. Sure: how sure an "
         f"adversary of the policy as it is can become at worst, by its strictest requirement{own}. "
@@ -236,7 +241,8 @@ def _models_explained(found: Comparison) -> Iterator[str]:
 
 
 def _mood(each: Candidate) -> Mood:
-    return "safe" if each.safe else "unsafe" if each.status == "unsafe" else "warning"
+    moods: dict[str, Mood] = {"safe": "safe", "holds": "", "unsafe": "unsafe"}
+    return moods.get(each.status, "warning")
 
 
 def _run(each: Candidate) -> str:
@@ -318,9 +324,8 @@ def frontier_figure(found: Comparison) -> Chart:
         )
     widest = max((each.query_error or 0.0 for each in drawn), default=1.0)
     across = shares("median error of count queries", widest)
-    return Chart(
-        across, shares("how sure somebody can become, at worst"), [line, *clouds], height=360
-    )
+    up = shares("how sure somebody can become of what is required, at worst")
+    return Chart(across, up, [line, *clouds], height=360)
 
 
 def _hover(each: Candidate, policy: Policy) -> str:

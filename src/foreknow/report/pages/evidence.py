@@ -31,6 +31,7 @@ from foreknow.report.html import resource
 from foreknow.report.knowledge import describe, is_learned
 from foreknow.report.page import Page
 from foreknow.report.pages.audit import (
+    beside_audit,
     by_requirement,
     labels_of,
     policy_rows,
@@ -41,6 +42,7 @@ from foreknow.report.pages.audit import (
     titled_exposed,
     utility_line,
     values_phrase,
+    verdict_mood,
     verdict_sentence,
 )
 from foreknow.report.pages.utility import UtilityPage
@@ -54,6 +56,7 @@ from foreknow.report.scope import (
     SEVERAL_CASES,
     TOLD_OF_PEOPLE,
     UNLIMITED,
+    about,
     by_word_of,
     noted,
     sentences,
@@ -158,7 +161,9 @@ class EvidencePage(Page[EvidenceReport]):
         yield Heading("What was published", "published")
         yield Pairs("What was published", self._published(), whole=True)
         yield Heading("What holds, against whom, and under which assumptions", "safe")
-        yield from [Sentence(said, mood, whole=before is not None) for said in self._safe]
+        for verdict, said in zip(self.result.audit.verdicts, self._safe, strict=True):
+            own = verdict_mood(self.result.audit, verdict) if mood == "safe" else mood
+            yield Sentence(said, own, whole=before is not None)
         yield Heading("What is assumed", level=3)
         yield Items(self._assumptions(), whole=True)
         if self._beside:
@@ -255,10 +260,16 @@ class EvidencePage(Page[EvidenceReport]):
     @property
     def _beside(self) -> list[str]:
         audit, claimed = self.result.audit, self.result.verification.claimed_scope
-        said = sentences(audit.scope, self._any_noun, audit.counts.semantics)
+        said = beside_audit(audit, self._any_noun, audit.scope)
         if claimed.word:
             said = [CASES_OF_FILES if each == SEVERAL_CASES else each for each in said]
-        own = sentences(claimed, self._any_noun, audit.counts.semantics, claimed=True)
+        own = sentences(
+            claimed,
+            self._any_noun,
+            audit.counts.semantics,
+            claimed=True,
+            unlimited=not audit.limits_inference,
+        )
         said += map(noted, own)
         if claimed.method is not None:
             said.append(
@@ -317,8 +328,8 @@ class EvidencePage(Page[EvidenceReport]):
 
     def _found(self, verdict: Verdict) -> str:
         if verdict.of_groups:
-            said = "This is about groups, not about what is inferred."
-            return f"{verdict_sentence(verdict)} {said}"
+            what = about(verdict.judged)
+            return f"{verdict_sentence(verdict)} {what[0].upper()}{what[1:]}."
         if is_learned(verdict.judged):
             return (
                 "it holds. The priors were learned from the table itself, so they and what can be "
@@ -326,9 +337,9 @@ class EvidencePage(Page[EvidenceReport]):
             )
         noun = sensitive_noun(self.result.audit.policy, verdict.requirement)
         sets = self.result.audit.counted_of(verdict).meant.sets
-        about = values_phrase(verdict.requirement, noun, sets=sets)
+        values = values_phrase(verdict.requirement, noun, sets=sets)
         beside = f" {RELATIVE}" if verdict.required.relative else ""
-        return f"about {about}. {verdict_sentence(verdict, noun)}{beside}"
+        return f"about {values}. {verdict_sentence(verdict, noun)}{beside}"
 
     def _assumptions(self) -> list[str]:
         """What the verdicts take for granted, in words."""

@@ -13,11 +13,13 @@ from foreknow.numbers import significant
 from foreknow.report.blocks import Block, Figure, Heading, Later, Sentence, Table
 from foreknow.report.chart import Axis, Chart, Series, amounts
 from foreknow.report.page import Page
+from foreknow.report.scope import UNLIMITED
 from foreknow.report.words import listing, number, some, visible
 
 # The most nodes that are drawn one by one, and those with lines between them.
 MOST_NODES, _MOST_LINES = 2_000, 800
 _MOST_ROWS, _BRIEF = 60, 8
+_OF_THE_RELEASE = "k_map and delta_presence are judged of the release alone."
 
 
 class LatticePage(Page[LatticeResult]):
@@ -26,15 +28,15 @@ class LatticePage(Page[LatticeResult]):
     serves = LatticeResult
     eyebrow = "Full-domain generalization"
     wide = True
-    promise = (
-        "Safe means strictly below every limit; k_map and delta_presence are judged of the release "
-        "alone."
-    )
+    promise = f"Safe means strictly below every limit; {_OF_THE_RELEASE}"
     kept = "what is safe and what is not reveals more of the table than the release does"
 
     def __init__(self, result: LatticeResult, form: Form = "generalized") -> None:
         super().__init__(result)
         self.form = form
+        if not result.limits_inference:
+            self.kept = "what holds and what fails reveals more of the table than the release does"
+            self.promise = f"Holds: every requirement does{UNLIMITED}; {_OF_THE_RELEASE}"
 
     @property
     def headline(self) -> str:
@@ -51,7 +53,8 @@ class LatticePage(Page[LatticeResult]):
             yield Later(lambda: [Figure("lattice", title, lattice_figure(found), caption, 3)])
         else:
             yield Sentence(caption, whole=True)
-        yield Heading("The chosen one, and others that are safe with none safe below", "minimal")
+        others = "are safe with none safe below" if found.limits_inference else "hold, none below"
+        yield Heading(f"The chosen one, and others that {others}", "minimal")
         yield _nodes(found)
 
 
@@ -82,6 +85,12 @@ _FINDS = {
     "best": "The search looked for the safe one that loses least",
     "minimal": "The search looked for all safe ones below which none is safe",
     "chain": "The search looked for one safe one below which none is safe",
+}
+# Where nothing that is asked limits inference.
+_FINDS_OF_HELD = {
+    "best": "The search looked for the one that loses least of those that hold the policy",
+    "minimal": "The search looked for all that hold the policy and below which none does",
+    "chain": "The search looked for one that holds the policy and below which none does",
 }
 
 
@@ -114,6 +123,7 @@ def search_sentences(found: LatticeResult, form: Form) -> str:
     """Say how the levels were found."""
     what = "is published at" if form == "generalized" else "is grouped by"
     by = _OBJECTIVES.get(found.objective, visible(found.objective))
+    finds = _FINDS if found.limits_inference else _FINDS_OF_HELD
     end = (
         "; of the others, what matters follows."
         if found.complete
@@ -121,7 +131,7 @@ def search_sentences(found: LatticeResult, form: Form) -> str:
     )
     return (
         f"Everybody's value of a column {what} one level. There are {number(found.n_nodes)} ways "
-        f"to choose the levels. {_FINDS[found.find]}, by {by}. It judged "
+        f"to choose the levels. {finds[found.find]}, by {by}. It judged "
         f"{number(found.n_checked)} of them{end} Loss goes from 0, exact, to 1, everything "
         "suppressed."
     )
@@ -134,13 +144,17 @@ def _cut(found: LatticeResult) -> str:
     if not np.isfinite(found.gap):
         return "the search was cut off"
     less = significant(found.gap, 4, "up")
-    return f"the search was cut off, and no safe one loses less by more than {less}"
+    one = "safe one" if found.limits_inference else "one that holds"
+    return f"the search was cut off, and no {one} loses less by more than {less}"
 
 
 def _caption(found: LatticeResult) -> str:
     safe, unsafe = len(found.nodes("safe")), len(found.nodes("unsafe"))
     rest = found.n_nodes - safe - unsafe
     said = f"{some(safe, 'node is', 'nodes are')} safe, {some(unsafe, 'is', 'are')} not"
+    if not found.limits_inference:
+        said = f"{some(safe, 'node holds', 'nodes hold')} the policy, "
+        said += some(unsafe, "does not", "do not")
     if found.listed is not None:
         said += f"; of {some(rest, 'other', 'others')} nothing is kept"
     elif rest:
@@ -164,6 +178,17 @@ _KINDS = (
     ("minimal", "safe, none below is", "#2f7ed8", "diamond", 1.1),
     ("chosen", "chosen", "#cf6a10", "star", 1.6),
 )
+# The same, not in green, where nothing that is asked limits inference.
+_HELD = "#6b5b95"
+_KINDS_OF_HELD = (
+    ("unknown", "never asked about", "#7a8290", "circle", 0.6),
+    ("unsafe", "fails", "#d64545", "cross", 0.7),
+    ("safe", "holds", _HELD, "circle", 0.8),
+    ("suppressing", "holds with people suppressed", _HELD, "square", 0.8),
+    ("minimal", "holds, none below does", "#2f7ed8", "diamond", 1.1),
+    ("chosen", "chosen", "#cf6a10", "star", 1.6),
+)
+_STATUS_OF_HELD = {"safe": "holds", "unsafe": "fails"}
 
 
 def lattice_figure(found: LatticeResult) -> Chart:
@@ -174,7 +199,7 @@ def lattice_figure(found: LatticeResult) -> Chart:
     data = [_lines(lattice, x, y)] if few else []
     nodes = [lattice.node(i) for i in range(len(lattice))]
     kinds = [kind_of(found, node) for node in nodes]
-    for kind, name, color, symbol, size in _KINDS:
+    for kind, name, color, symbol, size in _KINDS if found.limits_inference else _KINDS_OF_HELD:
         own = [i for i, other in enumerate(kinds) if other == kind]
         if own:
             name = f"{name}: {number(len(own))}" if kind != "chosen" else name
@@ -201,6 +226,8 @@ def _hover(found: LatticeResult, node: Node) -> str:
     words = found.in_words(node)
     lines = [f"{visible(name)}: {word}" for name, word in words.items()]
     said = found.status_of(node)
+    if not found.limits_inference:
+        said = _STATUS_OF_HELD.get(said, said)
     if said != "unknown":
         said += ", judged" if found.was_judged(node) else ", follows from another"
     lines.append(said)

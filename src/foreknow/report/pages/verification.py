@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from foreknow.criteria.registry import CRITERIA
+from foreknow.criteria import registry as criteria
 from foreknow.grammar import AskedTable, Secret
 from foreknow.numbers import exact_text, significant
 from foreknow.publishing.verification import Verification
@@ -29,9 +29,11 @@ from foreknow.report.scope import (
     SEVERAL_CASES,
     TOLD_OF_PEOPLE,
     UNLIMITED,
+    about,
     by_word_of,
     noted,
     sentences,
+    spread_limits,
 )
 from foreknow.report.words import listing, named, nouns_of, secret_words, setting_text, some
 from foreknow.text import one_line, visible
@@ -85,9 +87,18 @@ class VerificationPage(Page[Verification]):
         """What the verdicts do not cover, and what the publisher says beside it."""
         found = self.result
         noun = nouns_of(found.sensitives) if len(found.sensitives) == 1 else NOUN
-        claimed = sentences(found.claimed_scope, noun, found.semantics, claimed=True)
+        nothing = not found.limits_inference
+        claimed = sentences(
+            found.claimed_scope, noun, found.semantics, claimed=True, unlimited=nothing
+        )
         claimed += [f"{one_line(note)}." for note in found.claimed]
-        own = sentences(found.scope, noun, found.semantics)
+        judged = [
+            (of.requirement.get("sensitive"), next(iter(of.judged)) if of.of_groups else None)
+            for of in found.findings
+            if found.limits(of)
+        ]
+        spread = spread_limits(found.sensitives or (found.sensitive,), judged)
+        own = sentences(found.scope, noun, found.semantics, unlimited=nothing, spread=spread)
         if found.claimed_scope.word:
             own = [CASES_OF_FILES if said == SEVERAL_CASES else said for said in own]
         if found.after:  # which were judged, too
@@ -105,7 +116,8 @@ class VerificationPage(Page[Verification]):
             yield Sentence(
                 f"Published after {listing(names)}, each of which was verified, too. As one "
                 f"release of {some(found.people_of_all, 'person', 'people')}, every requirement "
-                "holds. That nobody is in two of them is the publisher's word."
+                f"holds{'' if found.limits_inference else UNLIMITED}. That nobody is in two of "
+                "them is the publisher's word."
             )
             yield Items([one_line(_finding(each)) for each in found.together])
         yield Heading("Which files", "files")
@@ -155,15 +167,15 @@ def _finding(finding: Verdict) -> str:
     if finding.of_groups:
         divided = f" in groups divided by {_all(finding.known)}" if finding.known else ""
         alike = f"who has the same {_all(finding.alike)}, which are published exactly"
-        about = alike if finding.alike else "groups"
-        attained = str(finding.reached)
-        if any(kind.key == key and hasattr(kind, "unit") for kind in CRITERIA):
+        counted = alike if finding.alike else "groups"
+        kind = next(kind for kind in criteria.CRITERIA if kind.key == key)
+        attained = f"attained is {finding.reached}"
+        if kind.of_labels:
+            attained = "it holds"
+        elif hasattr(kind, "unit") and finding.reached is not None:
             # The owner may have counted households, or people of several cases: files do not.
-            attained = some(int(attained), "person", "people")
-        return (
-            f"{of}{key} = {setting_text(setting)}{divided}: attained is {attained}; this is about "
-            f"{about}, and not about what anyone can infer of a person"
-        )
+            attained = f"attained is {some(int(finding.reached), 'person', 'people')}"
+        return f"{of}{key} = {setting_text(setting)}{divided}: {attained}; {about(kind, counted)}"
     required = finding.required
     reached, limit = exact_text(finding.found.exact), finding.limit
     if required.relative:
@@ -172,10 +184,10 @@ def _finding(finding: Verdict) -> str:
     more = f" and the {_all(finding.known)} of everybody" if finding.known else ""
     whose = "nobody has a value" if finding.value is None else named(finding.value)
     secret = _secret(finding.requirement)
-    about = "" if secret == Secret() else f", about {secret_words(secret, most=20)}"
+    whom = "" if secret == Secret() else f", about {secret_words(secret, most=20)}"
     worst = f"{NEAREST}:" if required.relative else "at most"
     return (
-        f"{of}against {key} {_amounts(setting)}{more}{about}: {worst} {reached} ({whose}), {limit}"
+        f"{of}against {key} {_amounts(setting)}{more}{whom}: {worst} {reached} ({whose}), {limit}"
     )
 
 
