@@ -130,9 +130,8 @@ def test_a_release_of_copies_has_the_posteriors_of_each():
     ages, values = [50, 40, 50, 30, 30], ["flu", "hiv", "hiv", "flu", "flu"]
     town = [place for place in ("a", "b", "c") for _ in ages]
     exact = fk.PublishOptions(labels={"age": "exact"})  # on a grid they are one group
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     one = fk.attack(
-        microdata(values, age=ages), fk.Mondrian(), fk.Policy(DIVERSE.requirements, schema, exact)
+        microdata(values, age=ages), fk.Mondrian(), fk.Policy(DIVERSE.requirements, options=exact)
     )
     table = microdata(values * 3, {"town": fk.Mask(1)}, town=town, age=ages * 3)
     policy = fk.Policy(DIVERSE.requirements, table.schema, exact)

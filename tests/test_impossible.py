@@ -17,7 +17,7 @@ from foreknow.data.impossible import decided
 from foreknow.data.possible_values import PossibleMembers
 from foreknow.data.sights import possible
 from foreknow.data.windows import Range
-from foreknow.errors import CertificateError, InputError
+from foreknow.errors import CertificateError, InputError, SchemaError
 from foreknow.verifier.impossible import Rules
 from foreknow.verifier.verify import Written, verify
 
@@ -357,8 +357,13 @@ def test_where_columns_are_published_as_they_are_the_verifier_counts(tmp_path, k
     assert verified.findings[0].reached == made.audit.verdicts[0].found.exact
     assert not verified.claimed_scope.word
     knows = {"knowing": []} if other else {}
-    without = fk.verify(tmp_path / "out", policy_of(known, other, [], **knows))
-    assert without.findings[0].reached < verified.findings[0].reached
+    as_if_all_could = policy_of(known, other, [], **knows)
+    for judge in (fk.verify, fk.audit):
+        with pytest.raises(SchemaError, match="differ in impossible"):
+            judge(tmp_path / "out", as_if_all_could)
+    made.release.schema = None
+    without = fk.audit(made.release, as_if_all_could, learned=False)
+    assert without.verdicts[0].found.exact < verified.findings[0].reached
     audited = fk.audit(tmp_path / "out", policy)
     assert audited.safe
     assert audited.verdicts[0].found.exact == verified.findings[0].reached

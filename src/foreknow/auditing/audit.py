@@ -14,7 +14,12 @@ import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.atomic_files import write_whole
-from foreknow.auditing.audit_input import owners_counts, part_of, release_of
+from foreknow.auditing.audit_input import (
+    owners_counts,
+    part_of,
+    release_of,
+    under_its_schema,
+)
 from foreknow.auditing.exposed import Exposed, exposed_by
 from foreknow.auditing.scope import scope_of, unprotected_codes
 from foreknow.data.counts import GroupCounts
@@ -309,6 +314,9 @@ def audit(
         raise InputError("the release comes first, then the policy: audit(release, policy)")
     policy, owners = policy_of(policy, said, release), part_of(release, "sight", Sight)
     release = release_of(release, policy, group)
+    policy = under_its_schema(release, policy)
+    if isinstance(people, Microdata):
+        policy = policy.under(people.schema, published=True)
     shown = policy.shown if policy.owned else policy
     counts = _counted_at_once(release, shown)
     how = getattr(release, "semantics", counts.semantics)

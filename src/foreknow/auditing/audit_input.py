@@ -13,9 +13,11 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import refuse_two_spellings
 from foreknow.data.release import Release
+from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.errors import DataError, SchemaError
 from foreknow.file_names import CERTIFICATE
+from foreknow.needs import Analysis, Need, require
 from foreknow.policy.from_call import schema_of
 from foreknow.policy.people import OwnersCounts
 from foreknow.policy.policy import Policy
@@ -34,11 +36,44 @@ def part_of(given: Any, name: str, kind: type[Part]) -> Part | None:
     return found if isinstance(found, kind) else None
 
 
+def under_its_schema(release: HasCounts, policy: Policy) -> Policy:
+    """The policy by the schema of a release, which says who is counted; see `Policy.under`."""
+    if not isinstance(release, Release):
+        return policy
+    schema, published = release.schema, release.raw is None
+    if published and policy.schema is not None:
+        _refuse_other_columns(release, policy.schema)
+    return policy if schema is None else policy.under(schema, published=published)
+
+
+def _refuse_other_columns(release: Release, schema: Schema) -> None:
+    """Refuse a release, whose maker said what its columns are, where a schema says otherwise."""
+    lacking = [name for name in schema.sensitives if name not in release.sensitives]
+    # Of columns that are shuffled it is not known which others stand beside them.
+    told = release.schema is not None or not release.by_values or release.unlinked
+    unseen = {} if told else {*release.unseen(release.beside)}
+    known = [name for name in (*schema.quasi_identifiers, *schema.other) if name in unseen]
+    for names, what in (lacking, "sensitive"), (known, "known of people"):
+        if names:
+            raise SchemaError(
+                f"{release.name}: the policy's schema says that {' and '.join(names)} "
+                f"{'is' if len(names) == 1 else 'are'} {what}, and the release was made without: "
+                "give the table itself, or make the release with what the policy names"
+            )
+
+
 def release_of(given: Any, policy: Policy | None = None, group: str | None = None) -> HasCounts:
     """A release or counts as they are; what `publish` made or wrote; a table, by a schema.
 
-    Several releases of the same people are taken together.
+    Several releases of the same people are taken together. A policy by another schema is refused.
     """
+    found = _release_of(given, policy, group)
+    if policy is not None:
+        under_its_schema(found, policy)
+    return found
+
+
+def _release_of(given: Any, policy: Policy | None, group: str | None) -> HasCounts:
     if isinstance(given, (list, tuple)):
         given = together(given)
     if (made := part_of(given, "release", Release)) is not None:
@@ -57,7 +92,7 @@ def release_of(given: Any, policy: Policy | None = None, group: str | None = Non
                 f"the columns of {str(given)!r} are in its certificate; leave out the group"
             )
         opened = open_published(given, None if policy is None else policy.schema).release
-        return release_of(opened, policy)
+        return _release_of(opened, policy, None)
     if isinstance(given, Microdata):
         return Release.from_schema(given.source, given.schema, group)
     if policy is None:
@@ -82,7 +117,13 @@ def table_of(
 
 
 def seen_by(given: HasCounts, sensitive: str | None, knowing: Sequence[str] | None) -> HasCounts:
-    """A release as somebody sees it who knows all columns published beside, or just some."""
+    """A release as somebody sees it who knows all columns published beside, or just some.
+
+    Refused where some people cannot have a value.
+    """
+    schema = getattr(given, "schema", None)
+    found = isinstance(schema, Schema) and bool(schema.impossible)
+    require(Analysis("a skyline", frozenset({Need.EVERYBODY})), impossible=found)
     if not isinstance(given, Release):
         if knowing:
             raise SchemaError(

@@ -168,11 +168,14 @@ def skyline(
         opened = columns.own(release, members, table) if own else columns.release(release)
         if name_people:
             _refuse_nameless(opened)
+        rules = columns.given
+        if rules is not None and opened.raw is not None:
+            rules = replace(rules, schema=opened.raw[1])  # with --person
         report = skyline_report(
             opened,
             [value_named(opened.counts, text) for text in dict.fromkeys(value or ())] or None,
-            any_of=named_set(opened.counts, any_of, columns.given) if any_of else None,
-            policy=columns.given,
+            any_of=named_set(opened.counts, any_of, rules) if any_of else None,
+            policy=rules,
             within=within,
             knowing=[],  # nor any but those with which it was opened
             **given,

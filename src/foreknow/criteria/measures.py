@@ -29,6 +29,11 @@ def _of_schema(name: str, table: Any, columns: Any) -> tuple[Any, Any]:
             f"{name} counts rows, and people of {table.schema.person!r} may have several: audit "
             "the table with a policy, which counts people"
         )
+    if table.schema.shared:
+        raise InputError(
+            f"{name} counts rows, and of a household all have one value: audit the table with a "
+            "policy, which counts households"
+        )
     return table.source, columns or table.schema.quasi_identifiers
 
 

@@ -82,6 +82,8 @@ class Release(Plain):
     recognized : tuple of str
         Where a group is called by an id: the columns that are published of everybody as they are,
         and by which they can be recognized; see `alike`.
+    schema : Schema or None
+        By which it was read, or the table that it was made of: it says who is counted.
     cases : bool
         Whether rows are cases, as a schema says, and not people.
     releases : tuple of (str, int)
@@ -139,6 +141,7 @@ class Release(Plain):
         self._held: Holdings | None = None
         self._whole: Release | None = None  # of which it is a sight
         self._raw: tuple[Table, Schema] | None = None
+        self.schema: Schema | None = None
         self.cases = False
         self.releases: tuple[tuple[str, int], ...] = ()
         self.written: Mapping[str, str] = {}
@@ -445,7 +448,7 @@ class Release(Plain):
         how = schema.sensitives, person, schema.semantics, schema.missing
         made = cls._of(table, names, *how, other, unlinked, null_groups=group is None)
         refuse_repeated(table, schema, table.columns)
-        made._raw, made.cases = (table, schema), schema.unit == "row"
+        made._raw, made.schema, made.cases = (table, schema), schema, schema.unit == "row"
         return made.recognizing(schema.quasi_identifiers)
 
     @property
@@ -706,6 +709,7 @@ class Release(Plain):
                 shuffled=self._shuffled,
             )
             sight.knows, sight._whole, sight.cases = known, self, self.cases
+            sight.schema = self.schema
             sight.cohort = self.cohort
             if self._owner is not None:
                 if known:
@@ -795,7 +799,7 @@ class Release(Plain):
             shuffled=self._shuffled,
             counted=self._counted,
         )
-        bare.cases, bare.cohort = self.cases, self.cohort
+        bare.cases, bare.cohort, bare.schema = self.cases, self.cohort, self.schema
         return bare
 
     def naming(self, members: Members, holdings: Holdings | None = None) -> Release:

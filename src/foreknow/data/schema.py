@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, cast, get_args
 
 from foreknow.data.counts import Semantics
@@ -18,6 +19,11 @@ from foreknow.data.reading import Reading
 from foreknow.errors import SchemaError, did_you_mean, hints
 from foreknow.grammar import SchemaTable, Unit
 from foreknow.result import card_of
+
+# Of what is published, whose labels are counted as they stand, these say who is counted.
+OF_PEOPLE = ("unit", "shared", "impossible")
+# Columns whose order says nothing.
+_IN_ANY_ORDER = ("identifiers", "quasi_identifiers", "other")
 
 
 @hints()
@@ -169,6 +175,32 @@ class Schema:
                 "impossible is about people, and shared about households: who of a household "
                 "cannot have what all of it have is not known. Leave one of them out"
             )
+
+    def refuse_other(self, own: Schema, *, published: bool = False) -> None:
+        """Refuse a table that was read by a schema of its `own` where this one says otherwise.
+
+        All that it says bears on who is counted, or on which values are one. Of what is `published`
+        some columns are not there, and a policy may be stricter.
+        """
+        for key in (*OF_PEOPLE, *(() if published else SchemaTable.model_fields)):
+            name = "sensitives" if key == "sensitive" else key
+            said, read = getattr(self, name), getattr(own, name)
+            if key in _IN_ANY_ORDER:
+                said, read = sorted(said), sorted(read)
+            if said == read or (published and read in (None, (), "person")):
+                continue
+            what = "release" if published else "table"
+            way = "say the same in the policy" if published else "read the table by the policy's"
+            raise SchemaError(
+                f"the schemas of the policy and of the {what} differ in {key} ({self._told(key)} "
+                f"and {own._told(key)}), so it is not clear who is counted, and by what: {way}, or "
+                "leave columns and schema out of the policy"
+            )
+
+    def _told(self, key: str) -> str:
+        """What it says, as a message names it."""
+        said = self.to_dict().get(key) or None
+        return "nothing" if said is None else shorten(repr(said), 80, placeholder=" ...")
 
     def rules_about(self, column: str | None = None) -> list[Rule]:
         """What is impossible of one sensitive column, or of the first."""

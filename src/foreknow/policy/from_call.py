@@ -67,8 +67,19 @@ def policy_of(
     """A policy as it is given, with what is said besides; or made of that.
 
     Where nothing says what must hold, that is what is usual. Where only a path is given, and no
-    columns, the policy.toml beside it is used.
+    columns, the policy.toml beside it is used. Of a table that was read, see `Policy.under`.
     """
+    rules = _policy_of(policy, said, table, name)
+    return rules.under(table.schema) if isinstance(table, Microdata) else rules
+
+
+def _policy_of(
+    policy: Policy | Mapping[str, Any] | str | Path | None,
+    said: Mapping[str, Any],
+    table: Any,
+    name: str,
+) -> Policy:
+    """The same, whichever schema the table has."""
     given = {key: own for key, own in said.items() if own is not None}
     limit = given.pop("below", None)
     if limit is not None and _is_points(policy):
@@ -84,7 +95,7 @@ def policy_of(
             beside = Path(table).with_name("policy.toml")
             if beside.is_file():  # of the table, as for the command line
                 _LOG.warning("%s: the policy is %s, which lies beside it", table, beside)
-                return policy_of(beside, said, table, name)
+                return _policy_of(beside, said, table, name)
             if (Path(table) / CERTIFICATE).is_file():
                 raise CallError(
                     f"{name}() is missing the policy; fk.verify({str(table)!r}) judges a published "
@@ -102,15 +113,20 @@ def policy_of(
     rules = Policy.of(policy)
     if schema is None and not wanted:
         return rules
-    if schema is not None and rules.schema is not None and rules.schema != schema:
-        key = next(key for key in _COLUMNS if key in given)
-        raise SchemaError(f"the policy says what the columns are; leave out {key}, or change it")
+    _refuse_two(rules, schema, given)
     more = Policy.from_dict({"require": wanted}, name="the policy").requirements if wanted else ()
     required = [*rules.requirements]
     for each in more:
         if each not in required:
             required.append(replace(each, name=f"require[{len(required)}]"))
     return Policy(required, schema or rules.schema, rules.options, tries=rules.tries)
+
+
+def _refuse_two(rules: Policy, schema: Schema | None, given: Mapping[str, Any]) -> None:
+    """Refuse columns that are said beside a policy, which says others."""
+    if schema is not None and rules.schema is not None and rules.schema != schema:
+        key = next(key for key in _COLUMNS if key in given)
+        raise SchemaError(f"the policy says what the columns are; leave out {key}, or change it")
 
 
 def _is_points(policy: Any) -> bool:
@@ -127,9 +143,12 @@ def schema_of(
     policy: Policy | Mapping[str, Any] | str | Path | None, said: Mapping[str, Any]
 ) -> Schema:
     """The schema of a policy, or of what is said in its place."""
-    own = _schema({key: own for key, own in said.items() if own is not None})
+    given = {key: own for key, own in said.items() if own is not None}
+    own = _schema(given)
     if policy is not None:
-        return Policy.of(policy).needed_schema
+        rules = Policy.of(policy)
+        _refuse_two(rules, own, given)
+        return own or rules.needed_schema
     if own is None:
         raise SchemaError(
             "say what the columns of the table are: policy=, or quasi_identifiers=[...] and "
@@ -142,7 +161,13 @@ def microdata_of(
     table: Any, policy: Policy | Mapping[str, Any] | str | Path | None, said: Mapping[str, Any]
 ) -> Microdata:
     """A raw table that was read, or is read by a policy or by what is said in its place."""
-    return table if isinstance(table, Microdata) else Microdata(table, schema_of(policy, said))
+    if not isinstance(table, Microdata):
+        return Microdata(table, schema_of(policy, said))
+    told = _schema({key: own for key, own in said.items() if own is not None})
+    for schema in (None if policy is None else Policy.of(policy).schema, told):
+        if schema is not None:
+            schema.refuse_other(table.schema)
+    return table
 
 
 def _schema(given: Mapping[str, Any]) -> Schema | None:

@@ -534,8 +534,6 @@ def _made(
     """Make it, as `publish` says."""
     if not isinstance(microdata, Microdata):
         microdata = policy.microdata(microdata)
-    elif policy.schema is not None:
-        _refuse_less(microdata.schema, policy.schema)
     microdata = microdata.leveled(policy.levels)
     if after is not None and after != [] and after != ():
         how: dict[str, Any] = {"method": method, "options": options, "seed": seed, **changed}
@@ -557,6 +555,7 @@ def _made(
     filed, shown = _as_filed(task.policy, release, judged)
     files = _judged_files(task, tables, filed)
     certificate, private, kept = _certify(task, groups, files, filed, shown)
+    release.schema = task.policy.schema
     return Publication(
         release,
         judged,
@@ -807,17 +806,6 @@ def _advice(
     made = KeptDetail(groups.many, tables.ncp)
     said = advice_of(groups.method, task.written, task.policy, judged, made, task.seed)
     return tuple(map(in_cases, said) if certificate.in_cases else said)
-
-
-def _refuse_less(given: Schema, required: Schema) -> None:
-    """Refuse a table whose schema says less of who is counted than that of the policy."""
-    for name in ("counts_people", "shared", "impossible"):
-        if getattr(required, name) and getattr(given, name) != getattr(required, name):
-            raise SchemaError(
-                f"the schema of the policy says who is counted ({name.replace('counts_', '')}), "
-                "and that of the Microdata says otherwise; make it with the policy's schema, or "
-                "give the table itself"
-            )
 
 
 def _after(

@@ -28,6 +28,7 @@ from foreknow.data.joined_cohorts import united
 from foreknow.data.labels import Labels
 from foreknow.data.people import Members
 from foreknow.data.release import COUNT, Release
+from foreknow.data.schema import OF_PEOPLE, Schema
 from foreknow.errors import InputError, NotSettled, UnsupportedError, hinted
 from foreknow.file_names import CERTIFICATE
 from foreknow.json_values import Plain
@@ -42,6 +43,8 @@ from foreknow.releases.members import (
 from foreknow.text import people_text, some
 
 _EXAMPLES = 3
+# What a release says of who is counted that says nothing.
+_PLAIN = Schema(quasi_identifiers=["?"], sensitive="??")
 
 
 class Part(NamedTuple):
@@ -181,11 +184,25 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
         cells = CrossedGroups.of(memberships)
         _refuse_uncounted(parts)
         made = _as_cells(parts, cells) if cells.settled.all() else _crossing(parts, cells)
+    made.schema = _schema_of(each)
     made.names_alike = alike_but_for_marks([[*map(str, own.names)] for own in people])
     made.releases = tuple(zip(names, inside, strict=True))
     owned = {part.name: part.own.written for part in parts if part.own is not None}
     made.written = {name: day for name, day in owned.items() if day}
     return made
+
+
+def _schema_of(releases: Sequence[Release]) -> Schema | None:
+    """The schema that says of all of them who is counted; refused where they differ in that."""
+    said = [own.schema for own in releases]
+    for key in OF_PEOPLE:
+        first, *others = (getattr(own or _PLAIN, key) for own in said)
+        if any(own != first for own in others):
+            raise UnsupportedError(
+                f"{' and '.join(own.name for own in releases)} differ in who is counted ({key}), "
+                "and cannot be judged together"
+            )
+    return next(filter(None, said), None)
 
 
 def _part(given: Any, person: str | None) -> Part:

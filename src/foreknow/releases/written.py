@@ -59,7 +59,7 @@ class Published:
         release = as_release(
             tables, known.form, known.groups, schema, known.unlinked, known.exact, known.cohort
         )
-        release.cases = known.in_cases
+        release.cases, release.schema = known.in_cases, self.release.schema
         for table in tables.values():
             table.name = self.release.name
         if release.counts.n_people != known.newcomers:
@@ -113,8 +113,14 @@ def open_published(
         known.cohort,
     )
     release = release.rearmed() if known.escaped else release
-    release.cases = known.in_cases
+    release.cases, release.schema = known.in_cases, schema_of(known)
     return Published(release, known, folder, tables)
+
+
+def schema_of(known: Certificate) -> Schema:
+    """The schema of the policy of a certificate, without how columns are read and coarsen."""
+    said: dict[str, Any] = {"hierarchies": {}, "types": {}, "group": None}
+    return Schema(**{**known.policy["schema"], **said})
 
 
 def _schema_of(known: Certificate, written: Callable[[str], str]) -> Schema:
@@ -217,6 +223,7 @@ def refuse_other_schema(known: Certificate, schema: Schema) -> None:
             f"the policy for {', '.join(schema.quasi_identifiers)} and "
             f"{', '.join(schema.sensitives)}"
         )
+    schema.refuse_other(schema_of(known), published=True)
     if several_of(known.semantics, known.sensitives) != schema.several:
         raise SchemaError(
             f"the certificate is for semantics {known.semantics!r}, the policy for "

@@ -21,7 +21,7 @@ from foreknow.releases.certificate import (
     with_tables,
 )
 from foreknow.releases.members import is_source, table_schema
-from foreknow.releases.written import Published, open_published, refuse_other_schema
+from foreknow.releases.written import Published, open_published, refuse_other_schema, schema_of
 from foreknow.result import Result, page_of
 from foreknow.utility.report import UtilityReport, utility_report
 
@@ -171,7 +171,7 @@ def evidence_report(
     for one in required:
         if "name" in one:  # it heads what was found, and is the publisher's
             one["name"] = f"“{one['name']}”, as the publisher calls it"
-    rules = Policy.from_dict({"schema": _columns(known), "require": required})
+    rules = Policy.from_dict({"schema": schema_of(known).to_dict(), "require": required})
     published = open_published(path.parent, known=known)  # the digests of what was judged
     judged = audit(published, rules, name=path.resolve().parent.name)
     # What the publisher alone knows of scope is in the certificate, and is said as their words.
@@ -193,7 +193,7 @@ def certified_policy(known: Certificate) -> Policy:
         raise CertificateError(
             "all that the certificate requires needs files of the owner; give the policy"
         )
-    return Policy.from_dict({"schema": _columns(known), "require": required})
+    return Policy.from_dict({"schema": schema_of(known).to_dict(), "require": required})
 
 
 def _names_population(own: Any) -> bool:
@@ -211,21 +211,6 @@ def _with_path(own: Any, paths: Mapping[str, Path]) -> Any:
     if not _names_population(own):
         return own
     return {**own, "population": str(paths[str(own["digest"])].resolve())}
-
-
-def _columns(known: Certificate) -> dict[str, Any]:
-    """The roles of columns of a certificate, without how they coarsen."""
-    schema = known.policy["schema"]
-    roles = (
-        "identifiers",
-        "quasi_identifiers",
-        "sensitive",
-        "other",
-        "semantics",
-        "person",
-        "unit",
-    )
-    return {role: schema[role] for role in roles if role in schema}
 
 
 def _learned(filled: list[dict[str, Any]], required: Any) -> list[dict[str, Any]]:
@@ -258,7 +243,7 @@ def _before(
             f"{microdata.name}, read as the policy says, is not the table that {folder.name!r} was "
             "made of"
         )
-    raw = Release.from_schema(microdata.source, replace(microdata.schema, group=None))
+    raw = Release.from_schema(microdata.source, rules.needed_schema)
     return {
         "before": audit(raw, rules, name=microdata.name),
         "utility": utility_report(published, microdata, queries=queries, seed=seed),

@@ -407,7 +407,8 @@ def opened(
     said: Mapping[str, Any],
 ) -> tuple[Any, Microdata]:
     """A release and the table that it was made of, of which either may not be read yet."""
-    if policy is None and not any(said.values()) and isinstance(release, Publication):
+    read = isinstance(table, Microdata)
+    if not read and policy is None and not any(said.values()) and isinstance(release, Publication):
         policy = release.audit.policy
     microdata = microdata_of(table, policy, said)
     if isinstance(release, (str, Path)):

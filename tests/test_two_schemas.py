@@ -1,0 +1,272 @@
+"""Two schemas: of the table that was read, and of the policy, which must not say otherwise."""
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+import foreknow as fk
+from foreknow.errors import InputError, SchemaError
+
+# Of a person each row, but for somebody who has three.
+CASES = pa.table(
+    {
+        "age": [30, 30, 30, 40, 40, 40],
+        "zip": list("ppqrrr"),
+        "job": list("uvwuvw"),
+        "ill": list("abcabc"),
+        "pay": list("xxxyyz"),
+        "pid": list("aaabcd"),
+        "home": [1, 1, 2, 3, 3, 3],
+        "row": list(range(6)),
+    }
+)
+ROLES = {"quasi_identifiers": ["age"], "sensitive": "ill"}
+# What one schema says beside that, and the other does not.
+MORE = {
+    "unit": {"unit": "row"},
+    "person": {"unit": "row", "person": "pid"},
+    "semantics": {"semantics": "set", "person": "pid"},
+    "shared": {"shared": {"by": "home", "values": ["pay"]}, "sensitive": ["ill", "pay"]},
+    "impossible": {"impossible": [{"values": ["a"], "where": {"job": ["w"]}}]},
+    "group": {"group": "home"},
+    "sensitive": {"sensitive": "pay"},
+    "sensitives": {"sensitive": ["ill", "pay"]},
+    "the first of several": {"sensitive": ["pay", "ill"]},
+    "quasi_identifiers": {"quasi_identifiers": ["age", "zip"]},
+    "other": {"other": ["job"]},
+    "identifiers": {"identifiers": ["row"]},
+    "types": {"types": {"ill": "text"}},
+    "hierarchies": {"hierarchies": {"ill": {"rows": [["a", "A"], ["b", "A"], ["c", "C"]]}}},
+    "missing": {"missing": "drop"},
+    "reading": {"reading": {"missing": ["a"]}},
+}
+LIMIT = fk.Requirement(fk.Facts(), below="9/10")
+
+
+def schema(**more):
+    return fk.Schema(**{**ROLES, **more})
+
+
+def policy(own, *required):
+    return fk.Policy(required or [fk.Requirement(fk.GroupSize(1))], own)
+
+
+CALLS = {
+    "audit": lambda people, own: fk.audit(people, policy(own)),
+    "audit of a release": lambda people, own: fk.audit(
+        fk.Release.from_schema(CASES, people.schema), policy(own)
+    ),
+    "publish": lambda people, own: fk.publish(people, policy(own)),
+    "compare": lambda people, own: fk.compare(people, policy(own), processes=0),
+    "attack": lambda people, own: fk.attack(people, fk.Mondrian(), policy(own)),
+    "survey": lambda people, own: fk.survey(people, policy=policy(own)),
+    "counts_at": lambda people, own: fk.counts_at(people, {}, policy=policy(own)),
+    "risk": lambda people, own: fk.risk_report(people, policy=policy(own)),
+    "skyline": lambda people, own: fk.skyline_report(
+        people, confidence="1/2", policy=policy(own), knowing=[]
+    ),
+    "curves": lambda people, own: fk.disclosure_curves(people, policy=policy(own)),
+    "utility": lambda people, own: fk.utility_report(
+        fk.Release.from_schema(CASES, people.schema), people, policy=policy(own)
+    ),
+}
+
+
+@pytest.mark.parametrize("more", MORE)
+@pytest.mark.parametrize("call", CALLS)
+def test_a_table_read_by_another_schema_than_the_policy_s_is_refused_either_way(call, more):
+    plain, own = schema(), schema(**MORE[more])
+    for read, said in (plain, own), (own, plain):
+        with pytest.raises(InputError, match=r"of the policy and of the table differ in|imp"):
+            CALLS[call](fk.Microdata(CASES, read), said)
+
+
+def test_what_differs_is_said_with_what_to_do():
+    people = fk.Microdata(CASES, schema(**MORE["person"]))
+    with pytest.raises(
+        SchemaError,
+        match=r"differ in unit \(nothing and 'row'\), so it is not clear who is counted, and by "
+        "what: read the table by the policy's, or leave columns and schema out of the policy",
+    ):
+        fk.audit(people, **ROLES, k_anonymity=2)
+    with pytest.raises(SchemaError, match=r"differ in sensitive \('pay' and 'ill'\)"):
+        fk.publish(fk.Microdata(CASES, schema()), policy(schema(sensitive="pay")))
+    tree = {"rows": [[letter, letter * 40] for letter in "abc"]}
+    with pytest.raises(SchemaError, match=r"differ in hierarchies \(nothing and .* \.\.\.\)"):
+        fk.audit(fk.Microdata(CASES, schema(hierarchies={"ill": tree})), policy(schema()))
+
+
+def test_the_order_of_columns_and_equal_schemas_are_no_difference():
+    one = schema(quasi_identifiers=["age", "zip"], other=["job", "home"], **MORE["hierarchies"])
+    other = replace(one, quasi_identifiers=["zip", "age"], other=["home", "job"])
+    assert fk.audit(fk.Microdata(CASES, one), policy(other)).safe
+    levels = fk.Policy([LIMIT, fk.Requirement(fk.Levels({"age": {"top": 35}}))], schema())
+    assert levels.under(schema()) is levels
+
+
+# ---- a policy without a schema ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda own: fk.Microdata(CASES, own),
+        lambda own: fk.Release.from_schema(CASES, own),
+    ],
+)
+def test_where_a_policy_has_no_schema_that_of_the_table_counts(given):
+    own = schema(**MORE["person"])
+    found = fk.audit(given(own), policy(None, fk.Requirement(fk.KAnonymity(2))))
+    assert not found.safe  # all at 30 are one person
+    assert found.policy.schema == own
+    assert found.verdicts[0].found.amount == 1
+    # `ill` is certain, if nobody who is w has a.
+    rules = [{"values": ["a"], "where": {"job": ["v", "w"]}}]
+    own = schema(impossible=rules, quasi_identifiers=["age"])
+    limit = fk.Requirement(fk.Facts(), below="1/2", values=["a"])
+    assert not fk.audit(given(own), policy(None, limit)).safe
+    assert fk.audit(CASES, policy(schema(), limit)).safe
+    own = schema(sensitive=["pay", "ill"], other=["zip"])
+    assert not fk.audit(given(own), policy(None, replace(LIMIT, sensitive="pay"))).safe
+    with pytest.raises(InputError, match="sensitive"):
+        fk.audit(given(schema()), policy(None, replace(LIMIT, sensitive="pay")))
+
+
+def test_what_publish_made_and_wrote_says_who_is_counted(tmp_path):
+    own, wanted = schema(**MORE["person"]), fk.Requirement(fk.KAnonymity(2))
+    made = fk.publish(fk.Microdata(CASES, own), policy(None, wanted), method="mondrian")
+    assert made.release.counts.n_groups == 1
+    assert made.audit.policy.schema == own
+    made.write(tmp_path / "out")
+    for given in made, made.release:
+        found = fk.audit(given, policy(None, fk.Requirement(fk.KAnonymity(5))))
+        assert found.verdicts[0].found.amount == 4  # of six cases
+        assert not found.safe
+    for given in made, made.release, tmp_path / "out":
+        with pytest.raises(SchemaError, match="of the policy and of the release differ in unit"):
+            fk.audit(given, policy(schema(), fk.Requirement(fk.KAnonymity(5))))
+    with pytest.raises(SchemaError, match="of the policy and of the release differ in unit"):
+        fk.verify(tmp_path / "out", policy(schema(), fk.Requirement(fk.KAnonymity(5))))
+
+
+def ruled(tmp_path):
+    """A release of which a rule says that not everybody can have O, and its folder."""
+    table = pa.table({"age": [30] * 4, "sex": list("mmff"), "ill": list("xyOx")})
+    rules = [{"values": ["O"], "where": {"sex": ["m"]}}]
+    own = schema(other=["sex"], impossible=rules)
+    limit = fk.Requirement(fk.Facts(), below="2/3", values=["O"], knowing=[])
+    made = fk.publish(table, policy(own, limit), method="mondrian", learned=False)
+    made.write(tmp_path / "out")
+    return made, table, own
+
+
+def test_what_a_release_says_that_some_cannot_have_counts_for_every_policy(tmp_path):
+    made, table, own = ruled(tmp_path)
+    limit = fk.Requirement(fk.Facts(), below="2/5", values=["O"], knowing=[])
+    free = policy(schema(other=["sex"]), limit)
+    assert fk.audit(table, free).safe  # one of four
+    for given in made, made.release, tmp_path / "out":
+        found = fk.audit(given, policy(None, limit))
+        assert (found.safe, str(found.verdicts[0].reached)) == (False, "1/2")
+        with pytest.raises(SchemaError, match="differ in impossible"):
+            fk.audit(given, free)
+    with pytest.raises(SchemaError, match="differ in impossible"):
+        fk.verify(tmp_path / "out", free)
+    for given in fk.Release.from_schema(table, own), fk.Microdata(table, own), tmp_path / "out":
+        for analysis in fk.disclosure_curves, lambda of: fk.skyline_report(of, confidence="1/2"):
+            with pytest.raises(InputError, match="everybody may have any value"):
+                analysis(given)
+
+
+def test_the_page_for_reviewers_judges_by_the_same_rules(tmp_path):
+    made, _, _ = ruled(tmp_path)
+    found = fk.evidence_report(tmp_path / "out")
+    assert found.audit.verdicts[0].reached == made.audit.verdicts[0].reached
+    assert str(found.audit.verdicts[0].reached) == "1/2"
+
+
+def test_people_who_are_given_beside_a_release_say_who_is_counted():
+    release = fk.Release.from_generalized(
+        CASES.select(["age", "ill"]), quasi_identifiers=["age"], sensitive="ill"
+    )
+    people, wanted = fk.Microdata(CASES, schema(**MORE["person"])), fk.Requirement(fk.KAnonymity(2))
+    assert not fk.audit(release, policy(None, wanted), people=people).safe
+    with pytest.raises(SchemaError, match="differ in unit"):
+        fk.audit(release, policy(schema(), wanted), people=people)
+
+
+# ---- a release of which its maker said what the columns are -------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"sensitive": "pay"}, "pay is sensitive"),
+        ({"sensitive": ["ill", "pay"]}, "pay is sensitive"),
+        ({"quasi_identifiers": ["age", "zip"]}, "zip is known of people"),
+        ({"other": ["job", "zip"]}, "job and zip are known of people"),
+    ],
+)
+def test_a_release_made_without_columns_of_the_policy_is_refused(more, said):
+    release = fk.Release.from_generalized(CASES, **ROLES)
+    with pytest.raises(SchemaError, match=f"{said}, and the release was made without"):
+        fk.audit(release, policy(schema(**more)))
+
+
+def test_of_a_sight_that_of_its_table_counts():
+    own = schema(**MORE["person"], other=["job"])
+    sight = fk.Release.from_schema(CASES, own).seen(knowing=["job"])
+    with pytest.raises(InputError, match="differ in unit"):
+        fk.audit(sight, policy(schema(other=["job"])))
+    with pytest.raises(InputError, match="pay is sensitive, and the release was made without"):
+        fk.audit(sight, policy(replace(own, sensitive="pay", sensitives=["pay"])))
+    with pytest.raises(InputError, match="does not show whose cases its rows are"):
+        fk.audit(sight, policy(None, fk.Requirement(fk.KAnonymity(1))))
+
+
+def test_a_release_without_some_columns_of_the_table_is_judged():
+    """What is not published any more is no part of it."""
+    rows = CASES.select(["age", "ill"])
+    release = fk.Release.from_generalized(rows, **ROLES)
+    assert fk.audit(release, policy(schema(quasi_identifiers=["age", "zip"], other=["job"]))).safe
+
+
+def test_columns_beside_a_policy_must_be_the_same():
+    with pytest.raises(SchemaError, match="leave out quasi_identifiers, or change it"):
+        fk.skyline_report(
+            CASES,
+            confidence="1/2",
+            quasi_identifiers=["age", "zip"],
+            sensitive="ill",
+            policy=policy(schema()),
+        )
+
+
+def test_a_measure_of_rows_is_refused_of_households():
+    rows = pa.table({"home": [1, 1, 2, 2], "ward": ["n"] * 4, "pay": ["x"] * 4})
+    shared = {"by": "home", "values": ["pay"]}
+    own = fk.Schema(quasi_identifiers=["ward"], sensitive="pay", shared=shared)
+    with pytest.raises(InputError, match="l_diversity counts rows, and of a household"):
+        fk.l_diversity(fk.Microdata(rows, own))
+
+
+def test_several_releases_are_judged_by_what_all_of_them_say(tmp_path):
+    limit = fk.Requirement(fk.Facts(), below="2/3", values=["O"], knowing=[])
+    rules = [{"values": ["O"], "where": {"sex": ["m"]}}]
+    for name, more in (("one", rules), ("two", rules), ("three", [])):
+        table = pa.table(
+            {"age": [30] * 4, "sex": list("mmff"), "ill": list("xyOx")}
+            | {"who": [f"{name}{i}" for i in range(4)]}
+        )
+        own = schema(other=["sex"], impossible=more, identifiers=["who"])
+        made = fk.publish(table, policy(own, limit), method="mondrian", learned=False)
+        made.write(tmp_path / name)
+    one, two, three = (tmp_path / name for name in ("one", "two", "three"))
+    stricter = policy(None, replace(limit, below="2/5"))
+    assert fk.audit(three, stricter).safe  # one of four
+    found = fk.audit([one, two], stricter)
+    assert (found.safe, str(found.verdicts[0].reached)) == (False, "1/2")
+    for several in ([one, three], [three, two]):
+        with pytest.raises(InputError, match=r"differ in who is counted \(impossible\)"):
+            fk.audit(several, stricter)
