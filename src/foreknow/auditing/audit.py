@@ -17,6 +17,7 @@ from foreknow.atomic_files import write_whole
 from foreknow.auditing.audit_input import (
     owners_counts,
     part_of,
+    read_at_once,
     release_of,
     under_its_schema,
 )
@@ -317,6 +318,7 @@ def audit(
     policy = under_its_schema(release, policy)
     if isinstance(people, Microdata):
         policy = policy.under(people.schema, published=True)
+    release = read_at_once(release, policy)
     shown = policy.shown if policy.owned else policy
     counts = _counted_at_once(release, shown)
     how = getattr(release, "semantics", counts.semantics)
@@ -410,7 +412,10 @@ def _possible(release: Any, schema: Schema) -> Any:
 
 
 def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:
-    """Count a release, and what requirements see of it, with one reading where one sees most."""
+    """Count a release, and what requirements see of it, with one reading where one sees most.
+
+    A table that may change while it is read is read once, whatever they see.
+    """
     if not isinstance(release, Release):
         return counts_of(release)
     sights: list[set[str]] = [
@@ -419,6 +424,8 @@ def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:
         if requirement.sensitive in (None, *release.sensitives)
     ]
     widest = max(sights, key=lambda sight: len(sight), default=set())
+    if not release.settled:
+        widest = {release.sensitive, *release.recognized}.union(*sights)
     with release.reading(sorted(widest)):
         counts = release.counts
         for requirement in policy.requirements:

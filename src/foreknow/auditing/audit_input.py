@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts
+from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import refuse_two_spellings
@@ -137,6 +138,28 @@ def seen_by(given: HasCounts, sensitive: str | None, knowing: Sequence[str] | No
     return given.seen(sensitive, knowing)
 
 
+def read_at_once(release: HasCounts, policy: Policy) -> HasCounts:
+    """A table that may change while it is read, as it is read once for all that is judged of it.
+
+    Its owner counts more columns than are published, and these must be those of the same people.
+    """
+    raw = release.raw if isinstance(release, Release) and policy.owned else None
+    if raw is None or raw[0].settled or not _owned_by(policy) <= {*raw[0].columns}:
+        return release
+    assert isinstance(release, Release)
+    table, schema = raw
+    people = Microdata(table, schema, beside=[*policy.owned_columns, *release.group_columns])
+    group = None if release.by_values else release.group_columns[0]
+    return Release.from_schema(people.source, schema, group, release.unlinked)
+
+
+def _owned_by(policy: Policy) -> set[str]:
+    """The columns that only the owner has."""
+    schema = policy.needed_schema
+    person = [schema.person] if schema.counts_people and schema.person else []
+    return {*policy.owned_columns, *person, *schema.conditions}
+
+
 def owners_counts(release: HasCounts, policy: Policy, seen: HasCounts) -> OwnersCounts | None:
     """Count what only the owner can, where the table is at hand with all columns for it."""
     found = _owners_counts(release, policy, seen) if policy.owned else None
@@ -156,20 +179,24 @@ def _owners_counts(
     release: HasCounts, policy: Policy, seen: HasCounts
 ) -> tuple[OwnersCounts, Microdata] | None:
     """The same with the table that it was counted from."""
-    schema = policy.needed_schema
+    schema, wanted = policy.needed_schema, _owned_by(policy)
     if not isinstance(seen, Sight):  # what publish made knows its people
         seen = getattr(release, "owners", None) or seen
-    wanted = {*policy.owned_columns, *([schema.person] if schema.counts_people else [])}
-    wanted |= {*schema.conditions}
     if isinstance(seen, Sight):
         people, groups = seen.rows
         labels = seen.counts.groups
         known = wanted <= {*people.source.columns}
         known &= people.schema.impossible == schema.impossible
-        if known:
-            _refuse_others(release, people, policy)
         if not known:
             return None
+        if isinstance(release, Release):
+            several = people.schema.several  # of which the owner counts no values
+            about = [column.name for column in people.sensitives if column.name not in several]
+            about = [name for name in about if name in policy.looked_at]
+            if seen is release.owners:  # which was made of these very people
+                about = [name for name in about if schema.rules_about(name)]
+            for name in about:
+                _refuse_others(release, people, groups, name)
         return OwnersCounts.of(policy.combined(people, True), groups, labels), people
     if not isinstance(release, Release) or release.raw is None:
         return None
@@ -181,17 +208,18 @@ def _owners_counts(
     return OwnersCounts.of(combined, *people.grouped(columns)), people
 
 
-def _refuse_others(release: HasCounts, people: Microdata, policy: Policy) -> None:
-    """Refuse a table whose people have other values, of which some cannot have each."""
-    for column in people.sensitives:
-        if not policy.needed_schema.rules_about(column.name) or not isinstance(release, Release):
-            continue
-        times = people.times
-        own = dict(zip(map(str, column.domain), np.bincount(column.codes, times), strict=True))
-        counts = release.seen(column.name, []).counts
-        shown = dict(zip(map(str, counts.values), counts.totals.tolist(), strict=True))
-        if {v: int(n) for v, n in own.items() if n} != {v: n for v, n in shown.items() if n}:
-            raise DataError(
-                f"{people.name}: people have other values of {column.name!r} than in the release; "
-                "give the table that it was made from"
-            )
+def _refuse_others(release: Release, people: Microdata, groups: IntArray, name: str) -> None:
+    """Refuse a table of which the people of some group have other values than in the release."""
+    column = next(column for column in people.sensitives if column.name == name)
+    counts = release.seen(name, []).counts
+    code_of = {str(value): code for code, value in enumerate(counts.values)}
+    codes = np.array([code_of.get(str(value), -1) for value in column.domain])[column.codes]
+    same = bool(codes.min(initial=0) >= 0)
+    if same:
+        found = count_pairs(groups, codes, counts.n_groups, counts.n_values, people.times)
+        same = all(map(np.array_equal, found, (counts.offsets, counts.codes, counts.counts)))
+    if not same:
+        raise DataError(
+            f"{people.name}: people have other values of {name!r} than in the release; give the "
+            "table that it was made from"
+        )

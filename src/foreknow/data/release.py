@@ -25,7 +25,6 @@ from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import (
     PeopleTable,
     PersonRows,
-    ReadOnce,
     TallyTable,
     ValuesTable,
     refuse_repeats,
@@ -323,6 +322,7 @@ class Release(Plain):
             raise SchemaError(f"person = {person!r} needs people = the table that has this column")
         table, as_tuples = open_table(tally, reading, sensitives), not isinstance(group, str)
         require(table, [*groups, *sensitives, count])
+        table = settled(table, [*groups, *sensitives, count])
         members: PeopleTable | None = None
         recognized: list[str] = []
         if people is not None:
@@ -507,10 +507,10 @@ class Release(Plain):
         refuse_missing(how, semantics)
         for name, how_many in several.items():
             require_person(table, name, person, how_many, listed=not table.untyped)
-        if person is not None:
-            table = settled(table, list(dict.fromkeys([*groups, *sensitives, *other, person])))
-            if not several:
-                refuse_repeats(table, person)
+        if person is not None or several:
+            table = settled(table, list(dict.fromkeys([*groups, *sensitives, *other, *people])))
+        if person is not None and not several:
+            refuse_repeats(table, person)
         apart = {
             name: ValuesTable(
                 PersonRows(table, person, several, name) if several and len(beside) > 1 else table,
@@ -629,7 +629,7 @@ class Release(Plain):
                 ids = people.groups[0]
                 by_person = ValuesTable(people.table, columns, True, None, ids, "single", "error")
             else:
-                by_person = replace(tables, groups=columns, null_groups=True, read_once=ReadOnce())
+                by_person = replace(tables, groups=columns, null_groups=True)
             alike = Release(by_person, escaped=self._escaped)
             groups: Any = alike._counted.groups
             if self._escaped:
@@ -723,7 +723,10 @@ class Release(Plain):
 
     @contextmanager
     def reading(self, columns: Iterable[str]) -> Iterator[None]:
-        """Read some columns once, beside those of its groups, for all sights that are counted."""
+        """Read some columns once, beside those of its groups, for all sights that are counted.
+
+        What was counted before is refused if it is not what these rows tell.
+        """
         tables = self._tables
         if not isinstance(tables, ValuesTable) or tables.semantics != "single":
             yield
@@ -731,8 +734,14 @@ class Release(Plain):
         read = dict.fromkeys((*tables.groups, *map(self._written, columns)))
         tables.read_once.columns = [name for name in read if name in tables.table.columns]
         tables.read_once.groups = [name for name in read if name != tables.sensitive]
+        alone = {*tables.read_once.columns} <= {*tables.seen}  # what it sees itself
+        before = [] if alone or self.settled else [self, *self._seen.values()]
+        before = [own for own in before if own._found is not None]
         try:
             yield
+            for own in before:
+                if {*own._tables.seen} <= {*tables.read_once.columns}:
+                    cast("ValuesTable", own._tables).refuse_changed(own._counted)
         finally:
             tables.read_once.columns, tables.read_once.groups, tables.read_once.read = (), (), None
 
@@ -896,6 +905,11 @@ class Release(Plain):
     def by_values(self) -> bool:
         """Whether a group is everybody with equal `group_columns`, not one that a column names."""
         return self._tables.null_groups
+
+    @property
+    def settled(self) -> bool:
+        """Whether its table gives the same rows however often it is read."""
+        return self._tables.table.settled
 
     @property
     def tallied(self) -> bool:

@@ -383,14 +383,10 @@ class PeopleTable:
 
     def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
         """Count people, of whom each has one row, by group and signature."""
-        rows, weights = self._tallied([*self.groups, *attributes])
+        rows, weights = self._tallied([*self.groups, *attributes, *self.tied])
         positions = self._positions(rows, counts)
-        own = np.bincount(positions, weights=weights, minlength=counts.n_groups)
-        if not np.array_equal(own, counts.sizes):
-            raise DataError(
-                f"{self.table.name} gave other rows when it was read again; collect it into a "
-                "frame or a file first"
-            )
+        if not self._as_counted(counts, positions, rows, weights):
+            raise changed(self.table)
         codes, signatures = group_codes(rows, attributes, as_tuples=True)
         # Labels are compared as they print: 1 and "1" are one signature.
         texts: list[Any] = list(map(_text, signatures))
@@ -398,6 +394,18 @@ class PeopleTable:
         one_of = np.array([distinct[text] for text in texts], dtype=np.int64)
         found = count_pairs(positions, one_of[codes], counts.n_groups, len(distinct), weights)
         return Signatures(tuple(attributes), tuple(distinct), *found)
+
+    @property
+    def tied(self) -> list[str]:
+        """A column that is read again, too, to see whether the table is still the same."""
+        return []
+
+    def _as_counted(
+        self, counts: GroupCounts, positions: IntArray, rows: pa.Table, weights: IntArray | None
+    ) -> bool:
+        """Whether rows that are read again are those that were counted."""
+        own = np.bincount(positions, weights=weights, minlength=counts.n_groups)
+        return np.array_equal(own, counts.sizes)
 
     def combinations(self) -> Combinations:
         """Count people, of whom each has one row, by the columns of their groups."""
@@ -428,9 +436,8 @@ class PeopleTable:
         """The place of each row's group among those that were counted."""
         of_row, labels = group_codes(rows, self.groups, as_tuples=self.null_groups)
         place = Labels(counts.groups or ()).codes
-        for label in labels:
-            if label not in place:
-                raise DataError(f"{self.table.name}: nobody was counted in group {label!r}")
+        if not all(label in place for label in labels):
+            raise changed(self.table)
         found: IntArray = np.array([place[label] for label in labels], dtype=np.int64)[of_row]
         return found
 
@@ -483,6 +490,31 @@ class ValuesTable(PeopleTable):
     def count(self) -> GroupCounts:
         """Count people by group, and their values by group and value."""
         return self._found[0]
+
+    @property
+    def tied(self) -> list[str]:
+        """The sensitive column, where the table may change while it is read."""
+        return [] if self.table.settled else [self.sensitive]
+
+    def _as_counted(
+        self, counts: GroupCounts, positions: IntArray, rows: pa.Table, weights: IntArray | None
+    ) -> bool:
+        """Whether rows that are read again are those that were counted, with their values."""
+        if not super()._as_counted(counts, positions, rows, weights) or not self.tied:
+            return super()._as_counted(counts, positions, rows, weights)
+        rows, _ = settle_missing(
+            *(self.table.name, rows, self.sensitive, self.missing), weights=weights, in_order=False
+        )
+        codes, values = _values(self.sensitive, rows.column(self.sensitive))
+        found = count_pairs(positions, codes, counts.n_groups, len(values), weights)
+        known = counts.offsets, counts.codes, counts.counts
+        return values == counts.values and all(map(np.array_equal, found, known))
+
+    def refuse_changed(self, counts: GroupCounts) -> None:
+        """Refuse a table that was counted, and is another one as it is read now."""
+        again, _ = self._count_rows()
+        if again != counts or not _same_labels(again.groups, counts.groups):
+            raise changed(self.table)
 
     @property
     def left_out(self) -> int:
@@ -733,6 +765,24 @@ def tallied(
         return fetch(table, columns, groups), None
     refuse_two_empties(table, groups)
     return plain_table(found[0], columns, groups), found[1].astype(np.int64)
+
+
+def changed(table: Table) -> DataError:
+    """The error of a table that is another one when it is read again."""
+    return DataError(
+        f"{table.name} gave other rows when it was read again: it changed since it was counted, or "
+        "is drawn anew each time; collect it into a frame or a file first"
+    )
+
+
+def _same_labels(one: Any, other: Any) -> bool:
+    """Whether groups in order are called the same."""
+    if not (isinstance(one, GroupLabels) and isinstance(other, GroupLabels)):
+        return bool(one == other)
+    return all(
+        own == named and np.array_equal(codes, of)
+        for (own, codes), (named, of) in zip(one.parts, other.parts, strict=True)
+    )
 
 
 def _people(rows: pa.Table, weights: IntArray | None) -> int:
