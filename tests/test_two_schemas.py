@@ -270,3 +270,18 @@ def test_several_releases_are_judged_by_what_all_of_them_say(tmp_path):
     for several in ([one, three], [three, two]):
         with pytest.raises(InputError, match=r"differ in who is counted \(impossible\)"):
             fk.audit(several, stricter)
+
+
+def test_files_are_not_verified_by_what_only_the_owner_can_count(tmp_path):
+    own = schema(**MORE["person"])
+    fk.publish(CASES, policy(own), method="mondrian", learned=False).write(tmp_path / "out")
+    for rules in (
+        policy(own, fk.Requirement(fk.KAnonymity(2))),
+        policy(schema(unit="row"), fk.Requirement(fk.KAnonymity(2, of="pid"))),
+    ):
+        with pytest.raises(InputError, match="'pid' is not in the files, so only the owner"):
+            fk.verify(tmp_path / "out", rules)
+    with pytest.raises(InputError, match="'job' is not in the files"):
+        fk.verify(tmp_path / "out", policy(own, replace(LIMIT, knowing=["job"])))
+    some = policy(schema(unit="row"), fk.Requirement(fk.KAnonymity(2, of=["age"])))
+    assert fk.verify(tmp_path / "out", some).findings[0].safe

@@ -25,7 +25,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import GroupLabels, Labels
 from foreknow.data.layout import Layout, several_of
 from foreknow.duckdb_files import Stamp, opened_once
-from foreknow.errors import CertificateError, InputError, hinted, memory_for
+from foreknow.errors import CertificateError, InputError, PolicyError, hinted, memory_for
 from foreknow.file_names import (
     CERTIFICATE,
     CODE_BOOK,
@@ -640,6 +640,13 @@ def rules_of(schema: Mapping[str, Any]) -> Rules:
 def _as_published(known: Certificate, policy: Policy) -> Policy:
     """Another policy for the release of a certificate, which says how it is written."""
     refuse_other_schema(known, policy.needed_schema)
+    for requirement in policy.requirements:
+        for name in requirement.owned(policy.needed_schema):
+            raise PolicyError(
+                f"{requirement.name}: {name!r} is not in the files, so only the owner of the table "
+                "can judge this: audit the table by this policy. Of cases files are judged by a "
+                "schema without person"
+            )
     # What is published apart is said by how it is written.
     how: dict[str, Any] = {"form": known.form, "unlinked": known.unlinked}
     return replace(policy, options=replace(policy.options, **how))
