@@ -39,7 +39,7 @@ class Need(Enum):
     ONE_COLUMN = (
         "one sensitive column, and nothing known beside it",
         "say knowing = [] if nobody knows that of anybody, unlinked = [...] to publish it apart, "
-        'or publish by method = "mondrian" or "fulldomain"',
+        'count no households (of), or publish by method = "mondrian" or "fulldomain"',
     )
     EVERYBODY = (
         "that everybody may have any value",
