@@ -126,3 +126,21 @@ def test_types_that_differ_in_name_only(tmp_path):
     tables, weight, many = found_by(tmp_path, rows.to_batches(), ["row", *LABELS.column_names])
     assert (weight, many) == (wanted[0] % (1 << 64), 2)
     assert tables[0]["age"].to_pylist() == ["20-29", "30-39"]
+
+
+@pytest.mark.parametrize("span", [1 << 62, 3])
+def test_a_value_that_is_new_is_no_other_one(tmp_path, monkeypatch, span):
+    """Where all combinations occur, and one row has a value that nobody had in place of its own."""
+    monkeypatch.setattr(lookup, "_SPAN", span)
+    pairs = [(age, ward) for age in (30, 31) for ward in ("x", "y")]
+    entries = pa.table(dict(zip(("age", "ward"), map(list, zip(*pairs, strict=True)), strict=True)))
+    ones, groups = np.ones(4, np.int64), np.zeros(4, np.int64)
+    wanted = lookup.write_lookup(entries, ones, groups, LABELS, tmp_path)
+    for place in range(4):
+        for new in ((pairs[place][0], "z"), (32, pairs[place][1]), (29, "y")):
+            own = [*pairs[:place], new, *pairs[place + 1 :]]
+            rows = pa.table([range(4), *zip(*own, strict=True)], names=["row", "age", "ward"])
+            tables, weight, _ = found_by(tmp_path, rows.to_batches(), ["row", *LABELS.column_names])
+            assert weight != wanted[0] % (1 << 64)
+            labels = tables[0]["age"].to_pylist()
+            assert labels == [None if i == place else "20-29" for i in range(4)]
