@@ -83,6 +83,15 @@ def undone(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
+def coded(labels: pa.Table) -> pa.Table:
+    """Labels of which texts have a dictionary, since many rows have the same."""
+    columns = [
+        column.dictionary_encode() if pa.types.is_string(column.type) else column
+        for column in labels.columns
+    ]
+    return pa.table(columns, names=labels.column_names)
+
+
 def _read_plan(path: Path, n_bags: int) -> Iterator[Any]:
     """What is drawn from, then run after run."""
     with pa.OSFile(str(path), "rb") as file:
@@ -92,13 +101,8 @@ def _read_plan(path: Path, n_bags: int) -> Iterator[Any]:
         end = os.path.getsize(path)
         while file.tell() < end:
             labels, people = _parted(file, 1)
-            encoded = [
-                column.dictionary_encode() if pa.types.is_string(column.type) else column
-                for column in labels.columns
-            ]
-            labels = pa.table(encoded, names=labels.column_names)
             # Dictionaries of bags would tell in which order entries were counted.
-            yield Run(labels, people, [Bag(*_parted(file, 2)) for _ in range(n_bags)])
+            yield Run(coded(labels), people, [Bag(*_parted(file, 2)) for _ in range(n_bags)])
 
 
 def _parted(file: Any, many: int) -> tuple[Any, ...]:

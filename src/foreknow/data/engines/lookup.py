@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from foreknow.data.engines.drawn import check, said, undone
+from foreknow.data.engines.drawn import check, coded, said, undone
 
 _ROWS = 1 << 20  # that are looked up at once
 _SPAN = 1 << 62
@@ -71,7 +71,8 @@ def write_lookup(
 
     Weights are random numbers of 64 bits: their sum tells whether each entry occurs as often again.
     """
-    values, keys = [], []
+    values: list[Any] = []
+    keys: list[Any] = []
     key, span = np.zeros(len(entries), np.int64), 1
     for column in map(_comparable, entries.columns):
         known = column.unique()
@@ -103,16 +104,9 @@ def read_lookup(folder: Path) -> Lookup:
     *known, of_entry, labels = tables
     columns = [table.column(0) for table in known]
     width = len(columns) // 2
-    encoded = [
-        column.dictionary_encode() if pa.types.is_string(column.type) else column
-        for column in labels.columns
-    ]
-    return Lookup(
-        columns[:width],
-        [column.to_numpy() for column in columns[width:]],
-        *(column.to_numpy() for column in of_entry.columns),
-        pa.table(encoded, names=labels.column_names),
-    )
+    keys = [column.to_numpy() for column in columns[width:]]
+    weights, groups = (column.to_numpy() for column in of_entry.columns)
+    return Lookup(columns[:width], keys, weights, groups, coded(labels))
 
 
 def labelled_parts(
