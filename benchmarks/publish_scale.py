@@ -6,7 +6,8 @@ Five quasi-identifiers of 79, 2, 17, 57 and 7 values and 50 sensitive values; Fa
 below 1/2 by Mondrian, with certificate, report, the owner's files and the verifier's reading.
 Each run is a process of its own, in turns; `--engines` says which ways, and `--audit` takes an
 audit of a release of 50,000 groups instead. `--engines duckdb spark_group_by spark` is with Spark,
-in the environment of `make services` (PYSPARK_PYTHON names its Python).
+`local[2]` with 4 GB and its own settings otherwise, in the environment of `make services`
+(PYSPARK_PYTHON names its Python). Seconds of cores are those of Spark's processes, too.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +74,15 @@ def made(folder: Path, rows: int, *, groups: bool) -> Path:
 
 
 class _Steps(logging.Handler):
-    """When each step began."""
+    """When each step began, and what cores had done by then."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.began: list[tuple[float, str]] = []
+        self.began: list[tuple[str, float, float]] = []
 
     def emit(self, record: logging.LogRecord) -> None:
         if not record.getMessage().startswith("level done"):
-            self.began.append((time.perf_counter(), record.getMessage()))
+            self.began.append((record.getMessage(), time.perf_counter(), _busy()))
 
 
 def one(what: str, path: Path, memory: str | None) -> dict[str, Any]:
@@ -96,7 +100,7 @@ def one(what: str, path: Path, memory: str | None) -> dict[str, Any]:
     np.zeros(1)
     frame = _frame(path) if what.startswith("spark") else None
     before = _peak()
-    start, busy = time.perf_counter(), time.process_time()
+    start, busy = time.perf_counter(), _busy()
     if what in ("group_by", "group_by_release"):
         keys = "gid, disease" if what == "group_by_release" else "q0, q1, q2, q3, q4, disease"
         config = {"memory_limit": memory} if memory else {}
@@ -120,15 +124,16 @@ def one(what: str, path: Path, memory: str | None) -> dict[str, Any]:
         many = publication.counts.n_groups
         shutil.rmtree(out)
         shutil.rmtree(f"{out}.owner")
-    end = time.perf_counter()
-    ends = [at for at, _ in steps.began[1:]] + [end]
+    steps.began.append(("", time.perf_counter(), _busy()))
     return {
-        "seconds": end - start,
-        "busy": time.process_time() - busy,
+        "seconds": steps.began[-1][1] - start,
+        "busy": steps.began[-1][2] - busy,
         "many": many,
         "peak": (_peak() - before) / 1024,
         "before": before / 1024,
-        "steps": [(said, to - at) for (at, said), to in zip(steps.began, ends, strict=False)],
+        "steps": [
+            (said, to - at, by - own) for (said, at, own), (_, to, by) in pairwise(steps.began)
+        ],
     }
 
 
@@ -146,6 +151,24 @@ def _peak() -> int:
     """Most memory of this process so far, in KiB; what getrusage says is that of its parent too."""
     with open("/proc/self/status") as file:
         return next(int(row.split()[1]) for row in file if row.startswith("VmHWM"))
+
+
+def _busy() -> float:
+    """Seconds of cores that this process took, and those that it started."""
+    found, children = {}, defaultdict(list)
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            numbers = path.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        found[path.parent.name] = sum(map(int, numbers[11:15]))
+        children[numbers[1]].append(path.parent.name)
+    ticks, left = 0, [str(os.getpid())]
+    while left:
+        own = left.pop()
+        ticks += found[own]
+        left += children[own]
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def main(asked: argparse.Namespace) -> None:
@@ -174,9 +197,9 @@ def main(asked: argparse.Namespace) -> None:
                 f"{peak / encoded:4.1f} times the encoded columns; {runs[way][0]['many']:,} "
                 f"{'rows' if way.startswith('group') else 'groups'}"
             )
-            for said, taken in runs[way][-1]["steps"]:
+            for said, taken, own in runs[way][-1]["steps"]:
                 if taken >= seconds / 50:
-                    print(f"      {taken:7.2f} s  {said}")
+                    print(f"      {taken:7.2f} s, {own:6.2f} of cores  {said}")
     finally:
         if not asked.folder:
             shutil.rmtree(folder)

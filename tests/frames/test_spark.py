@@ -15,7 +15,7 @@ from tests.test_publishing_engine import FACTS, HOSPITAL, patients
 
 import foreknow as fk
 from foreknow import randomness, sample
-from foreknow.data.engines import drawn
+from foreknow.data.engines import drawn, lookup
 from foreknow.data.engines.spark_table import SparkTable
 from foreknow.randomness import SecretGenerator
 from foreknow.releases.members import named_release
@@ -185,37 +185,49 @@ def test_executors_draw_rows_of_a_group_in_every_order_equally_often(session, tm
     assert [file.name for file in path.parent.iterdir()] == ["part-00000.parquet"]
 
 
-def test_executors_need_not_have_foreknow(tmp_path):
+def without_foreknow(work, batch, folder):
+    """What work says, and what is wrong in another folder, where Python has no Foreknow."""
     from pyspark import cloudpickle
 
-    bag = drawn.Bag(pa.table({"ill": ["a", "b"]}), np.zeros(2, np.uint16), np.array([2, 1]))
-    run = drawn.Run(pa.table({"age": ["30"]}), np.array([3]), [bag])
-    drawn.write_plan([run], tmp_path / "0.plan", SecretGenerator())
-    (tmp_path / "token").write_text("this")
-    for sent in (drawn, randomness):
+    for sent in (drawn, lookup, randomness):
         cloudpickle.register_pickle_by_value(sent)
-    draw = drawn.by_part(tmp_path, lambda plan: drawn.draw(plan, ["age", "ill"], 1))
-    (tmp_path / "work").write_bytes(cloudpickle.dumps(draw))
+    (folder / "token").write_text("this")
+    (folder / "work").write_bytes(cloudpickle.dumps((work, batch)))
     asked = """
 import sys, pyarrow as pa
 sys.modules["foreknow"] = None
 from pyspark import cloudpickle
-work = cloudpickle.loads(open(sys.argv[1], "rb").read())
+work, batch = cloudpickle.loads(open(sys.argv[1], "rb").read())
 for token in ("this", "other"):
-    (told,) = work([pa.RecordBatch.from_pydict({"id": [0]})], token)
+    (told,) = work([batch], token)
     print(told.to_pylist())
 """
-    run = [sys.executable, "-I", "-c", asked, str(tmp_path / "work")]
-    done = subprocess.run(run, capture_output=True, text=True, timeout=120, check=False)
-    assert "'rows': 3" in done.stdout
-    assert "they do not see that folder" in done.stderr
+    run = [sys.executable, "-I", "-c", asked, str(folder / "work")]
+    return subprocess.run(run, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_executors_need_not_have_foreknow(tmp_path):
+    bag = drawn.Bag(pa.table({"ill": ["a", "b"]}), np.zeros(2, np.uint16), np.array([2, 1]))
+    run = drawn.Run(pa.table({"age": ["30"]}), np.array([3]), [bag])
+    drawn.write_plan([run], tmp_path / "0.plan", SecretGenerator())
+    draw = drawn.by_part(tmp_path, lambda plan: drawn.draw(plan, ["age", "ill"], 1))
+    ages, labels = pa.table({"age": [30, 31]}), pa.table({"age": ["30-31"]})
+    lookup.write_lookup(ages, np.array([2, 1]), np.array([0, 0]), labels, tmp_path)
+    for work, batch in (
+        (draw, {"id": [0]}),
+        (lookup.by_row(tmp_path, ["row", "age"], ""), {"row": [1, 2, 3], "k": [30, 31, 30]}),
+    ):
+        done = without_foreknow(work, pa.RecordBatch.from_pydict(batch), tmp_path)
+        assert "'rows': 3" in done.stdout
+        assert "they do not see that folder" in done.stderr
 
 
 def test_where_executors_cannot_write_it_is_written_here(people, tmp_path, monkeypatch, caplog):
     def elsewhere(folder, token):
         raise OSError("no such folder there")
 
-    monkeypatch.setattr(drawn, "check", elsewhere)
+    for module in (drawn, lookup):
+        monkeypatch.setattr(module, "check", elsewhere)
     policy = fk.Policy.load(sample.policy_path())
     made = fk.publish(people, policy, format="parquet", rows_per_part=3000)
     made.write(tmp_path / "out")
@@ -290,6 +302,45 @@ def test_types_and_names(session, tmp_path, at_home, kind, name):
     here.write(tmp_path / "here")
     assert rows_of(made.to_arrow()) == rows_of(here.to_arrow())
     assert owners(tmp_path / "out") == owners(tmp_path / "here")
+
+
+def odd(rows):
+    """Texts that differ by case, spaces or accents alone; both zeros, NaN, nulls; days."""
+    random = np.random.default_rng(6)
+    table = patients(rows, missing=["disease"])
+    texts = ["a", "A", "a ", " a", "", None, "nan", "NaN", "\u00e4", "a\u0308", "1", "1.0"]
+    own = {
+        "ward": pa.array([texts[i] for i in random.integers(0, len(texts), rows)]),
+        "weight": pa.array([KINDS["floats"][i] for i in random.integers(0, 5, rows)], pa.float32()),
+        "born": pa.array([KINDS["dates"][i] for i in random.integers(0, 3, rows)]),
+    }
+    for name, column in own.items():
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table
+
+
+@pytest.mark.parametrize("parts", [1, 7, 60])
+def test_members_are_those_of_duckdb_on_odd_values(session, tmp_path, at_home, parts):
+    table = odd(500)
+    pq.write_table(table, tmp_path / "table.parquet")
+    schema = {
+        **HOSPITAL,
+        "quasi_identifiers": ["age", "ward", "weight", "born"],
+        "missing": "drop",
+    }
+    policy = policy_of(schema)
+    frame = session.read.parquet(str(tmp_path / "table.parquet")).repartition(parts)
+    made, here = (
+        fk.publish(frame, policy),
+        fk.publish(tmp_path / "table.parquet", policy, engine="duckdb"),
+    )
+    made.write(tmp_path / "out")
+    here.write(tmp_path / "here")
+    assert made.counts.n_groups == here.counts.n_groups > 3
+    assert rows_of(made.to_arrow()) == rows_of(here.to_arrow())
+    members = owners(tmp_path / "out")
+    assert members == owners(tmp_path / "here")
+    assert sum(members.values()) == 500 > made.counts.n_people
 
 
 @pytest.mark.parametrize(

@@ -197,10 +197,8 @@ class Entries:
         own, (row, *who) = self._named(published)
         of_entry = np.full(len(self._counted), -1, dtype=np.int64)
         of_entry[self.microdata.kept] = groups
-        at = pa.array(of_entry, mask=of_entry < 0)
-        labels = pa.table({name: array.take(at) for name, array in published.items()})
-        named = dict(zip(own, who, strict=True))
-        if not source.write_rows(self._counted, self._times, labels, named, row, path, note):
+        known = (self._counted, self._times, of_entry, pa.table(dict(published)))
+        if not source.write_rows(*known, dict(zip(own, who, strict=True)), row, path, note):
             raise self._read_otherwise()
 
     def _looked_up(

@@ -83,6 +83,15 @@ def undone(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
+def coded(labels: pa.Table) -> pa.Table:
+    """Labels of which texts have a dictionary, since many rows have the same."""
+    columns = [
+        column.dictionary_encode() if pa.types.is_string(column.type) else column
+        for column in labels.columns
+    ]
+    return pa.table(columns, names=labels.column_names)
+
+
 def _read_plan(path: Path, n_bags: int) -> Iterator[Any]:
     """What is drawn from, then run after run."""
     with pa.OSFile(str(path), "rb") as file:
@@ -92,13 +101,8 @@ def _read_plan(path: Path, n_bags: int) -> Iterator[Any]:
         end = os.path.getsize(path)
         while file.tell() < end:
             labels, people = _parted(file, 1)
-            encoded = [
-                column.dictionary_encode() if pa.types.is_string(column.type) else column
-                for column in labels.columns
-            ]
-            labels = pa.table(encoded, names=labels.column_names)
             # Dictionaries of bags would tell in which order entries were counted.
-            yield Run(labels, people, [Bag(*_parted(file, 2)) for _ in range(n_bags)])
+            yield Run(coded(labels), people, [Bag(*_parted(file, 2)) for _ in range(n_bags)])
 
 
 def _parted(file: Any, many: int) -> tuple[Any, ...]:
@@ -132,35 +136,9 @@ def by_part(folder: Path, draw: Callable[[Path], tuple[str, int]]) -> Callable[.
             for part in batch.column(0).to_pylist():
                 check(folder, token)
                 name, rows = draw(folder / f"{part}.plan")
-                yield _said(part, rows, name)
+                yield said(part, rows, name)
 
     return work
-
-
-def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
-    """What a worker does with rows: it writes all but the last column, and says its sum."""
-
-    def work(batches: Iterable[Any], token: str) -> Iterator[Any]:
-        check(folder, token)
-        path, writer, total, rows = folder / f"{uuid4().hex}.rows", None, 0, 0
-        for batch in batches:
-            own, many = sums(batch.column(len(names)))
-            total, rows = (total + own) % (1 << 64), rows + many
-            part = pa.table(batch.columns[:-1], names=names)
-            part = part.replace_schema_metadata({b"foreknow": note})
-            writer = writer or pq.ParquetWriter(str(path), part.schema)
-            writer.write_table(part)
-        if writer is not None:
-            writer.close()
-            yield _said((total + (1 << 63)) % (1 << 64) - (1 << 63), rows, path.name)
-
-    return work
-
-
-def sums(weights: Any) -> tuple[int, int]:
-    """The sum of numbers, to 64 bits, and how many they are; a null is none."""
-    known = weights.drop_null().to_numpy().view(np.uint64)
-    return int(known.sum()), len(weights)
 
 
 def check(folder: Path, token: str) -> None:
@@ -170,6 +148,7 @@ def check(folder: Path, token: str) -> None:
         raise OSError("they do not see that folder")
 
 
-def _said(number: int, rows: int, name: str) -> Any:
+def said(number: int, rows: int, name: str) -> Any:
+    """What a worker says of a file, as `SAID` names it."""
     columns = [pa.array([number]), pa.array([rows]), pa.array([name])]
     return pa.RecordBatch.from_arrays(columns, names=["number", "rows", "file"])

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from foreknow import randomness
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines import drawn
+from foreknow.data.engines import drawn, lookup
 from foreknow.data.engines.drawn import Drawing, Run
 from foreknow.data.engines.duckdb_table import Distinct, pairs_of, values_of
 from foreknow.data.engines.table import check_columns, with_signs
@@ -39,7 +39,6 @@ _KINDS = re.compile(
 )
 _CAUSE = re.compile(r"(?:: |Caused by: )?((?:[\w$]+\.)*\w*(?:Error|Exception): .*)")
 _FLOATS = {"float", "double"}
-_BROADCAST = 64 << 20  # bytes of what is joined with each row
 _ROWS_PER_PART = 4_000_000
 _TOKEN, _MEMBERS = "token", "who is in which group"
 
@@ -215,55 +214,47 @@ class SparkTable:
         self,
         entries: pa.Table,
         times: IntArray,
+        groups: IntArray,
         labels: pa.Table,
         shown: Mapping[str, str],
         row: str,
         path: Path,
         note: str,
     ) -> bool:
-        """Write some columns of each row beside what belongs to its entry.
+        """Write some columns of each row beside the labels of the group that its entry is in.
 
         Rows have a number each, and no order; executors write a folder of files. Whether each entry
-        was found as often as it was counted, is said by sums of random weights of 64 bits.
+        was found as often as it was counted, is said.
         """
         from pyspark.sql import functions as spark
 
-        width = entries.num_columns
-        random = np.random.default_rng()
-        weights = random.integers(-(1 << 63), (1 << 63) - 1, len(entries), endpoint=True)
-        columns = [*map(drawn.undone, entries.columns), pa.array(weights)]
-        columns += map(drawn.undone, labels.columns)
-        named = [f"label{i}" for i in range(labels.num_columns)]
-        keys = pa.table(columns, names=[*(f"k{i}" for i in range(width)), "weight", *named])
-        with self.clear_errors():
-            known = self.frame.sparkSession.createDataFrame(keys)
-            alike = [
-                self._value(name).eqNullSafe(spark.col(f"k{i}"))
-                for i, name in enumerate(entries.column_names)
-            ]
-            known = spark.broadcast(known) if keys.nbytes < _BROADCAST else known
-            joined = self.frame.join(known, reduce(lambda a, b: a & b, alike), "left").select(
-                (spark.monotonically_increasing_id() + 1).alias("row"),
-                *map(self._inner, shown),
-                *named,
-                "weight",
-            )
         folder = new_folder()
+        wanted = lookup.write_lookup(entries, times, groups, labels, folder)
         names = [row, *shown.values(), *labels.column_names]
-        told = self._written(joined, drawn.by_row(folder, names, note), folder, _MEMBERS)
+        number = (spark.monotonically_increasing_id() + 1).alias("row")
+        read = map(self._inner, [*shown, *entries.column_names])
+        with self.clear_errors():
+            rows = self.frame.select(number, *read)
+        told = self._written(rows, lookup.by_row(folder, names, note), folder, _MEMBERS)
         if told is None:
+            told = []
+            known = lookup.read_lookup(folder)
             with self.clear_errors():
-                rows = joined.toArrow()
-            told = [(*drawn.sums(rows.column(len(names))), None)]
-            write_parts([rows.select(range(len(names))).rename_columns(names)], path, note)
+                batches = rows.toArrow().to_batches()
+
+            def parts() -> Iterator[pa.Table]:
+                for part, weight in lookup.labelled_parts(batches, known, names):
+                    told.append((weight, len(part), None))
+                    yield part
+
+            write_parts(parts(), path, note)
         else:
             path.mkdir()
-            for number, name in enumerate(sorted(name for _, _, name in told if name)):
-                shutil.move(folder / name, part_of(path, number))
-        shutil.rmtree(folder)
-        wanted = int((times.astype(np.uint64) * weights.view(np.uint64)).sum())
+            for place, name in enumerate(sorted(name for _, _, name in told)):
+                shutil.move(folder / name, part_of(path, place))
+        shutil.rmtree(folder, ignore_errors=True)
         found = sum(number for number, _, _ in told), sum(n for _, n, _ in told)
-        return (found[0] - wanted) % (1 << 64) == 0 and found[1] == times.sum()
+        return (found[0] - wanted[0]) % (1 << 64) == 0 and found[1] == wanted[1]
 
     def _written(
         self, frame: Any, work: Callable[..., Any], folder: Path, what: str
@@ -274,7 +265,7 @@ class SparkTable:
         """
         from pyspark import cloudpickle
 
-        for sent in (drawn, randomness):  # executors need not have Foreknow
+        for sent in (drawn, lookup, randomness):  # executors need not have Foreknow
             cloudpickle.register_pickle_by_value(sent)
         token = secrets.token_hex(16)
         (folder / _TOKEN).write_text(token)

@@ -1,0 +1,156 @@
+"""Lookup: who is in which group, found row by row among what was counted.
+
+Rows are looked up where they are read, here or by the workers of a cluster: nothing is joined,
+sorted or sent from one worker to another. What is known lies in a file, which each worker maps. A
+cluster is sent this module as it is, with `drawn`; it imports nothing else of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from foreknow.data.engines.drawn import check, coded, said, undone
+
+_ROWS = 1 << 20  # that are looked up at once
+_SPAN = 1 << 62
+_FILE = "known"
+
+
+class Lookup(NamedTuple):
+    """What was counted, in order of its keys: a key is the number of some values, read as digits.
+
+    Where such numbers would grow too large, their place among those that occur stands for them.
+    """
+
+    values: Sequence[pa.ChunkedArray]  # of each column, those that occur
+    keys: Sequence[Any]  # after each column, in order; none where numbers do not grow too large
+    weights: Any
+    groups: Any  # -1 of what is left out
+    labels: pa.Table  # of the groups
+
+    def labelled(self, rows: pa.Table, names: Sequence[str]) -> tuple[pa.Table, int]:
+        """Rows without the columns that are looked up, beside their labels; the sum of weights."""
+        width = rows.num_columns - len(self.values)
+        place = self._places(rows.columns[width:])
+        found = place >= 0
+        group = np.where(found, self.groups[place], -1)
+        at = pa.array(group, mask=group < 0)
+        columns = [*rows.columns[:width], *(label.take(at) for label in self.labels.columns)]
+        return pa.table(columns, names=names), int(self.weights[place[found]].sum())
+
+    def _places(self, columns: Sequence[Any]) -> Any:
+        """The place of each row among what was counted; -1 where it is not there."""
+        key: Any = np.zeros(len(columns[0]), np.int64)
+        unknown = np.zeros(len(key), bool)
+        for column, values, keys in zip(columns, self.values, self.keys, strict=True):
+            codes = _codes(_comparable(column), values)
+            unknown |= codes < 0
+            key = key * len(values) + codes
+            if len(keys):
+                order = np.argsort(key)  # neighbours are found several times as fast
+                place = np.empty_like(key)
+                place[order] = np.minimum(np.searchsorted(keys, key[order]), len(keys) - 1)
+                unknown |= keys[place] != key
+                key = place
+        key[unknown] = -1
+        return key
+
+
+def write_lookup(
+    entries: pa.Table, times: Any, groups: Any, labels: pa.Table, folder: Path
+) -> tuple[int, int]:
+    """Write what was counted into a folder; give the sum of weights that rows have, and how many.
+
+    Weights are random numbers of 64 bits: their sum tells whether each entry occurs as often again.
+    """
+    values: list[Any] = []
+    keys: list[Any] = []
+    key, span = np.zeros(len(entries), np.int64), 1
+    for column in map(_comparable, entries.columns):
+        known = column.unique()
+        if span * len(known) >= _SPAN:
+            keys[-1], key = np.unique(key, return_inverse=True)
+            span = len(keys[-1])
+        key, span = key * len(known) + _codes(column, known), span * len(known)
+        values.append(known)
+        keys.append(key[:0])
+    order = np.argsort(key)
+    keys[-1] = key[order]
+    weights = np.random.default_rng().integers(1 << 64, size=len(order), dtype=np.uint64)
+    known = [pa.table([each], names=["0"]) for each in (*values, *keys)]
+    own = [pa.array(weights), pa.array(groups[order].astype(np.int32))]
+    whole = pa.table([*map(undone, labels.columns)], names=labels.column_names)
+    with (folder / _FILE).open("xb") as file:
+        for table in (*known, pa.table(own, names=["0", "1"]), whole):
+            with pa.ipc.new_stream(file, table.schema) as stream:
+                stream.write_table(table)
+    return int((times[order].astype(np.uint64) * weights).sum()), int(times.sum())
+
+
+def read_lookup(folder: Path) -> Lookup:
+    """What was written there; it is mapped, so nobody holds more of it than they look at."""
+    tables = []
+    with pa.memory_map(str(folder / _FILE)) as file:
+        while file.tell() < file.size():
+            tables.append(pa.ipc.open_stream(file).read_all())
+    *known, of_entry, labels = tables
+    columns = [table.column(0) for table in known]
+    width = len(columns) // 2
+    keys = [column.to_numpy() for column in columns[width:]]
+    weights, groups = (column.to_numpy() for column in of_entry.columns)
+    return Lookup(columns[:width], keys, weights, groups, coded(labels))
+
+
+def labelled_parts(
+    batches: Iterable[Any], known: Lookup, names: Sequence[str]
+) -> Iterator[tuple[pa.Table, int]]:
+    """What `Lookup.labelled` gives of rows that come in batches, many rows at a time."""
+    held: list[Any] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(map(len, held)) >= _ROWS:
+            yield known.labelled(pa.Table.from_batches(held), names)
+            held = []
+    if held:
+        yield known.labelled(pa.Table.from_batches(held), names)
+
+
+def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
+    """What a worker does with rows: it writes them with their labels, and says the weights' sum."""
+
+    def work(batches: Iterable[Any], token: str) -> Iterator[Any]:
+        check(folder, token)
+        path, writer, total, rows = folder / f"{uuid4().hex}.rows", None, 0, 0
+        for part, weight in labelled_parts(batches, read_lookup(folder), names):
+            total, rows = (total + weight) % (1 << 64), rows + len(part)
+            part = part.replace_schema_metadata({b"foreknow": note})
+            writer = writer or pq.ParquetWriter(str(path), part.schema, write_statistics=False)
+            writer.write_table(part)
+        if writer is not None:
+            writer.close()
+            yield said((total + (1 << 63)) % (1 << 64) - (1 << 63), rows, path.name)
+
+    return work
+
+
+def _codes(column: Any, values: Any) -> Any:
+    """The place of each value among those that are known, of which a null may be one, or -1."""
+    found = pc.index_in(column, value_set=values.cast(column.type))
+    return found.fill_null(-1).to_numpy().astype(np.int64)
+
+
+def _comparable(column: Any) -> Any:
+    """A plain column in which equal values have equal bits."""
+    column, kind = undone(column), column.type
+    if not pa.types.is_floating(kind):
+        return column
+    one_zero = pc.add(column, pa.scalar(0.0, kind))
+    return pc.if_else(pc.is_nan(column), pa.scalar(float("nan"), kind), one_zero)
