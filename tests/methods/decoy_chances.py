@@ -18,8 +18,9 @@ from operator import itemgetter
 import numpy as np
 
 from foreknow.data.arrays import IntArray
-from foreknow.methods.decoy.deals import bags_of_groups, ranks
+from foreknow.methods.decoy.deals import bags_of_groups
 from foreknow.methods.decoy.decoy import Decoy
+from foreknow.methods.decoy.draws import ranks
 from foreknow.methods.decoy.guards import Guards
 from foreknow.methods.decoy.search import Outcome, Search, TriedCuts
 

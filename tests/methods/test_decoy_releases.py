@@ -87,8 +87,7 @@ def eager(monkeypatch):
     """Try cuts also that will nearly always be refused; as many decoys as asked for."""
 
     def few(decoys, **broken):
-        monkeypatch.setattr(search, "_SELDOM", 0)
-        monkeypatch.setattr(search, "_OFTEN", 0)
+        monkeypatch.setattr(search, "_CHANCES", (0,))
         monkeypatch.setattr(guards, "AMOUNTS", (decoys, *(x for x in guards.AMOUNTS if x > decoys)))
         monkeypatch.setattr(search, "AMOUNTS", guards.AMOUNTS)
         for module in (guards, decoy, search):

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, IntArray, order_of
-from foreknow.methods.decoy.draws import shuffled_runs
+from foreknow.methods.decoy.draws import ranks, shuffled_runs
 
 # Sizes of groups that are tried, smallest first; and how many more where the first does not hold.
 _SIZES = np.array([*range(2, 33), *range(34, 65, 3), 72, 80, 96, 128, 192])
@@ -23,22 +25,11 @@ _CELLS = 1 << 21
 Safe = Callable[[IntArray, IntArray], BoolArray]
 
 
-def ranks(bags: IntArray) -> tuple[IntArray, IntArray]:
-    """The place of each value of each bag, the most frequent first; where its seats begin."""
-    order = np.argsort(-bags, axis=1, kind="stable")
-    place = np.argsort(order, axis=1, kind="stable")
-    sorted_ = np.take_along_axis(bags, order, axis=1)
-    starts = np.cumsum(sorted_, axis=1) - sorted_
-    return place, np.take_along_axis(starts, place, axis=1)
-
-
-def bags_of_groups(bags: IntArray, starts: IntArray, many: IntArray, at: IntArray) -> IntArray:
+def bags_of_groups(bags: IntArray, starts: IntArray, many: IntArray, at: IntArray) -> NDArray[Any]:
     """The bags of some groups that each bag is dealt into; (bags, groups `at`, values)."""
     m, i = many.astype(np.int32)[:, None, None], at.astype(np.int32)[:, :, None]
     first = starts.astype(np.int32)[:, None, :] - 1 - i
-    found: IntArray = ((first + bags.astype(np.int32)[:, None, :]) // m - first // m).astype(
-        np.int64
-    )
+    found: NDArray[Any] = (first + bags.astype(np.int32)[:, None, :]) // m - first // m
     return found
 
 
@@ -73,7 +64,7 @@ def most_groups(
     return found
 
 
-def bags_of_deals(bags: IntArray, many: IntArray) -> tuple[IntArray, IntArray]:
+def bags_of_deals(bags: IntArray, many: IntArray) -> tuple[NDArray[Any], IntArray]:
     """The different bags that each bag is dealt into, and of which each is.
 
     From one group to the next, bags differ only where the seats of some value begin or end.
@@ -124,22 +115,21 @@ class Deal:
         random: np.random.Generator,
     ) -> Deal:
         """Deal people out whose group is not below 0, into so `many` of each group, if not 1."""
-        people = np.flatnonzero(group >= 0)
-        people = random.permutation(people[many[group[people]] > 1])
-        own, what = group[people], value[people]
-        place = ranks(bags)[0]
-        order = order_of(own * bags.shape[1] + place[own, what])
-        people, own, what = people[order], own[order], what[order]
+        mine = np.flatnonzero((group >= 0) & (many[group] > 1))
+        own = group[mine]
+        key = own * bags.shape[1] + ranks(bags)[0][own, value[mine]]
+        order = random.permutation(len(mine))
+        order = order[order_of(key[order])]
         n_own = np.bincount(own, minlength=len(many))
-        starts = np.cumsum(n_own) - n_own
-        turn, seat = np.divmod(np.arange(len(own)) - starts[own], many[own])
+        own = np.repeat(np.arange(len(many)), n_own)
+        starts = (np.cumsum(n_own) - n_own)[own]
+        turn, seat = np.divmod(np.arange(len(own)) - starts, many[own])
         # Each group's seats one after the other: the first ones have a person more.
         fewest, more = np.divmod(n_own, many)
-        order = np.empty(len(own), dtype=np.int64)
-        order[starts[own] + seat * fewest[own] + np.minimum(seat, more[own]) + turn] = np.arange(
-            len(own)
-        )
-        return cls(people[order], own[order], what[order], seat[order])
+        at = starts + seat * fewest[own] + np.minimum(seat, more[own]) + turn
+        people, seats = np.empty((2, len(own)), dtype=np.int64)
+        people[at], seats[at] = mine[order], seat
+        return cls(people, own, value[people], seats)
 
     def of(self, chosen: BoolArray) -> Deal:
         """Those of some groups."""

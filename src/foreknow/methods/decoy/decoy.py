@@ -11,7 +11,7 @@ from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.microdata import Microdata
 from foreknow.errors import InputError, NoSafeRelease, hints
 from foreknow.frozen import set_fields
-from foreknow.methods.decoy.guards import COUPLED, Guards, speaks_of
+from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards, speaks_of
 from foreknow.methods.decoy.search import Outcome, Search, TriedCuts
 from foreknow.methods.points import Points
 from foreknow.methods.proof import Proof
@@ -163,7 +163,7 @@ def _decided(search: Search, cuts: TriedCuts, random: np.random.Generator) -> Ou
         possible = search.safe(cuts.bags, cuts.owner)
         drawn = np.zeros(n, dtype=np.int64)
         while True:  # a few decoys at a time: most cuts that are refused are refused by the first
-            more = np.minimum(np.maximum(drawn, 2), cuts.decoys - drawn)
+            more = np.minimum(np.maximum(3 * drawn, AMOUNTS[0]), cuts.decoys - drawn)
             some = np.flatnonzero(possible & (more > 0))
             if not len(some):
                 break

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
 from foreknow.worlds import taken_at_random
@@ -27,11 +30,60 @@ def drawn(
     return part_bags
 
 
-def typical(bags: IntArray, part_sizes: IntArray) -> IntArray:
-    """The bag of a part of so many people in proportion to its whole bag, rounded."""
-    people = bags.sum(axis=1)[:, None]
-    ends = (2 * np.cumsum(bags, axis=1) * part_sizes[:, None] + people - 1) // (2 * people)
-    return np.asarray(np.diff(ends, axis=1, prepend=0))
+def ranks(bags: IntArray) -> tuple[IntArray, IntArray]:
+    """The place of each value of each bag, the most frequent first; how many come before it."""
+    n_values = bags.shape[1]
+    order = np.arange(n_values) - bags.astype(np.int64) * n_values
+    order.sort(axis=1)  # all are different, so that it need not be stable
+    sorted_, order = -(order // n_values), order % n_values
+    place, starts = np.empty((2, *bags.shape), dtype=np.int64)
+    np.put_along_axis(place, order, np.arange(n_values)[None], axis=1)
+    np.put_along_axis(starts, order, np.cumsum(sorted_, axis=1) - sorted_, axis=1)
+    return place, starts
+
+
+@dataclass(frozen=True, eq=False)
+class Strayed:
+    """Bags of groups, and what parts have that are far from them.
+
+    Attributes
+    ----------
+    people : int64 array, shape (groups,)
+        How many people each has.
+    place : int64 array, shape (groups, values)
+        The place of each value, the most frequent first.
+    share, spread : float64 arrays, shape (groups, values)
+        The share of the most frequent values, so many of them; its standard deviation, but for what
+        depends on the part.
+    """
+
+    people: IntArray
+    place: IntArray
+    share: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, bags: IntArray) -> Strayed:
+        """Work out shares."""
+        people = bags.sum(axis=1)
+        place, starts = ranks(bags)
+        share = np.empty(bags.shape)
+        np.put_along_axis(share, place, (starts + bags) / people[:, None], axis=1)
+        spread = np.sqrt(share * (1 - share) / np.maximum(people - 1, 1)[:, None])
+        return cls(people, place, share, spread)
+
+    def bags(self, group: IntArray, size: IntArray, far: NDArray[np.float64]) -> IntArray:
+        """Bags of parts of so many people, of some groups.
+
+        In place of what is drawn: the most frequent values, however many of them are added up, are
+        by so many standard deviations more than their share.
+        """
+        far = far * np.sqrt(size * (self.people[group] - size))
+        upto = self.share[group] * size[:, None]
+        upto += self.spread[group] * far[:, None]
+        np.minimum(upto, size[:, None], out=upto)
+        found = np.asarray(np.diff(np.rint(upto), axis=1, prepend=0), dtype=np.int64)
+        return np.take_along_axis(found, self.place[group], axis=1)
 
 
 def _by_person(bags: IntArray, part_sizes: IntArray, random: np.random.Generator) -> IntArray:

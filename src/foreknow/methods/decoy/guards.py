@@ -23,7 +23,6 @@ from foreknow.adversaries.protocol import Evaluation, KnowledgeReach, Ledger, co
 from foreknow.criteria.protocol import Criterion, EachGroup
 from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import narrowest
 from foreknow.data.labels import JointLabels, Labels
 from foreknow.data.windows import Windows
 from foreknow.errors import PolicyError
@@ -72,22 +71,24 @@ class Guard:
         As bad as they can be after so many exchanges with other groups; and whose each is.
         """
         counted = self.counted(groups)
-        bags = np.zeros((counted.n_groups, counted.n_values), dtype=np.int64)
+        n_values = int(counted.codes.max(initial=0)) + 1 if self.alike else counted.n_values
+        bags = np.zeros((counted.n_groups, n_values), dtype=np.int64)
         bags[counted.cell_groups, counted.codes] = counted.counts
+        wanted = self.wanted[:n_values]  # all of them, where values are alike
         own, most = np.arange(counted.n_groups), bags.argmax(axis=1)
         value = most
         if self.windows is not None:  # each that begins at a value of the group
             own, value = counted.cell_groups, counted.codes
         elif self.speaks.groups:  # each that matters, also if nobody of the group has it
-            asked = np.flatnonzero(self.wanted)
+            asked = np.flatnonzero(wanted)
             own, value = np.repeat(own, len(asked)), np.tile(asked, len(own))
         elif self.speaks.people:
             # Groups do not bear on one another, and the most frequent value that matters is worst.
-            value = np.where(self.wanted, bags, -1).argmax(axis=1)
+            value = np.where(wanted, bags, -1).argmax(axis=1)
         if self.speaks.joined:  # the most frequent value, too, whichever matters
-            more = np.flatnonzero(~self.wanted[most])
+            more = np.flatnonzero(~wanted[most])
             own, value = np.append(own, more), np.append(value, most[more])
-        every = np.arange(counted.n_values)
+        every = np.arange(n_values)
         kept = every == value[:, None]
         if self.windows is not None:
             kept = (every >= value[:, None]) & (every <= self.windows.last[value][:, None])
@@ -220,21 +221,22 @@ class Guards:
         """Whether it does not matter which value is which."""
         return all(guard.alike for guard in self.each)
 
-    def forms(self, bags: IntArray) -> NDArray[Any]:
-        """Bags as limits see them: the most frequent value first, if it does not matter which."""
-        forms: NDArray[Any] = bags.astype(narrowest(int(bags.max(initial=0)) + 1))
+    def kinds(self, bags: IntArray) -> tuple[IntArray, IntArray, NDArray[Any]]:
+        """One of each kind of bags that no limit tells apart, the kind of each, forms of kinds.
+
+        The most frequent value is the first, if it does not matter which is which.
+        """
+        # Narrow, but for bytes, which NumPy sorts slowly.
+        forms: NDArray[Any] = bags.astype(np.int32 if bags.max(initial=0) < 2**31 else np.int64)
         if self.alike:
             forms.sort(axis=1)
             forms = forms[:, ::-1]
-        return forms
-
-    def kinds(self, bags: IntArray) -> tuple[IntArray, IntArray, NDArray[Any]]:
-        """One of each kind of bags that no limit tells apart, the kind of each, forms of kinds."""
-        forms = self.forms(bags)
-        some = forms[:, forms.any(axis=0)]
-        columns = [*some.T] or [np.zeros(len(bags), dtype=np.int64)]
-        kind, first = combine(columns, [int(own.max(initial=0)) + 1 for own in columns])
-        return first, kind, forms[first]
+        columns = np.ascontiguousarray(forms.T)
+        sizes = columns.max(axis=1, initial=0) + 1
+        some = sizes > 1
+        some[0] = True
+        kind, first = combine([*columns[some]], sizes[some].tolist())
+        return first, kind, forms[first][:, some] if self.alike else forms[first]
 
     def copy(self) -> Guards:
         """The same as they stand now, apart from what is noted later."""

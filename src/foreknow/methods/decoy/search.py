@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -19,19 +20,18 @@ from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.methods.decoy.deals import Deal, bags_of_deals, most_groups
-from foreknow.methods.decoy.draws import drawn, typical
+from foreknow.methods.decoy.draws import Strayed, drawn, ranks
 from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards
 from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of, sides
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation
 
 _log = logging.getLogger(__name__)
-# Cuts that are considered; draws by which it is foreseen how often one would be refused, and more
-# that a level's groups share: much hangs on the first ones.
-_TURNS, _FEWEST, _MOST, _SURELY = 16, 8, 32, 256
-# A cut that is accepted so often is tried, though another may have more gain at some risk; and one
-# that is accepted less often than the second is not.
-_OFTEN, _SELDOM = 0.8, 0.15
+# Chances of being accepted that are told apart. A cut that has the last one is tried, though
+# another may have more gain at some risk; one that has not even the first is not.
+_CHANCES = (0.15, 0.3, 0.5, 0.8)
+# After how many cuts of a group it is asked whether one of them will do; how many are considered.
+_TURNS, _MOST = (1, 3, 7), 15
 # Up to how many people are dealt out where a cut is refused, and what share of the groups that they
 # could be dealt into without a refusal must be left.
 _DEALT, _ENOUGH = 4096, 0.75
@@ -195,8 +195,8 @@ class Search:
         place[open_] = np.arange(len(open_))
         own = place[self.final[self.point]]
         bags = self._bags(own, len(open_))
-        first, kind, _ = self.guards.kinds(bags)
-        many = most_groups(bags[first], self.safe, np.ones(len(first), dtype=bool))[kind]
+        _, kind, forms = self.guards.kinds(bags)
+        many = most_groups(forms, self.safe, np.ones(len(forms), dtype=bool))[kind]
         if self.guards.coupled:
             step = max(_CELLS // len(self.labels) ** 2, 1)
             for start in range(0, len(bags), step):
@@ -341,37 +341,38 @@ class Search:
             ],
         )
         bags = self.bags_of(self.node, self.n_groups)
-        first, kind, _ = self.guards.kinds(bags)
-        room, (decoys, deals) = self._room(bags[first])[kind], self._amounts(bags[first])[:, kind]
+        _, kind, forms = self.guards.kinds(bags)
+        room, (decoys, deals) = self._room(forms)[kind], self._amounts(forms)[:, kind]
         worth = self._worth(candidates.gain, candidates.attribute, room)  # (groups, candidates)
-        order = np.argsort(-worth, axis=1, kind="stable")[:, :_TURNS]  # (groups, turns)
+        order = np.argsort(-worth, axis=1, kind="stable")[:, :_MOST]
         share = np.bincount(self.node, self.weights, self.n_groups) / len(self.point)
-        least = _SELDOM + (_OFTEN - _SELDOM) * np.sqrt(share)  # (groups,)
+        least = _CHANCES[0] + (_CHANCES[-1] - _CHANCES[0]) * np.sqrt(share)  # (groups,)
         # Of each group, the cut that promised most so far, what it promised, and along what.
         best_cut, along = np.full((2, self.n_groups), -1)
         best_score = np.full(self.n_groups, -np.inf)
-        waiting = decoys > 0
-        near = None
-        # Public: it decides what is tried, and nothing else.
-        public = np.random.default_rng(self.level)
-        for turn in range(order.shape[1]):
-            cut = order[:, turn]  # (groups,): whose turn it is in each
-            gain = worth[every, cut]
-            waiting &= np.isfinite(gain) & (gain > best_score)
-            if not waiting.any():
+        waiting, near, strayed = decoys > 0, None, Strayed.of(forms)
+        for cut in np.split(order, _TURNS, axis=1):  # (groups, turns): whose turn it is in each
+            gain = np.take_along_axis(worth, cut, axis=1)
+            ask = waiting[:, None] & (gain > best_score[:, None])
+            if not ask.any():
                 break
-            near = self._inside(waiting, near)
-            cuts = self._parts(waiting, candidates, cut, near)
-            group = cuts.group
-            needed = np.maximum(least[group], best_score[group] / gain[group])
-            often = self._accepted(cuts, decoys[group], needed, public)  # (cuts,)
-            score = np.where(often >= least[cuts.group], gain[cuts.group] * often, -np.inf)
-            better = score > best_score[cuts.group]  # (cuts,)
-            group = cuts.group[better]
-            best_cut[group], best_score[group] = cut[group], score[better]
-            attribute = candidates.attribute[cut[group]]
-            along[group] = np.where(often[better] >= _OFTEN, attribute, -1)
-            waiting[cuts.group[often >= _OFTEN]] = False
+            asked = []
+            for mine, own in zip(ask.T, cut.T, strict=True):
+                near = self._inside(mine, near)
+                asked.append(self._parts(mine, candidates, own, near))
+            chance = np.zeros(cut.shape)
+            chance.T[ask.T] = self._chances(asked, strayed, kind, decoys)
+            good = ask & (chance >= least[:, None])
+            score = np.full(cut.shape, -np.inf)
+            score[good] = gain[good] * chance[good]
+            turn = score.argmax(axis=1)
+            better = np.flatnonzero(score[every, turn] > best_score)
+            turn = turn[better]
+            best_cut[better], best_score[better] = cut[better, turn], score[better, turn]
+            sure = chance >= _CHANCES[-1]
+            attribute = candidates.attribute[best_cut[better]]
+            along[better] = np.where(sure[better, turn], attribute, -1)
+            waiting &= ~sure.any(axis=1)
         chosen = best_cut >= 0
         cuts = self._parts(chosen, candidates, best_cut, self._inside(chosen))
         group = cuts.group
@@ -401,10 +402,10 @@ class Search:
 
     def _room(self, bags: IntArray) -> NDArray[np.float64]:
         """How many times as frequent as in each group values may be in a part, more or less."""
-        rank = np.argsort(np.argsort(-bags, axis=1, kind="stable"), axis=1)
+        odd = ranks(bags)[0] % 2 > 0
         found, own = np.ones(len(bags)), np.arange(len(bags))
         for times in _TIMES:  # as if every other value were more frequent there, the rest less
-            tilted = np.rint(bags[own] * np.where(rank[own] % 2, 1 / times, times) * 8)
+            tilted = np.rint(bags[own] * np.where(odd[own], 8 / times, 8 * times))
             own = own[self.roughly(tilted.astype(np.int64), np.arange(len(own)))]
             found[own] = times
         return found
@@ -468,33 +469,32 @@ class Search:
             many[ask] = most_groups(bags[ask], left, small[ask], could[ask])
         return both
 
-    def _accepted(
-        self,
-        cuts: TriedCuts,
-        amount: IntArray,
-        needed: NDArray[np.float64],
-        public: np.random.Generator,
+    def _chances(
+        self, asked: list[TriedCuts], strayed: Strayed, kind: IntArray, decoys: IntArray
     ) -> NDArray[np.float64]:
-        """How often a cut is accepted, by draws; 0 where it is surely less often than needed."""
-        n = len(cuts.group)
-        many = np.clip(amount, _FEWEST, _MOST) + _SURELY // n
-        drawn = np.zeros(n, dtype=np.int64)
-        failed = np.zeros(n, dtype=np.int64)
-        hopeless = many * (1 - needed ** (1 / (amount + 1.0)))
-        # Where shares as they are on the whole fail already, draws do in most cases.
-        whole = np.add.reduceat(cuts.bags, _starts(cuts.owner), axis=0)
-        usual = typical(whole[cuts.owner], cuts.people)
-        failed[~self.quiet(usual, cuts.owner)] = many.max() + 1
-        while True:  # a few at a time: most cuts are nearly always accepted, or hardly ever
-            more = np.minimum(np.maximum(drawn, _FEWEST // 2), many - drawn)
-            some = np.flatnonzero((more > 0) & (failed <= hopeless))
-            if not len(some):
-                break
-            bags, owner, of = self.tried(cuts, some, more[some], public)
-            failed += np.bincount(of[~self.quiet(bags, owner)], minlength=n)
-            drawn[some] += more[some]
-        often: NDArray[np.float64] = np.where(failed <= hopeless, 1 - failed / many, 0.0)
-        return np.asarray(often ** (amount + 1.0))
+        """How likely cuts are to be accepted: the highest of some chances that each seems to have.
+
+        It has it if decoys are safe whose parts are so far from the whole group's shares, either
+        way, that no further one is drawn with that chance, by the normal distribution.
+        """
+        starts = np.cumsum([0, *(len(cuts.group) for cuts in asked)])
+        group = np.concatenate([cuts.group for cuts in asked])
+        people = np.concatenate([cuts.people for cuts in asked])
+        owner = np.concatenate(
+            [cuts.owner + start for cuts, start in zip(asked, starts, strict=False)]
+        )
+        found, some = np.zeros(len(group)), np.arange(len(group))
+        for chance in _CHANCES:
+            each = [chance ** (1 / (many + 1)) for many in range(int(decoys.max()) + 1)]
+            far = np.array([NormalDist().inv_cdf((1 + held) / 2) for held in each])
+            place = np.full(len(group), -1)
+            place[some] = np.arange(len(some))
+            parts = np.flatnonzero(place[owner] >= 0)
+            whole, own = group[owner[parts]], place[owner[parts]]
+            bags = strayed.bags(kind[whole], people[parts], far[decoys[whole]])
+            some = some[self.quiet(bags, own)]
+            found[some] = chance
+        return found
 
     # ---- what becomes of it --------------------------------------------------------------------
 
