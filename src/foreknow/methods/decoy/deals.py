@@ -117,7 +117,8 @@ class Deal:
         """Deal people out whose group is not below 0, into so `many` of each group, if not 1."""
         mine = np.flatnonzero((group >= 0) & (many[group] > 1))
         own = group[mine]
-        key = own * bags.shape[1] + ranks(bags)[0][own, value[mine]]
+        key = own * bags.shape[1] + value[mine]
+        key += (ranks(bags)[0] - np.arange(bags.shape[1])).reshape(-1)[key]
         order = random.permutation(len(mine))
         order = order[order_of(key[order])]
         n_own = np.bincount(own, minlength=len(many))

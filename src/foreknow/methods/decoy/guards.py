@@ -26,6 +26,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import JointLabels, Labels
 from foreknow.data.windows import Windows
 from foreknow.errors import PolicyError
+from foreknow.methods.decoy.draws import rising
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.ledger import PolicyEvaluation
 from foreknow.policy.policy import Policy
@@ -135,10 +136,9 @@ def _ranked(counts: GroupCounts) -> GroupCounts:
 def _moved(bags: IntArray, value: IntArray, many: IntArray, kept: BoolArray) -> IntArray:
     """Give so many people of each bag its value, in place of the rarest of those not kept."""
     others = np.where(kept, 0, bags)
-    rising = np.argsort(others, axis=1, kind="stable")
-    rare = np.take_along_axis(others, rising, axis=1)
+    order, rare = rising(others)
     taken = np.clip(many[:, None] - (np.cumsum(rare, axis=1) - rare), 0, rare)
-    np.put_along_axis(others, rising, rare - taken, axis=1)
+    np.put_along_axis(others, order, rare - taken, axis=1)
     found = np.where(kept, bags, others)
     found[np.arange(len(bags)), value] += taken.sum(axis=1)
     return found

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import BoolArray, IntArray, combine
+from foreknow.data.arrays import BoolArray, IntArray, combine, starts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.methods.decoy.deals import Deal, bags_of_deals, most_groups
@@ -113,7 +113,6 @@ class Candidates:
 
 Decide = Callable[["Search", TriedCuts], Outcome]
 Judge = Callable[[GroupCounts, IntArray], PolicyEvaluation]
-Near = tuple[IntArray, IntArray]
 
 
 class Search:
@@ -350,18 +349,18 @@ class Search:
         # Of each group, the cut that promised most so far, what it promised, and along what.
         best_cut, along = np.full((2, self.n_groups), -1)
         best_score = np.full(self.n_groups, -np.inf)
-        waiting, near, strayed = decoys > 0, None, Strayed.of(forms)
+        waiting, strayed = decoys > 0, Strayed.of(forms)
+        points = np.arange(len(self.node))
         for cut in np.split(order, _TURNS, axis=1):  # (groups, turns): whose turn it is in each
             gain = np.take_along_axis(worth, cut, axis=1)
             ask = waiting[:, None] & (gain > best_score[:, None])
             if not ask.any():
                 break
             asked = []
-            for mine, own in zip(ask.T, cut.T, strict=True):
-                near = self._inside(mine, near)
-                asked.append(self._parts(mine, candidates, own, near))
-            chance = np.zeros(cut.shape)
-            chance.T[ask.T] = self._chances(asked, strayed, kind, decoys)
+            for mine, own in zip(ask.T, cut.T, strict=True):  # those of a turn are also of the last
+                points = points[mine[self.node[points]]]
+                asked.append(self._parts(points, candidates, own)[1:])
+            chance = self._chances(asked, strayed, kind, decoys)
             good = ask & (chance >= least[:, None])
             score = np.full(cut.shape, -np.inf)
             score[good] = gain[good] * chance[good]
@@ -374,9 +373,13 @@ class Search:
             along[better] = np.where(sure[better, turn], attribute, -1)
             waiting &= ~sure.any(axis=1)
         chosen = best_cut >= 0
-        cuts = self._parts(chosen, candidates, best_cut, self._inside(chosen))
-        group = cuts.group
-        return replace(cuts, decoys=decoys[group], many=deals[group], attribute=along[group])
+        points, group = np.flatnonzero(chosen[self.node]), np.flatnonzero(chosen)
+        part, whole, people = self._parts(points, candidates, best_cut)
+        child = np.full(len(self.node), -1, dtype=np.int64)
+        child[points] = part
+        owner, bags = (np.cumsum(chosen) - 1)[whole], self.bags_of(child, len(people))
+        amounts, attribute = (decoys[group], deals[group]), along[group]
+        return TriedCuts(group, *amounts, child, owner, people, bags, attribute)
 
     def _worth(
         self, gains: NDArray[np.float64], along: IntArray, room: NDArray[np.float64]
@@ -410,41 +413,25 @@ class Search:
             found[own] = times
         return found
 
-    def _inside(self, groups: BoolArray, near: Near | None = None) -> Near:
-        """The points and cells of some groups; `near`: those of groups that these are among."""
-        if near is None:
-            inside = groups[self.node]
-            return np.flatnonzero(inside), np.flatnonzero(inside[self._point])
-        points, cells = near
-        node, of_cell = self.node[points], self.node[self._point[cells]]
-        return points[groups[node]], cells[groups[of_cell]]
-
     def _parts(
-        self, groups: BoolArray, candidates: Candidates, cut: IntArray, near: Near
-    ) -> TriedCuts:
-        """Divide some groups, each by a candidate of its own: number the parts, and count them."""
-        points, cells = near
+        self, points: IntArray, candidates: Candidates, cut: IntArray
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """Divide groups that have some points, each by a candidate of its own.
+
+        The part of each point, in order of group, and then of side; the group and people of each.
+        """
         node = self.node[points]
         side = candidates.sides(cut, node, self.codes, points)
-        # Parts in order of group, and then of side.
         part, one = combine([node, side], [self.n_groups, int(side.max(initial=0)) + 1])
-        child = np.full(len(self.node), -1, dtype=np.int64)  # (points,): the part of each
-        child[points] = part
-        group = np.flatnonzero(groups)  # (cuts,)
-        owner = (np.cumsum(groups) - 1)[node[one]]  # (parts,): the cut of each
         people = np.bincount(part, self.weights[points], len(one)).astype(np.int64)
-        bags = self.bags_of(child, len(one), cells)  # (parts, values)
-        none = np.zeros(len(group), dtype=np.int64)
-        return TriedCuts(group, none, none, child, owner, people, bags, none)
+        return part, node[one], people
 
-    def bags_of(
-        self, child: IntArray, n_children: int, cells: IntArray | slice = slice(None)
-    ) -> IntArray:
-        """How many people of each part have each value, by cells that are in one."""
+    def bags_of(self, child: IntArray, n_children: int) -> IntArray:
+        """How many people of each part have each value; points of -1 are in none."""
         n_values = len(self.labels)
-        keys = child[self._point[cells]] * n_values + self._value[cells]
-        found = np.bincount(keys, self._many[cells], n_children * n_values)
-        return found.reshape(n_children, n_values).astype(np.int64)
+        keys = (child[self._point] + 1) * n_values + self._value
+        found = np.bincount(keys, self._many, (n_children + 1) * n_values)
+        return found.reshape(-1, n_values)[1:].astype(np.int64)
 
     def _amounts(self, bags: IntArray) -> IntArray:
         """How many decoys each group needs, and into how many groups it is dealt; 0 for no cut.
@@ -470,37 +457,41 @@ class Search:
         return both
 
     def _chances(
-        self, asked: list[TriedCuts], strayed: Strayed, kind: IntArray, decoys: IntArray
+        self,
+        asked: list[tuple[IntArray, IntArray]],
+        strayed: Strayed,
+        kind: IntArray,
+        decoys: IntArray,
     ) -> NDArray[np.float64]:
-        """How likely cuts are to be accepted: the highest of some chances that each seems to have.
+        """How likely a cut of each group is to be accepted, in each turn; 0 where none is asked.
 
-        It has it if decoys are safe whose parts are so far from the whole group's shares, either
-        way, that no further one is drawn with that chance, by the normal distribution.
+        Of each turn, the group and the people of each part. A cut has a chance if decoys are safe
+        whose parts are so far from the shares of the whole group, either way, that none is drawn
+        that is further with that chance, by the normal distribution.
         """
-        starts = np.cumsum([0, *(len(cuts.group) for cuts in asked)])
-        group = np.concatenate([cuts.group for cuts in asked])
-        people = np.concatenate([cuts.people for cuts in asked])
-        owner = np.concatenate(
-            [cuts.owner + start for cuts, start in zip(asked, starts, strict=False)]
+        of_part = np.concatenate(
+            [turn * self.n_groups + group for turn, (group, _) in enumerate(asked)]
         )
-        found, some = np.zeros(len(group)), np.arange(len(group))
+        people = np.concatenate([people for _, people in asked])
+        found = np.zeros(len(asked) * self.n_groups)
+        some = of_part[starts_of(of_part)]
         for chance in _CHANCES:
             each = [chance ** (1 / (many + 1)) for many in range(int(decoys.max()) + 1)]
             far = np.array([NormalDist().inv_cdf((1 + held) / 2) for held in each])
-            place = np.full(len(group), -1)
+            place = np.full(len(found), -1)
             place[some] = np.arange(len(some))
-            parts = np.flatnonzero(place[owner] >= 0)
-            whole, own = group[owner[parts]], place[owner[parts]]
-            bags = strayed.bags(kind[whole], people[parts], far[decoys[whole]])
+            mine = np.flatnonzero(place[of_part] >= 0)
+            own, group = place[of_part[mine]], of_part[mine] % self.n_groups
+            bags = strayed.bags(kind[group], people[mine], far[decoys[group]])
             some = some[self.quiet(bags, own)]
             found[some] = chance
-        return found
+        return found.reshape(len(asked), -1).T
 
     # ---- what becomes of it --------------------------------------------------------------------
 
     def left(self, cuts: TriedCuts, chosen: BoolArray) -> tuple[GroupCounts, IntArray]:
         """What refusals of some cuts leave, and whose each group is."""
-        whole = np.add.reduceat(cuts.bags, _starts(cuts.owner), axis=0)
+        whole = np.add.reduceat(cuts.bags, starts_of(cuts.owner), axis=0)
         bags, owner = bags_of_deals(whole[chosen], cuts.many[chosen])
         return self.counts(bags), owner
 
@@ -534,8 +525,3 @@ class Search:
         self.index, self.weights = self.index[kept], self.weights[kept]
         self.codes = [codes[kept] for codes in self.codes]
         self.node, self.n_groups = child[kept], n_children
-
-
-def _starts(owner: IntArray) -> IntArray:
-    """Where each run of equal owners begins."""
-    return np.flatnonzero(np.append(True, owner[1:] != owner[:-1])) if len(owner) else owner
