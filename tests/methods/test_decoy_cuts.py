@@ -1,6 +1,7 @@
 """Decoy: by what it chooses the cuts that it tries, and that bags of a kind are judged alike."""
 
 import random
+from collections import Counter
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from tests.examples import NIGHTLY
 
 import foreknow as fk
-from foreknow.methods.decoy import draws, search
+from foreknow.methods.decoy import decoy, draws, search
 from foreknow.methods.decoy.decoy import Decoy
 
 ONE = fk.Schema(quasi_identifiers=["x"], sensitive="v")
@@ -130,6 +131,9 @@ def test_bags_of_a_kind_are_judged_as_each_by_itself(asked):
         each = [start._measured(judge, bag[None], own[:1])[0] for bag in bags]
         assert found.tolist() == each
         assert 0 < found.sum() < len(found)
+        few = bags[bags[:, 0] == 0]  # a value that nobody has
+        found = start._judged(judge, few, own[: len(few)])
+        assert found.tolist() == [start._measured(judge, bag[None], own[:1])[0] for bag in few]
 
 
 def test_kinds_are_what_values_change_places_in():
@@ -150,6 +154,63 @@ def test_places_are_in_order_of_frequency_and_then_of_value():
         assert [begin[v] for v in order] == [
             sum(bag[w] for w in order[:at]) for at in range(len(bag))
         ]
+
+
+# ---- what is tried ------------------------------------------------------------------------------
+
+
+def register(seed, n=900):
+    """A table in which some cuts are accepted and some groups are divided no further."""
+    draw = random.Random(seed)
+    x = [draw.randrange(40) for _ in range(n)]
+    return [draw.choices("abcdefgh", [8, 7, 6, 5, 4, 3, 2, 1 + age // 4])[0] for age in x], x
+
+
+def test_parts_have_the_values_of_their_people():
+    values, x = register(7)
+    start = started(values, policy(fk.Facts(1), below="3/5"), x)
+    lot, some_left = np.random.default_rng(7), 0
+    while start.n_groups:
+        cuts = start.choose_cuts()
+        part = start.part_of_people(cuts)
+        for number, bag in enumerate(cuts.bags):
+            own = start.value[part == number]
+            assert np.bincount(own, minlength=len(bag)).tolist() == bag.tolist()
+            assert len(own) == cuts.people[number]
+        inside = start.group_of_people()
+        assert ((part >= 0) == np.isin(inside, cuts.group)).all()
+        some_left += 0 < len(cuts.group) < start.n_groups
+        none = np.zeros(0, dtype=bool)
+        start.descend(
+            cuts,
+            decoy._decided(start, cuts, lot) if len(cuts.group) else search.Outcome(none, none),
+        )
+    assert some_left
+
+
+def test_what_is_accepted_has_stood_beside_all_its_decoys(monkeypatch):
+    values, x = register(8)
+    start = started(values, policy(fk.Facts(1), below="3/5"), x)
+    drawn, as_it_is = Counter(), search.Search.decoys
+
+    def counted(self, cuts, which, *rest):
+        found = as_it_is(self, cuts, which, *rest)
+        drawn.update(found[2].tolist())
+        return found
+
+    monkeypatch.setattr(search.Search, "decoys", counted)
+    lot, seen = np.random.default_rng(8), set()
+    while start.n_groups:
+        cuts = start.choose_cuts()
+        if not len(cuts.group):
+            break
+        drawn.clear()
+        outcome = decoy._decided(start, cuts, lot)
+        for number in np.flatnonzero(outcome.accepted).tolist():
+            assert drawn[number] == cuts.decoys[number] > 0
+            seen.add(int(cuts.decoys[number]))
+        start.descend(cuts, outcome)
+    assert seen
 
 
 # ---- deals --------------------------------------------------------------------------------------
