@@ -131,7 +131,7 @@ def test_bags_of_a_kind_are_judged_as_each_by_itself(asked):
         each = [start._measured(judge, bag[None], own[:1])[0] for bag in bags]
         assert found.tolist() == each
         assert 0 < found.sum() < len(found)
-        few = bags[bags[:, 0] == 0]  # a value that nobody has
+        few = bags[bags[:, 1] == 0]  # a value that nobody has
         found = start._judged(judge, few, own[: len(few)])
         assert found.tolist() == [start._measured(judge, bag[None], own[:1])[0] for bag in few]
 

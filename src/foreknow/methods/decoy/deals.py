@@ -116,10 +116,12 @@ class Deal:
     ) -> Deal:
         """Deal people out whose group is not below 0, into so `many` of each group, if not 1."""
         mine = np.flatnonzero((group >= 0) & (many[group] > 1))
-        own = group[mine]
-        key = own * bags.shape[1] + value[mine]
-        key += (ranks(bags)[0] - np.arange(bags.shape[1])).reshape(-1)[key]
-        order = random.permutation(len(mine))
+        own, n_values = group[mine], bags.shape[1]
+        # Half the memory where it will do.
+        kept: type = np.int32 if max(bags.size, len(group)) < 2**31 else np.int64
+        key = (own * n_values + value[mine]).astype(kept)
+        key += (ranks(bags)[0] - np.arange(n_values)).astype(kept).reshape(-1)[key]
+        order = random.permutation(np.arange(len(mine), dtype=kept))
         order = order[order_of(key[order])]
         n_own = np.bincount(own, minlength=len(many))
         own = np.repeat(np.arange(len(many)), n_own)

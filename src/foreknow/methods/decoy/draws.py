@@ -59,15 +59,15 @@ class Strayed:
         How many people each has.
     place : int64 array, shape (groups, values)
         The place of each value, the most frequent first.
-    share, spread : float64 arrays, shape (groups, values)
+    share, spread : float32 arrays, shape (groups, values)
         The share of the most frequent values, so many of them; its standard deviation, but for what
         depends on the part.
     """
 
     people: IntArray
     place: IntArray
-    share: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    share: NDArray[np.float32]
+    spread: NDArray[np.float32]
 
     @classmethod
     def of(cls, bags: IntArray) -> Strayed:
@@ -77,19 +77,21 @@ class Strayed:
         share = np.empty(bags.shape)
         np.put_along_axis(share, place, (starts + bags) / people[:, None], axis=1)
         spread = np.sqrt(share * (1 - share) / np.maximum(people - 1, 1)[:, None])
-        return cls(people, place, share, spread)
+        return cls(people, place, *(each.astype(np.float32) for each in (share, spread)))
 
-    def bags(self, group: IntArray, size: IntArray, far: NDArray[np.float64]) -> IntArray:
+    def bags(self, group: IntArray, size: IntArray, far: NDArray[np.float64]) -> NDArray[Any]:
         """Bags of parts of so many people, of some groups.
 
         In place of what is drawn: the most frequent values, however many of them are added up, are
         by so many standard deviations more than their share.
         """
         far = far * np.sqrt(size * (self.people[group] - size))
-        upto = self.share[group] * size[:, None]
-        upto += self.spread[group] * far[:, None]
-        np.minimum(upto, size[:, None], out=upto)
-        found = np.asarray(np.diff(np.rint(upto), axis=1, prepend=0), dtype=np.int64)
+        upto = self.share[group]
+        upto *= size.astype(np.float32)[:, None]
+        upto += self.spread[group] * far.astype(np.float32)[:, None]
+        np.minimum(np.rint(upto, out=upto), size[:, None], out=upto, casting="same_kind")
+        found: NDArray[Any] = upto.astype(np.int32)
+        found[:, 1:] -= found[:, :-1].copy()
         return np.take_along_axis(found, self.place[group], axis=1)
 
 
