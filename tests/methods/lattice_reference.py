@@ -49,33 +49,31 @@ class BruteForce:
     def __init__(self, kinds, rows, is_safe, most=0):
         self.kinds, self.rows, self.is_safe, self.most = kinds, rows, is_safe, most
         self.ladders = [ladder(kind) for kind in kinds]
+        self.columns = [
+            [self._named(a, step) for step in steps] for a, steps in enumerate(self.ladders)
+        ]
         self.nodes = list(product(*(range(len(steps)) for steps in self.ladders)))
         self.released = {node: self._judge(self.groups(node)) for node in self.nodes}
         self.safe = {node for node, found in self.released.items() if found is not None}
 
+    def _named(self, a, step):
+        """What everybody's value of a column is called at a level, and where each name comes.
+
+        A node comes where the first of its leaves does, of all that occur in the table.
+        """
+        names, starts = [step(row[a]) for row in self.rows], {}
+        for name, row in zip(names, self.rows, strict=True):
+            own = place(self.kinds[a], row[a])
+            starts[name] = min(starts.get(name, own), own)
+        return names, starts
+
     def groups(self, node):
         """People with equal values at a node, in the order of their leaves."""
+        columns = [self.columns[a][level] for a, level in enumerate(node)]
         found = {}
-        for person, row in enumerate(self.rows):
-            key = tuple(
-                steps[level](value)
-                for steps, level, value in zip(self.ladders, node, row, strict=True)
-            )
+        for person, key in enumerate(zip(*(names for names, _ in columns), strict=True)):
             found.setdefault(key, []).append(person)
-        # A node comes where the first of its leaves does, of all that occur in the table.
-        starts = [
-            {
-                steps[level](row[a]): min(
-                    place(kind, other[a])
-                    for other in self.rows
-                    if steps[level](other[a]) == steps[level](row[a])
-                )
-                for row in self.rows
-            }
-            for a, (kind, steps, level) in enumerate(
-                zip(self.kinds, self.ladders, node, strict=True)
-            )
-        ]
+        starts = [own for _, own in columns]
         in_order = sorted(found, key=lambda key: [s[k] for s, k in zip(starts, key, strict=True)])
         return [found[key] for key in in_order]
 
@@ -118,10 +116,11 @@ class BruteForce:
         return float(lost / worst) if worst else 0.0
 
     def _cost(self, objective, a, level, person):
-        step = self.ladders[a][level]
-        value = self.rows[person][a]
         if objective == "height":
             return Fraction(level)
+        names, _ = self.columns[a][level]
         domain = {row[a] for row in self.rows}
-        covered = {other for other in domain if step(other) == step(value)}
+        covered = {
+            row[a] for row, name in zip(self.rows, names, strict=True) if name == names[person]
+        }
         return Fraction(len(covered) - 1, max(len(domain) - 1, 1))

@@ -17,7 +17,7 @@ from foreknow.methods.fulldomain.rollup import Rollup
 from foreknow.methods.fulldomain.suppression import Judge
 from foreknow.policy.policy import Policy
 
-CASES = 20_000 if NIGHTLY else 1_500
+CASES = 20_000 if NIGHTLY else 200
 TABLES = 2_000 if NIGHTLY else 60
 
 
@@ -46,9 +46,9 @@ def test_no_node_below_loses_less_or_suppresses_fewer_of_a_group(objective):
                 suppressed = set(every.released[other][1])
                 for group, fewest in zip(groups, least.tolist(), strict=True):
                     assert fewest <= len(suppressed & set(group)), (seed, node, other)
-                for low in below(other):
-                    floor = sum(of[level] for of, level in zip(at_levels, low, strict=True))
-                    assert floor <= lost[other] + 1e-9, (seed, node, other, low)
+                # The most that is said of a node below: of each column by itself.
+                floor = sum(max(of[: top + 1]) for of, top in zip(at_levels, other, strict=True))
+                assert floor <= lost[other] + 1e-9, (seed, node, other)
     assert told > TABLES
 
 
