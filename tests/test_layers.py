@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,12 +24,18 @@ FLOORS = [
 ]
 FLOOR_OF = {room: -height for height, floor in enumerate(FLOORS) for room in floor}
 FOLDERS = {path.name for path in SRC.iterdir() if any(path.glob("*.py"))}
-# Every module by its name below `foreknow`, apart from the front door, as a tree.
-TREES = {
-    ".".join(path.relative_to(SRC).with_suffix("").parts): ast.parse(path.read_text("utf-8"))
-    for path in sorted(SRC.rglob("*.py"))
-}
-del TREES["__init__"]
+
+
+@cache
+def trees():
+    """Every module by its name below `foreknow`, apart from the front door, as a tree."""
+    found = {
+        ".".join(path.relative_to(SRC).with_suffix("").parts): ast.parse(path.read_text("utf-8"))
+        for path in sorted(SRC.rglob("*.py"))
+    }
+    del found["__init__"]
+    return found
+
 
 # The only door upwards, and only inside a function: a result is shown by the page of its kind.
 DOORS = {("result", "report")}
@@ -65,7 +72,7 @@ def nodes(tree, lazy=False):
 
 def imports(module):
     """(what is imported, whether at the top of the file) for each import that runs."""
-    for node, lazy in nodes(TREES[module]):
+    for node, lazy in nodes(trees()[module]):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -74,51 +81,70 @@ def imports(module):
             names = [node.module]
             if node.module.partition(".")[2].split(".")[0] in {"", *FOLDERS}:
                 inner = [f"{node.module}.{alias.name}" for alias in node.names]
-                names = [n if n.partition(".")[2] in TREES else node.module for n in inner]
+                names = [n if n.partition(".")[2] in trees() else node.module for n in inner]
         else:
             continue
         for name in dict.fromkeys(names):
             yield name, not lazy
 
 
-IMPORTS = {module: list(imports(module)) for module in TREES}
-OWN = {
-    module: [(n.partition(".")[2], top) for n, top in found if n.split(".")[0] == "foreknow"]
-    for module, found in IMPORTS.items()
-}
-STEPS = [(module, target, top) for module, found in OWN.items() for target, top in found]
-INSIDE = [step for step in STEPS if step[1]]
+@cache
+def all_imports():
+    """What each module imports."""
+    return {module: list(imports(module)) for module in trees()}
+
+
+@cache
+def own():
+    """What each imports of ours, by names below `foreknow`."""
+    return {
+        module: [(n.partition(".")[2], top) for n, top in found if n.split(".")[0] == "foreknow"]
+        for module, found in all_imports().items()
+    }
+
+
+@cache
+def steps():
+    """(module, what it imports of ours, whether at the top of the file)."""
+    return [(module, target, top) for module, found in own().items() for target, top in found]
+
+
+def inside():
+    """The steps that do not lead to the front door."""
+    return [step for step in steps() if step[1]]
 
 
 def test_the_plan_has_every_room_and_none_that_is_gone():
-    assert set(FLOOR_OF) == {room(module) for module in TREES}, f"floors of {PAGE.name}"
+    assert set(FLOOR_OF) == {room(module) for module in trees()}, f"floors of {PAGE.name}"
 
 
 def test_no_two_folders_import_each_other():
-    pairs = {(module.split(".")[0], target.split(".")[0]) for module, target, _ in STEPS}
+    pairs = {(module.split(".")[0], target.split(".")[0]) for module, target, _ in steps()}
     pairs = {(own, other) for own, other in pairs if own != other and {own, other} <= FOLDERS}
     assert len(pairs) > 50
     assert not {pair for pair in pairs if pair[::-1] in pairs}
 
 
 def test_the_plan_has_no_doors_that_nobody_opens():
-    assert {(room(module), room(target)) for module, target, _ in INSIDE} >= DOORS
+    assert {(room(module), room(target)) for module, target, _ in inside()} >= DOORS
 
 
 def test_a_room_imports_only_from_below():
     wrong = [
         step
-        for step in INSIDE
+        for step in inside()
         if (one := room(step[0])) != (other := room(step[1]))
         and (step[2] if (one, other) in DOORS else FLOOR_OF[other] >= FLOOR_OF[one])
     ]
     assert not wrong, "each imports what is above it, beside it, or by a door before it is asked"
-    front = {(room(module), top) for module, target, top in STEPS if not target}
+    front = {(room(module), top) for module, target, top in steps() if not target}
     assert front <= {("cli", False)}  # the command line opens the front door when it is asked
 
 
 def test_no_two_modules_import_each_other():
-    standing = {m: {target for target, top in found if top and target} for m, found in OWN.items()}
+    standing = {
+        m: {target for target, top in found if top and target} for m, found in own().items()
+    }
     while standing:
         free = [m for m, targets in standing.items() if not targets & standing.keys()]
         assert free, f"in circles: {sorted(standing)}"
@@ -127,7 +153,7 @@ def test_no_two_modules_import_each_other():
 
 
 def test_dataframes_and_engines_are_known_in_few_rooms():
-    used = {m: {name.split(".")[0] for name, _ in IMPORTS[m]} & LIBRARIES for m in TREES}
+    used = {m: {name.split(".")[0] for name, _ in all_imports()[m]} & LIBRARIES for m in trees()}
     wrong = {
         module: libraries
         for module, libraries in used.items()
@@ -155,7 +181,7 @@ def test_an_adversary_knows_counts_and_no_engines():
     tables = {("adversaries.priors.priors", to) for to in ("data.engines.priors", "data.sights")}
     wrong = [
         (module, target)
-        for module, target, _ in STEPS
+        for module, target, _ in steps()
         if room(module) == "adversaries" != room(target)
         and target not in allowed
         and (module, target) not in tables
@@ -166,7 +192,7 @@ def test_an_adversary_knows_counts_and_no_engines():
 def test_a_method_knows_no_particular_adversary():
     wrong = [
         (module, target)
-        for module, target, _ in INSIDE
+        for module, target, _ in inside()
         if room(module) == "methods"
         and room(target) == "adversaries"
         and target not in {"adversaries.protocol", "adversaries.disclosure"}
@@ -180,27 +206,27 @@ def test_a_method_knows_no_particular_adversary():
 
 def test_no_core_room_imports_what_shows_things():
     showing = {"report", "explore", "cli", "__main__"}
-    upwards = [s for s in INSIDE if room(s[0]) not in showing and room(s[1]) in showing]
+    upwards = [s for s in inside() if room(s[0]) not in showing and room(s[1]) in showing]
     assert not [s for s in upwards if s[2] or (room(s[0]), room(s[1])) not in DOORS]
 
 
 def test_the_verifier_shares_nothing_with_the_search_or_the_audit():
     """It imports readers of files, the grammar, verdicts, errors and the standard library only."""
-    parts = [module for module in TREES if module.startswith("verifier")]
+    parts = [module for module in trees() if module.startswith("verifier")]
     door = "duckdb_files"  # opens files, and knows nothing of what is in them
     grammar = "grammar"  # how tables are written: no formula
-    assert {t for m, t, _ in STEPS if m in parts} <= {"errors", "verdict", door, grammar, *parts}
-    names = {name for module in parts for name, _ in IMPORTS[module]}
+    assert {t for m, t, _ in steps() if m in parts} <= {"errors", "verdict", door, grammar, *parts}
+    names = {name for module in parts for name, _ in all_imports()[module]}
     foreign = {name for name in names if name.split(".")[0] not in sys.stdlib_module_names}
     readers = {"duckdb", "pyarrow", "pyarrow.compute", "numpy", "numpy.typing"}
     readers |= {"pyreadstat"}
     assert {name for name in foreign if not name.startswith("foreknow")} <= readers
     assert "importlib" not in names
-    assert not [m for m in parts if "__import__" in ast.unparse(TREES[m])]
+    assert not [m for m in parts if "__import__" in ast.unparse(trees()[m])]
 
 
 def test_a_file_says_what_it_is_for_in_its_first_line():
-    first = {m: (ast.get_docstring(tree) or "").split("\n")[0] for m, tree in TREES.items()}
+    first = {m: (ast.get_docstring(tree) or "").split("\n")[0] for m, tree in trees().items()}
     assert not {m: line for m, line in first.items() if len(line) <= 15 or line[-1] != "."}
 
 

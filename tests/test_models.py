@@ -5,8 +5,6 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
-from sklearn.tree import DecisionTreeClassifier
 
 import foreknow as fk
 from foreknow.utility.models import NEEDED
@@ -74,6 +72,8 @@ def terms_of(table, raw, age="age"):
 
 
 def test_logistic_regressions_are_those_of_what_read_and_draw_give(hospital):
+    from sklearn.metrics import roc_auc_score
+
     raw, made, microdata, folder = hospital
     fit = kinds(modelled(made, microdata, ["d=hypertension"], draws=3, seed=7))["logistic"]
     draws = [fk.draw(folder, seed=seed) for seed in (7, 8, 9)]
@@ -102,6 +102,8 @@ def test_logistic_regressions_are_those_of_what_read_and_draw_give(hospital):
 
 
 def test_linear_regressions_are_those_of_numpy(hospital):
+    from sklearn.metrics import r2_score
+
     raw, made, microdata, folder = hospital
     fit = kinds(modelled(made, microdata, ["weight"], draws=2))["linear"]
     read, draws = fk.read_release(folder), [fk.draw(folder, seed=seed) for seed in (0, 1)]
@@ -126,6 +128,9 @@ def test_linear_regressions_are_those_of_numpy(hospital):
 
 
 def test_a_tree_guesses_all_values_of_the_raw_people(hospital):
+    from sklearn.metrics import accuracy_score
+    from sklearn.tree import DecisionTreeClassifier
+
     raw, made, microdata, folder = hospital
     fit = kinds(modelled(made, microdata, draws=1, seed=3))["tree"]
     x, scores, said = terms_of(raw, raw), [], []
