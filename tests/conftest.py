@@ -7,13 +7,17 @@ from collections import defaultdict
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many tests as processors run at once
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from tests.examples import NIGHTLY
 
 from foreknow.atomic_files import write_whole
 from foreknow.auditing import audit
+from foreknow.data.engines import file_table
 from foreknow.publishing import publish
 from foreknow.trials import learned
+from foreknow.utility import comparison
+from foreknow.workers import Failure
 
 # A busy machine is no failure. In CI the same cases are drawn each time, so that a commit is judged
 # by what it changes; elsewhere new ones are drawn at every run.
@@ -43,25 +47,43 @@ def pytest_configure(config):
     for said in (
         "thinned(share): by day one of so many cases of crossed parameters",
         "complete: by day too with advice, with what is learned of a release, and with its report",
+        "processes: by day too processes of their own compare methods and read workbooks",
     ):
         config.addinivalue_line("markers", said)
     if not NIGHTLY:
         be_short(publish, "advice_of", lambda *given: iter(()))
         be_short(audit, "learned_beside", lambda *given, **more: None)
         be_short(audit.Audit, "to_html", short_page)
+        be_short(comparison, "side_by_side", in_turn, at_home)
+        be_short(file_table, "_in_worker", lambda read, given, name: read(*given), at_home)
 
 
 # What is said beside a release takes most of a publication's time: advice, what is learned of it,
 # and its report. By day only tests that are marked `complete` have it, and forests have few trees.
-# What is published, judged, certified and verified is the same with it and without.
-is_short = False
+# What is published, judged, certified and verified is the same with it and without. Processes take
+# half a second to begin: by day only tests that are marked `processes` have any beside them.
+is_short = is_at_home = False
 TREES = learned._TREES
 
 
-def be_short(place, name, short):
-    """Let something be done in short while `is_short`."""
+def be_short(place, name, short, when=lambda: is_short):
+    """Let something be done in short while `is_short`, or while something else is so."""
     usual = getattr(place, name)
-    setattr(place, name, lambda *own, **more: (short if is_short else usual)(*own, **more))
+    setattr(place, name, lambda *own, **more: (short if when() else usual)(*own, **more))
+
+
+def at_home():
+    return is_at_home
+
+
+def in_turn(work, shared, jobs, processes, seconds=None, stopped=None):
+    """What is done side by side, done here, one job after the other."""
+    for place, job in enumerate(jobs):
+        try:
+            found = work(shared, job)
+        except Exception as error:
+            found = Failure(f"{type(error).__name__}: {error}")
+        yield place, found
 
 
 def short_page(own, path=None, *, published=False, page=audit.Audit.to_html):
@@ -73,17 +95,30 @@ def short_page(own, path=None, *, published=False, page=audit.Audit.to_html):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    told(short=not item.get_closest_marker("complete"), trees=TREES if NIGHTLY else 5)
+    told(
+        short=not item.get_closest_marker("complete"),
+        home=not item.get_closest_marker("processes"),
+        trees=TREES if NIGHTLY else 5,
+    )
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown():
-    told(short=False, trees=TREES)  # documentation is tested as it is
+    told(short=False, home=False, trees=TREES)  # documentation is tested as it is
 
 
-def told(*, short, trees):
-    global is_short
-    is_short, learned._TREES = short, trees
+def told(*, short, home, trees):
+    global is_short, is_at_home
+    is_short, is_at_home, learned._TREES = short, home, trees
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Look for examples in docstrings only where there are some."""
+    found = yield
+    if file_path.suffix == ".py" and ">>> " not in file_path.read_text("utf-8"):
+        found = [each for each in found if not isinstance(each, DoctestModule)]
+    return found
 
 
 def pytest_collection_finish():

@@ -8,6 +8,7 @@ from itertools import product
 import polars as pl
 import pyarrow as pa
 import pytest
+from tests.examples import NIGHTLY
 
 import foreknow as fk
 from foreknow.data.engines import open_table
@@ -232,8 +233,8 @@ def draw(rng):
 @pytest.mark.parametrize("kind", ["xlsx", "sav", "dta"])
 def test_audit_and_verifier_read_back_the_texts_that_were_written(kind, tmp_path):
     rng = random.Random(3)
-    for _ in range(60):
-        table = pa.table({name: draw(rng) for name in "abc"})
+    for _ in range(60 if NIGHTLY else 3):
+        table = pa.table({f"c{i}": draw(rng) for i in range(3 if NIGHTLY else 20)})
         if not all({*row.values()} - {None} for row in table.to_pylist()):
             continue  # an empty row, which a workbook has only below
         path = tmp_path / f"release.{kind}"

@@ -144,6 +144,7 @@ def test_a_workbook_of_blanks(tmp_path, monkeypatch):
     refused(lambda: fk.suggest_policy(path), "unpacks to")
 
 
+@pytest.mark.processes
 def test_a_reader_that_is_ended_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(bounds, "MOST_CELLS", 1 << 60)
     path = far(tmp_path / "far.xlsx", b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>')

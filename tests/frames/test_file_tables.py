@@ -60,6 +60,7 @@ def test_a_workbook_is_read_with_its_types(book):
     assert bags(release.counts) == {("01234",): {"flu": 2}, ("10115",): {"cold": 1}}
 
 
+@pytest.mark.processes
 def test_cells_are_what_the_workbook_shows(tmp_path):
     pytest.importorskip("python_calamine")
     shown = {
@@ -136,6 +137,11 @@ def test_a_sheet_is_named(book):
     refused(f"{path}?table=People", r"databases have \?table=, workbooks \?sheet=")
     literal = book(*PEOPLE, name="people.xlsx?sheet=9.xlsx")
     assert column(literal, "age") == [34, 35, 61]
+
+
+@pytest.mark.processes
+def test_what_the_process_that_reads_refuses_is_said(book):
+    refused(f"{book(*PEOPLE)}?sheet=people", "has no sheet 'people'; it has 'People'")
 
 
 def test_what_is_no_workbook_is_named(book, tmp_path):

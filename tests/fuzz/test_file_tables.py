@@ -38,12 +38,13 @@ def intact(path):
     return path.read_bytes()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("ending", ["xlsx", "sqlite", "duckdb", "sav", "dta", "xpt"])
 def test_a_corrupted_file_is_read_or_refused_in_a_line(tmp_path, ending):
     whole, chance = intact(tmp_path / f"whole.{ending}"), random.Random(f"{SEED} {ending}")
     assert fk.Microdata(tmp_path / f"whole.{ending}", SCHEMA).n_people == len(ROWS)
     refusals = []
-    for i in range(600 if NIGHTLY else 30):
+    for i in range(600 if NIGHTLY else 20):
         path = tmp_path / f"{i}.{ending}"
         cut = whole[: chance.randrange(len(whole))]
         path.write_bytes(cut if chance.random() < 0.2 else mutated_bytes(chance, whole))
