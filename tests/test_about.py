@@ -42,7 +42,7 @@ ODD = [
     "2* (level 1)",
     "",
 ]
-CASES = 20_000 if os.environ.get("FOREKNOW_NIGHTLY") else 3000
+CASES = 20_000 if os.environ.get("FOREKNOW_NIGHTLY") else 600
 
 
 def number(draw):

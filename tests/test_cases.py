@@ -147,7 +147,7 @@ def groups_of(made, table):
 
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 def test_what_is_published_keeps_the_limit_of_every_person(method):
-    divided, seeds = 0, range(40 if NIGHTLY else 6)
+    divided, seeds = 0, range(40 if NIGHTLY else 3)
     for seed in seeds:
         table = visits(random.Random(seed), *((300, 200) if method == "mondrian" else (1500, 1200)))
         policy = json.loads(json.dumps(POLICY))
@@ -332,6 +332,7 @@ def test_five_cases_of_each_person_change_nothing_of_a_criterion_or_it_is_refuse
     assert (found.reached, found.safe) == (whole.reached, whole.safe)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain", "decoy", fk.Anatomy(l=5)])
 @pytest.mark.parametrize("beside", [(), (fk.LDiversity(2),)], ids=["alone", "beside another"])
 @pytest.mark.parametrize(

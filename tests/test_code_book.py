@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.diagnoses import diagnoses
+from tests.examples import NIGHTLY
 from tests.fuzz.test_certificates import at, places
 from tests.people import FORMS
 from tests.test_flat_table import ROLES, register, written
@@ -101,6 +102,7 @@ def checked(folder):
     return book, shuffled
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("form", "fmt"), FORMS)
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
 def test_of_people_with_several_values_it_says_what_the_files_hold(semantics, form, fmt, tmp_path):
@@ -115,6 +117,7 @@ def test_of_people_with_several_values_it_says_what_the_files_hold(semantics, fo
     assert masked.get("labels") == (None if form == "bucketized" else "mask")
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("unlinked", [[], ["income"]])
 @pytest.mark.parametrize(("form", "fmt"), FORMS)
 def test_of_several_columns_it_says_what_the_files_hold(form, fmt, unlinked, tmp_path):
@@ -204,8 +207,8 @@ def test_every_lie_in_it_is_refused(made, tmp_path):
     put(folder, true)
     fk.verify(folder)
     tried = 0
-    for place in places(true):
-        if not place:
+    for number, place in enumerate(places(true)):
+        if not place or (number % 2 and not NIGHTLY):
             continue
         for lie in (None, True, 1, 10**30, "x", [], {}, 7.5, -1):
             book = json.loads(json.dumps(true))
@@ -219,7 +222,7 @@ def test_every_lie_in_it_is_refused(made, tmp_path):
             tried += 1
             if tried % 7:  # one or two lies of each place
                 break
-    assert tried > 80
+    assert tried > (80 if NIGHTLY else 40)
     for field in ("fields", "missingValues"):
         book = json.loads(json.dumps(true))
         book["resources"][0]["schema"][field].append({"name": "more", "type": "string"})

@@ -190,6 +190,7 @@ def test_where_an_engine_counts_the_advice_is_the_same(tmp_path):
     assert made[0].advice == made[1].advice != ()
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("roles", "required"),
     [

@@ -137,6 +137,7 @@ def bags(rows, groups, column):
     return found
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 def test_groups_keep_their_people_and_their_values(form, semantics, tmp_path):
@@ -269,6 +270,7 @@ def test_escaped_formulas_are_read_as_they_were(tmp_path):
     assert '"=1+1"' not in written_
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "name", ["facts-bucketized-csv", "set-bucketized-csv", "set-generalized-csv"]
 )

@@ -262,6 +262,7 @@ def tables_of(certificate):
     return certificate["policy"]["require"][0]["priors"]["tables"]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("at_hand", [True, False])
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_certificate_that_says_something_else_is_refused(folder, kept, change, at_hand):

@@ -13,7 +13,7 @@ from tests.oracle.label_levels import NUMBERS, codes_of, keeps_top, numbers_of, 
 import foreknow as fk
 from foreknow.verifier.levels import shows_more
 
-TIMES = 20_000 if NIGHTLY else 2_000
+TIMES = 20_000 if NIGHTLY else 300
 PUBLISHED = 300 if NIGHTLY else 6
 ZIPS = ["".join(code) for code in itertools.product("12", "12", "123")]
 MASK = {"zip": {"mask": 3}}

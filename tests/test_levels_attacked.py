@@ -78,6 +78,7 @@ def test_a_number_is_an_interval_only_among_whole_numbers(labels, widths, holds)
     assert any(shown) == (not holds)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("values", "hierarchy", "own"),
     [

@@ -50,6 +50,7 @@ ERRORS = [
 ]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("error", "kind", "said"), ERRORS, ids=lambda e: type(e).__name__)
 @pytest.mark.parametrize("step", STEPS)
 def test_a_failure_at_any_step_leaves_nothing(step, error, kind, said, tmp_path, monkeypatch):

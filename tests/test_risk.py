@@ -20,7 +20,7 @@ import foreknow as fk
 from foreknow.errors import DataError, InputError, SchemaError
 
 MANY = 60 if NIGHTLY else 30
-CASES = 20_000 if NIGHTLY else 600
+CASES = 20_000 if NIGHTLY else 400
 NAMES = "abcde"
 
 

@@ -13,8 +13,8 @@ from tests.oracle.risk_figures import figures, figures_in, first_of
 import foreknow as fk
 from foreknow.errors import DataError
 
-TIMES = 20_000 if NIGHTLY else 2_000
-PUBLISHED = 600 if NIGHTLY else 12
+TIMES = 20_000 if NIGHTLY else 600
+PUBLISHED = 600 if NIGHTLY else 5
 SCHEMA = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="ill")
 OPTIONS = fk.PublishOptions(labels={"sex": "exact"})
 

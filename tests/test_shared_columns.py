@@ -10,8 +10,8 @@ from tests.oracle.risk_figures import alike
 
 import foreknow as fk
 
-TIMES = 20_000 if NIGHTLY else 1_500
-PUBLISHED = 600 if NIGHTLY else 15
+TIMES = 20_000 if NIGHTLY else 500
+PUBLISHED = 600 if NIGHTLY else 8
 COLUMNS = ["age", "sex", "zip"]
 LABELS = ["20 to 29", "20 to 24", "20", "*", None, "missing"]
 

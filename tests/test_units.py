@@ -240,6 +240,7 @@ def test_names_that_only_together_name_somebody_need_no_role():
 # ---- households, and other releases -------------------------------------------------------------
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.complete
 @pytest.mark.parametrize("name", ["household_id", "hid", "Anschrift"])
 @pytest.mark.parametrize("how", ["arrow", "csv"])

@@ -193,8 +193,11 @@ def test_every_leaf_of_a_certificate_is_refused_or_changes_nothing_that_is_found
             for place in places(json.loads(text))
             if place and not isinstance(at(json.loads(text), place), (dict, list))
         ]
+        # By day every other one in each form, and one value.
         for number, place in enumerate(leaves):
-            for value in values if NIGHTLY else [values[number % len(values)]]:
+            if not NIGHTLY and number % 2 == (form == "generalized"):
+                continue
+            for value in values if NIGHTLY else [values[number // 2 % len(values)]]:
                 known = json.loads(text)
                 at(known, place[:-1])[place[-1]] = value
                 path.write_text(json.dumps(known))

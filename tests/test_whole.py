@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from tests.cli.desk import Desk
+from tests.examples import NIGHTLY
 from tests.test_after import policy, register
 
 import foreknow as fk
@@ -92,7 +93,8 @@ def test_one_file_has_all_groups_as_they_were_written(kind, tmp_path):
     assert (both.unsettled, both.counts.n_people) == (None, 420)
     assert both.counts.n_groups == made.counts.n_groups
     assert fk.verify(march, after=january).people_of_all == 420
-    for whole in (False, True):
+    both_ways = (False, True) if NIGHTLY else ([*KINDS].index(kind) % 2 == 0,)
+    for whole in both_ways:
         after = [march, january] if whole else [january, march]
         last = fk.publish(table(0, 500), rules, after=after, whole=whole, seed=1, **how)
         assert last.since.new == 80
@@ -102,8 +104,9 @@ def test_one_file_has_all_groups_as_they_were_written(kind, tmp_path):
         assert found.people_of_all == 500
         assert dict(found.after) == {"january": 300, "march": 120}
         assert fk.together([january, march, tmp_path / f"may {whole}"]).counts.n_people == 500
-    assert last.certificate.cohort == "cohort"
-    assert len(last.groups) == last.together.counts.n_groups
+        if whole:
+            assert last.certificate.cohort == "cohort"
+            assert len(last.groups) == last.together.counts.n_groups
 
 
 @pytest.fixture
@@ -236,6 +239,7 @@ def test_people_of_no_release_are_found(january, tmp_path):
         fk.together([january, tmp_path / "march"])
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("secret", [{"any_of": "virus"}, {"at_level": 1}])
 def test_a_set_has_the_values_of_all_releases(secret, whole, tmp_path):

@@ -19,12 +19,12 @@ from foreknow.data.counts import GroupCounts
 
 
 def some(cases, least=4):
-    """All cases by night; a fortieth of them in each run, others each time (in CI the same)."""
+    """All cases by night; an eightieth of them in each run, others each time (in CI the same)."""
     cases = list(cases)
     if NIGHTLY or len(cases) <= least:
         return cases
     chance = Random(0 if os.environ.get("CI") == "true" else None)
-    return chance.sample(cases, max(least, len(cases) // 40))
+    return chance.sample(cases, max(least, len(cases) // 80))
 
 
 def points(most):

@@ -215,6 +215,7 @@ def test_numbers_known_by_hand_come_out(semantics, groups, point, truth):
     same(found, "s", Fraction(truth), groups)
 
 
+@pytest.mark.thinned(2)
 @BOTH
 @pytest.mark.parametrize(
     "groups",

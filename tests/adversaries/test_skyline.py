@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.judging import counts_of, small_releases, worst_cases
-from tests.examples import examples
+from tests.examples import NIGHTLY, examples
 
 import foreknow as fk
 from foreknow.adversaries.facts import skyline as skylines
@@ -273,7 +273,7 @@ def test_skylines_are_the_same_a_few_values_at_a_time(semantics, monkeypatch):
         return rng.sample("abcdef", rng.randint(0, 3))
 
     whole = []
-    for _ in range(12):
+    for _ in range(12 if NIGHTLY else 6):
         groups = [[person() for _ in range(rng.randint(1, 9))] for _ in range(rng.randint(1, 8))]
         counts = fk.GroupCounts.from_people(groups, semantics=semantics)
         whole.append((groups, fk.knowledge_skylines(counts, "2/3")))

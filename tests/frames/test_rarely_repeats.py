@@ -19,7 +19,7 @@ from foreknow.data.engines.columns import codes_of
 from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.labels import GroupLabels
 
-_RUNS = 2_000 if NIGHTLY else 150
+_RUNS = 2_000 if NIGHTLY else 50
 _DOMAINS = (
     ["f", "m", None],
     ["a", "b", "Ä", "", "a "],

@@ -220,6 +220,6 @@ def strict_bags(data):
     return bags(table, ["age", "sex"], "disease")
 
 
-@rounds(nightly=3000, by_day=60)
+@rounds(nightly=3000, by_day=40)
 def test_a_certificate_that_is_verified_says_what_is_so(play, attempt, count, seed):
     play(attempt, count, seed)

@@ -235,7 +235,7 @@ def divided(of, knowing, secrets, others, apart, form):
     return [name for name in beside if name != of and (knowing is None or name in knowing)]
 
 
-@rounds(600, by_day=15)
+@rounds(600, by_day=8)
 def test_random_schemas_are_published_verified_and_audited_alike(tmp_path, count, seed):
     published = 0
     for number in range(count):

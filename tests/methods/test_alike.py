@@ -15,7 +15,7 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria.registry import CRITERIA
 from foreknow.data.counts import GroupCounts
 
-CASES = 20_000 if NIGHTLY else 1_500
+CASES = 20_000 if NIGHTLY else 500
 
 
 def groups_of(rng: np.random.Generator, n_values: int) -> list[np.ndarray]:

@@ -56,6 +56,7 @@ def check(table, groups):
     assert safe_groups(table.problem, groups, *own).all()
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize(
     ("kind", "many", "sizes", "n_values"),
@@ -79,6 +80,7 @@ def test_small_tables_are_grouped_soundly_whenever_they_can_be(
             check(table, groups)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize(
     ("kind", "many", "sizes", "n_values"),
@@ -100,6 +102,7 @@ def test_tables_that_are_searched_are_grouped_soundly(kind, many, sizes, n_value
     assert found
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_proofs_that_there_is_none_are_right(kind, reading):

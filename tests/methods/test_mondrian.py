@@ -147,6 +147,7 @@ def test_weighing_a_few_proposals_at_a_time_is_as_safe(cells, data, crowd):
     assert (groups is None) == (found_by(fk.Mondrian(2), crowd, policy) is None)
 
 
+@pytest.mark.thinned(2)
 @SEVERAL
 @pytest.mark.parametrize("cells", [500, 1 << 16])
 def test_a_larger_result_is_safe_and_the_last_step_again_changes_nothing(semantics, cells):

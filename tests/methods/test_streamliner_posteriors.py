@@ -157,6 +157,7 @@ def alike(lots, n_cells):
     return SimpleNamespace(permutation=permutation, shuffle=lots.shuffle)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("few", [0, 1 << 10])  # in halves, or one person after the other
 @pytest.mark.parametrize(
     "bag",
