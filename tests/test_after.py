@@ -4,8 +4,10 @@ import hashlib
 import json
 import random
 import re
+import shutil
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,11 +37,18 @@ def policy(*required, **schema):
     )
 
 
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """A folder with a release of 300 people, and what its owner has of it."""
+    place = tmp_path_factory.mktemp("published")
+    fk.publish(register(0, 300), policy(), seed=1).write(place / "january")
+    return place
+
+
 @pytest.fixture
-def january(tmp_path):
-    made = fk.publish(register(0, 300), policy(), seed=1)
-    made.write(tmp_path / "january")
-    return tmp_path / "january"
+def january(published, tmp_path):
+    """A copy of it, for this test alone."""
+    return Path(shutil.copytree(published, tmp_path, dirs_exist_ok=True)) / "january"
 
 
 @pytest.mark.complete

@@ -3,7 +3,9 @@
 import csv
 import json
 import re
+import shutil
 from fractions import Fraction
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,15 +23,24 @@ def _short_report(monkeypatch):
     short_report(monkeypatch)
 
 
-@pytest.fixture
-def folder(tmp_path):
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
     """A small release with groups of two, s and t; one of them has one person more."""
+    place = tmp_path_factory.mktemp("published") / "out"
     table = pa.table({"age": [1, 1, 2, 2, 3, 3, 3], "disease": list("ststst") + ["t"]})
     policy = fk.Policy([fk.Requirement(fk.Facts(), "0.9", values=["t"], name="require[0]")])
     roles = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     exact = {"age": "exact"}
-    made(table=table, policy=policy, roles=roles, labels=exact).write(tmp_path / "out")
-    return tmp_path / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        short_report(patch)
+        made(table=table, policy=policy, roles=roles, labels=exact).write(place)
+    return place
+
+
+@pytest.fixture
+def folder(published, tmp_path):
+    """A copy of it, for this test alone."""
+    return Path(shutil.copytree(published.parent, tmp_path, dirs_exist_ok=True)) / "out"
 
 
 def load(folder):

@@ -29,13 +29,16 @@ def people(n, start):
     )
 
 
-@pytest.fixture(params=[{}, {"form": "bucketized"}], ids=["generalized", "bucketized"])
-def published(request, tmp_path):
+@pytest.fixture(
+    scope="module", params=[{}, {"form": "bucketized"}], ids=["generalized", "bucketized"]
+)
+def published(request, tmp_path_factory):
     """January, which has many of each zip code, and March, which has few; and with all groups."""
     options = {"labels": {"zip": "exact", "age": "exact"}, **request.param}
     weak = fk.Policy.from_dict(
         {"schema": SCHEMA, "require": [{"group_size": 2}], "publish": options}
     )
+    tmp_path = tmp_path_factory.mktemp("published")
     january, march, whole = (tmp_path / name for name in ("january", "march", "whole"))
     fk.publish(people(40, 0), weak, seed=1).write(january)
     fk.publish(people(6, 40), weak, after=[january], seed=1).write(march)

@@ -1,8 +1,10 @@
 """Priors learned from the table are never published with it: they stay with the owner."""
 
 import json
+import shutil
 import stat
 from fractions import Fraction
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -159,10 +161,18 @@ def publication():
     return made(learned())
 
 
+@pytest.fixture(scope="module")
+def written(publication, tmp_path_factory):
+    """A folder with the release, and what its owner has of it."""
+    place = tmp_path_factory.mktemp("written")
+    publication.write(place / "out")
+    return place
+
+
 @pytest.fixture
-def folder(publication, tmp_path):
-    publication.write(tmp_path / "out")
-    return tmp_path / "out"
+def folder(written, tmp_path):
+    """A copy of it, for this test alone."""
+    return Path(shutil.copytree(written, tmp_path, dirs_exist_ok=True)) / "out"
 
 
 @pytest.fixture

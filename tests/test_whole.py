@@ -1,8 +1,10 @@
 """One file for all: a release that holds earlier groups as they were written, and new people."""
 
 import json
+import shutil
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -109,10 +111,18 @@ def test_one_file_has_all_groups_as_they_were_written(kind, tmp_path):
             assert len(last.groups) == last.together.counts.n_groups
 
 
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """A folder with a release of 300 people, and what its owner has of it."""
+    place = tmp_path_factory.mktemp("published")
+    fk.publish(register(0, 300), policy(), seed=1).write(place / "january")
+    return place
+
+
 @pytest.fixture
-def january(tmp_path):
-    fk.publish(register(0, 300), policy(), seed=1).write(tmp_path / "january")
-    return tmp_path / "january"
+def january(published, tmp_path):
+    """A copy of it, for this test alone."""
+    return Path(shutil.copytree(published, tmp_path, dirs_exist_ok=True)) / "january"
 
 
 def test_whose_names_the_owner_has_are_those_of_new_people(january, tmp_path):
