@@ -11,6 +11,7 @@ from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from tests.examples import NIGHTLY
 
+from foreknow import duckdb_files
 from foreknow.atomic_files import write_whole
 from foreknow.auditing import audit
 from foreknow.data.engines import file_table
@@ -54,6 +55,7 @@ def pytest_configure(config):
         be_short(publish, "advice_of", lambda *given: iter(()))
         be_short(audit, "learned_beside", lambda *given, **more: None)
         be_short(audit.Audit, "to_html", short_page)
+        be_short(duckdb_files, "_new_database", of_one_thread, lambda: True)
         be_short(comparison, "side_by_side", in_turn, at_home)
         be_short(file_table, "_in_worker", lambda read, given, name: read(*given), at_home)
 
@@ -74,6 +76,13 @@ def be_short(place, name, short, when=lambda: is_short):
 
 def at_home():
     return is_at_home
+
+
+def of_one_thread(folder, new=duckdb_files._new_database):
+    """A database that counts in one thread: as many tests as processors run at once."""
+    database = new(folder)
+    database.execute("SET threads = 1")
+    return database
 
 
 def in_turn(work, shared, jobs, processes, seconds=None, stopped=None):

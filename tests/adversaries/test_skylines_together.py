@@ -50,7 +50,7 @@ def test_classes_and_all_together_are_what_each_value_says_alone(semantics, sett
         monkeypatch.setattr(module, "_MOST_SPARE", 0)
     rng = np.random.default_rng([SEMANTICS.index(semantics), len(setting)])
     shared = 0
-    for _ in range(1_600 if NIGHTLY else 40):
+    for _ in range(1_600 if NIGHTLY else 30):
         counts, limit = drawn(rng, semantics), LIMITS[rng.integers(len(LIMITS))]
         found = fk.knowledge_skylines(counts, limit)
         alone = {value: fk.knowledge_skyline(counts, value, limit) for value in found}
@@ -66,7 +66,7 @@ def test_classes_and_all_together_are_what_each_value_says_alone(semantics, sett
                 assert (found[value], found.class_of(value)) == (alone[each.example], each)
                 assert each.most == most, (counts.to_dict(), limit, value)
         shared += len(found) - len(found.classes)
-    assert shared > 5
+    assert shared > 3
 
 
 def test_a_group_of_a_value_counts_beside_its_others_though_another_value_has_a_worse_one():
