@@ -261,7 +261,7 @@ def limited(folder, *calls):
 def large(tmp_path_factory):
     """A table that needs some hundred megabytes, as a release too."""
     folder = tmp_path_factory.mktemp("large")
-    rows = "".join(f"{i % 97},{i},{i % 7}\n" for i in range(40_000))
+    rows = "".join(f"{i % 97},{i},{i % 7}\n" for i in range(150_000))
     (folder / "table.csv").write_text("age,zip,disease\n" + rows)
     policy = (
         POLICY.replace('identifiers = ["name"]\n', "").replace('"sex"', '"zip"').replace(LABELS, "")
