@@ -35,7 +35,7 @@ BUDGETS = {
     "report": 42_500,
     "root": 26_000,
     "sample": 500,
-    "tests": 671_000,
+    "tests": 672_000,
     "trials": 5_000,
     "utility": 19_500,
     "verifier": 39_500,
