@@ -103,6 +103,20 @@ def test_what_is_published_shows_each_household_once(method, tmp_path):
     assert made.certificate.policy["require"][0]["knowing"] == ["home_shown"]
 
 
+@pytest.mark.complete
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+def test_what_is_worthless_is_said_of_households_too(method):
+    table = pa.table(
+        {"age": [31, 31, 32, 32, 33, 33], "home": list("aabbcc"), "pay": list("112233")}
+    )
+    roles = {"quasi_identifiers": ["age"], "sensitive": "pay"}
+    schema = {**roles, "shared": {"by": "home", "values": ["pay"]}}
+    policy = {"schema": schema, "require": [{"facts": {}, "below": 0.9}]}
+    made = fk.publish(table, policy, method=method)
+    assert made.audit.safe
+    assert made.advice[0].startswith("Worthless: all 6 people are in one group")
+
+
 def test_a_household_that_does_not_share_is_refused_with_its_rows():
     table = pa.table({"home": [1, 2, 1], "ward": ["a"] * 3, "ill": ["x"] * 3, "income": [5, 6, 7]})
     with pytest.raises(fk.InputError, match=r"rows 1 and 3 are of one home, and have income 5"):

@@ -32,7 +32,7 @@ def test_a_relation_whose_table_is_gone():
     ("lazy", "said"),
     [
         (lambda: pl.scan_csv("nowhere.csv"), "nowhere.csv"),
-        (lambda: pl.LazyFrame(ROWS).with_columns(pl.col("agee")), 'unable to find column "agee"'),
+        (lambda: pl.LazyFrame(ROWS).with_columns(pl.col("agee")), "agee"),
         (lambda: pl.LazyFrame(ROWS).with_columns(pl.col("ill").cast(pl.Int64)), "failed in column"),
     ],
     ids=["file", "column", "cast"],

@@ -242,7 +242,7 @@ def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDeta
 
 def _limits(microdata: Microdata, policy: Policy) -> Any:
     """The least limit of each value; None where values are not judged by themselves."""
-    if microdata.semantics != "single" or policy.owned:
+    if microdata.semantics != "single" or policy.owned or microdata.schema.shared:
         return None
     everyone = microdata.everyone()
     limits = np.full(len(microdata.values), np.inf)
