@@ -424,3 +424,13 @@ def test_two_spellings_of_a_person_are_not_two_people(names):
         judged(cases, {"k_anonymity": 2})
     with pytest.raises(fk.InputError, match="look like one"):
         fk.publish(table_of(cases), {"schema": ROLES, "require": [{"k_anonymity": 1}]})
+
+
+def test_what_is_asked_twice_is_the_owner_s_word_once(tmp_path):
+    rows = {"who": ["a", "b", "c", "d"], "age": [30] * 4, "ill": list("wxyz"), "pay": list("1234")}
+    schema = {"quasi_identifiers": ["age"], "sensitive": ["ill", "pay"]}
+    schema |= {"person": "who", "unit": "row"}
+    asked = [{"k_anonymity": 3, "sensitive": "pay"}, {"k_anonymity": 3}]
+    made = fk.publish(pa.table(rows), {"schema": schema, "require": asked})
+    made.write(tmp_path / "out")
+    assert len(fk.verify(tmp_path / "out").claimed_scope.word) == 1

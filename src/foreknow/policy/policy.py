@@ -389,9 +389,8 @@ class Policy:
     @property
     def word(self) -> tuple[str, ...]:
         """What only the owner can judge, in words."""
-        return tuple(
-            of.by_owner(self.needed_schema) for of in self.requirements if self.asks_owner(of)
-        )
+        asked = filter(self.asks_owner, self.requirements)
+        return tuple(dict.fromkeys(of.by_owner(self.needed_schema) for of in asked))
 
     @property
     def filed(self) -> Policy:
