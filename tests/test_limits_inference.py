@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.adversaries.releases_priors import random_scene
 from tests.cli.desk import Desk
+from tests.test_verifier_priors import written
 
 import foreknow as fk
 from foreknow.report.pages.audit import AuditPage
@@ -17,7 +21,7 @@ from foreknow.report.pages.comparison import ComparisonPage
 from foreknow.report.pages.lattice import LatticePage, lattice_figure
 from foreknow.report.pages.verification import VerificationPage
 from foreknow.result import page_of
-from foreknow.verifier.verify import GAUGES, asked_of
+from foreknow.verifier.verify import GAUGES, Written, asked_of, verify
 
 TIMES = 20_000 if os.environ.get("FOREKNOW_NIGHTLY") == "1" else 600
 TREE = [["flu", "lung"], ["cold", "lung"], ["hiv", "blood"], ["mumps", "gland"]]
@@ -347,3 +351,153 @@ def test_what_counts_people_is_not_green_beside_what_is_safe(tmp_path, monkeypat
     assert code == 0
     assert "k_anonymity = 5: " in out
     assert "✓" not in out
+
+
+# ---- counts of the table say it, and not settings alone --------------------------------------
+
+THREE = {"age": [30] * 4 + [40] * 4 + [50] * 4, "ill": list("aaaabbbbcccc")}
+MIXED = {"age": [30, 40, 50] * 4, "ill": list("abcbcacababc")}
+BY_AGE = {"quasi_identifiers": ["age"], "sensitive": "ill"}
+
+
+def _priors(a, b, c, reading="joint"):
+    rows = [(age, *own) for age in ("30", "40", "50") for own in zip("abc", (a, b, c), strict=True)]
+    columns = map(list, zip(*rows, strict=True))
+    table = pa.table(dict(zip(("age", "value", "probability"), columns, strict=True)))
+    return fk.Priors(table, reading)
+
+
+@pytest.mark.parametrize("reading", ["joint", "binary"])
+@pytest.mark.parametrize(
+    ("chances", "more", "limits"),
+    [
+        ((0.34, 0.33, 0.33), {"at_most_times": 4}, False),
+        ((0.5, 0.25, 0.25), {"at_most_times": 4}, False),
+        ((0.52, 0.24, 0.24), {"at_most_times": 4, "values": ["a"]}, False),
+        ((0.34, 0.33, 0.33), {"at_most_times": 2, "any_of": ["a", "b"]}, False),
+        ((0.34, 0.33, 0.33), {"at_most_times": 2, "any_of": {"x": ["a", "b"], "y": ["c"]}}, True),
+        ((0.34, 0.33, 0.33), {"at_most": 1}, False),
+        ((0.34, 0.33, 0.33), {"at_most_times": "3.02"}, True),
+        ((0.52, 0.24, 0.24), {"at_most_times": 4}, True),
+    ],
+    ids=str,
+)
+def test_a_relative_limit_limits_where_some_prior_leaves_room(chances, more, limits, reading):
+    required = fk.Requirement(_priors(*chances, reading), **more)
+    policy = fk.Policy([required], fk.Schema(**BY_AGE))
+    for rows in (THREE, MIXED):
+        audit = fk.audit(pa.table(rows), policy, learned=False)
+        assert audit.limits_inference is audit.to_dict()["limits_inference"] is limits
+        page = AuditPage(audit)
+        assert page.mood == ("unsafe" if not audit.safe else "safe" if limits else "")
+        assert ("nothing limits inference" in page.headline) is (audit.safe and not limits)
+        assert not audit.safe or ("safe" in repr(audit)) is limits
+        if not limits:
+            assert audit.safe
+            assert not re.search('class="[^"]* safe"', page.html())
+    frame = pa.table(THREE)
+    tables = Written("generalized", ("age",), "ill", {"release": frame})
+    if audit.safe or not limits:
+        (found,) = verify(tables, [required.to_dict()])
+        assert found.found.limits_values is (limits or "at_most" in more)
+
+
+@pytest.mark.parametrize("reading", ["joint", "binary"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_verifier_says_of_relative_limits_what_an_audit_says(seed, reading):
+    """Both against the priors of everybody and each value that occurs, by their definition."""
+    rng, differ = Random(f"{seed} {reading}"), set()
+    for _ in range(max(TIMES // 40, 15)):
+        scene = random_scene(rng)
+        values = sorted({x for _, _, x in scene.people})
+        about = rng.sample(values, rng.randint(1, len(values)))
+        times = Fraction(rng.randint(2, 40), 2)
+        required = fk.Requirement(scene.priors(reading), at_most_times=times, values=about)
+        audit = fk.audit(scene.release, fk.Policy([required]), learned=False)
+        priors = [
+            rows[tuple(who[name] for name in attributes)][x]
+            for attributes, rows in scene.tables.items()
+            for _, who, _ in scene.people
+            for x in about
+        ]
+        limits = any(p and p * times < 1 for p in priors)
+        assert audit.limits_inference is limits
+        (found,) = verify(written(scene, "bucketized"), [required.to_dict()])
+        assert found.found.limits_values is limits
+        differ.add(limits)
+    assert differ == {True, False}
+
+
+def test_publish_verify_evidence_and_compare_say_it_of_relative_limits(tmp_path):
+    required = fk.Requirement(_priors(0.34, 0.33, 0.33), at_most_times=4)
+    policy = fk.Policy([required], fk.Schema(**BY_AGE))
+    made = fk.publish(pa.table(THREE), policy, method="art", form="bucketized", learned=False)
+    made.write(tmp_path / "out")
+    found, evidence = fk.verify(tmp_path / "out"), fk.evidence_report(tmp_path / "out")
+    compared = fk.compare(pa.table(THREE), policy, methods=["art"], processes=0)
+    for result in (made.audit, found, evidence.audit, compared):
+        assert not result.limits_inference
+        assert result.to_dict()["limits_inference"] is False
+    for result in (made.audit, found, evidence):
+        page = page_of(result)
+        assert page.mood == ""
+        assert "nothing limits inference" in page.html()
+        assert not re.search('class="[^"]* safe"', page.html())
+    assert {each.status for each in compared.safe} == {"holds"}
+
+
+@pytest.mark.parametrize(
+    "required",
+    [
+        fk.Requirement(fk.TCloseness("2/3")),
+        fk.Requirement(fk.BetaLikeness(1000)),
+        fk.Requirement(fk.Facts(), below="1/2", values=["zzz"]),
+        fk.Requirement(fk.Facts(), below="1/2", any_of=["zzz", "yyy"]),
+        fk.Requirement(fk.Facts(), below="1/2", excluded=["a", "b", "c"]),
+    ],
+    ids=str,
+)
+def test_a_lattice_that_was_searched_is_judged_by_counts_as_an_audit_is(required):
+    schema = fk.Schema(**BY_AGE, hierarchies={"age": fk.Intervals([10, 30])})
+    policy = fk.Policy([required], schema)
+    assert not fk.audit(pa.table(THREE), policy, learned=False).limits_inference
+    found = fk.FullDomain().search(fk.Microdata(pa.table(THREE), schema), policy)
+    assert found.limits_inference is found.to_dict()["limits_inference"] is False
+    assert "safe" not in LatticePage(found).html().partition("<body")[2].lower()
+    asks = fk.Policy([fk.Requirement(fk.Facts(), below="1/2", values=["a", "zzz"])], schema)
+    assert fk.FullDomain().search(fk.Microdata(pa.table(THREE), schema), asks).limits_inference
+
+
+# ---- cases ------------------------------------------------------------------------------------
+
+CASES = pa.table({"age": [30] * 3 + [40] * 3, "ill": list("abcabc"), "pid": list("aaabcd")})
+
+
+def test_where_people_are_counted_a_criterion_of_cases_is_not_called_safe(tmp_path):
+    owner, cases = fk.Schema(**BY_AGE, unit="row", person="pid"), fk.Schema(**BY_AGE, unit="row")
+    rule = fk.Requirement(fk.LDiversity(3))
+    audit = fk.audit(CASES, fk.Policy([rule], owner), learned=False)
+    page = AuditPage(audit)
+    said = "holds of each case, but nothing limits inference of people"
+    assert audit.safe
+    assert not audit.limits_inference
+    assert page.said(page.headline) == f"The requirement {said}"
+    assert said in repr(audit)
+    assert page.mood == ""
+    assert not re.search('class="[^"]* safe"', page.html())
+    assert said in page.html()
+    assert "safe" not in audit.summary().lower()
+    both = fk.audit(CASES, fk.Policy([rule, fk.Requirement(fk.KAnonymity(1))], owner))
+    assert page_of(both).mood == ""
+    people = fk.Requirement(fk.Facts(), below="9/10", values=["zzz", "b"])
+    table = CASES.set_column(2, "pid", pa.array(list("abcdef")))
+    both = fk.audit(table, fk.Policy([rule, people], owner), learned=False)
+    assert page_of(both).headline == "Safe: both requirements hold"
+    assert [getattr(b, "mood", "") for b in page_of(both).blocks()].count("safe") == 1
+    # Whoever counts no people says of cases what holds of them.
+    assert fk.audit(CASES, fk.Policy([rule], cases), learned=False).limits_inference
+    wide = fk.Schema(**BY_AGE, unit="row", person="pid", hierarchies={"age": fk.Intervals([30])})
+    found = fk.FullDomain().search(fk.Microdata(CASES, wide), fk.Policy([rule], wide))
+    assert not found.limits_inference
+    compared = fk.compare(CASES, fk.Policy([rule], wide), methods=["fulldomain"], processes=0)
+    assert not compared.limits_inference

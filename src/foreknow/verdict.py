@@ -30,8 +30,13 @@ class Limit:
 
     @property
     def limits(self) -> bool:
-        """Whether it could be broken: nobody is surer than 1, which may be reached by `at_most`."""
-        return self.amount is None or self.relative or not self.inclusive or self.amount < 1
+        """Whether it could be broken, by settings: of one that is relative, priors say it."""
+        return self.relative or self.limits_from(None)
+
+    def limits_from(self, prior: Fraction | None) -> bool:
+        """Whether somebody of this prior could break it: nobody is surer than 1."""
+        limit = self.at(prior)
+        return limit is None or not self.inclusive or limit < 1
 
     def at(self, prior: Fraction | None) -> Any:
         """The confidence itself, for whoever has this prior; None where there is no amount."""
@@ -93,7 +98,7 @@ class WorstCase:
     bounded: bool = False  # whether it is only an upper bound, though never too low
     # Of a criterion with several settings: what was found of each.
     each: Mapping[str, Fraction] = field(default_factory=dict, compare=False)
-    # Of a criterion: whether any group of these people could fail it by its values.
+    # Whether any group of these people could fail a criterion by its values, or a relative limit.
     limits_values: bool = field(default=True, compare=False)
 
     @property

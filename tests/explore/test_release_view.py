@@ -195,7 +195,7 @@ def test_the_answers_are_those_of_the_commands(inside, folder):
     told = inside.ask("/api/release/judged?requirement=2&l=1&k=3&m=1").json
     found = fk.audit(folder / "out", fk.Policy.load(folder / "policy.toml"), learned=False)
     second = found.verdicts[1]
-    assert told["safe"] is second.safe
+    assert told["mood"] == ("safe" if second.safe else "unsafe")
     assert (
         told["sentence"] in found.summary().replace("\n", " ") or second.value in told["sentence"]
     )
@@ -257,11 +257,11 @@ def test_windows_sets_and_several_columns_have_dials(tmp_path, folder):
     rules = fk.Policy.load(tmp_path / "p.toml")
     near, sets, *_ = fk.audit(tmp_path / "t.csv", rules, learned=False).verdicts
     told = browser.ask("/api/release/judged?requirement=1").json
-    assert told["safe"] is near.safe
+    assert told["mood"] == ("safe" if near.safe else "unsafe")
     assert "to within" in told["sentence"] or "between" in told["sentence"]
     assert told["exposed"].startswith("How many people")
     told = browser.ask("/api/release/judged?requirement=2").json
-    assert told["safe"] is sets.safe
+    assert told["mood"] == ("safe" if sets.safe else "unsafe")
     of_all = [
         browser.ask(f"/api/release/judged?requirement=2&value={v}") for v in ("virus", "mind")
     ]

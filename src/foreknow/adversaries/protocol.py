@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from inspect import getattr_static
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
@@ -127,6 +128,9 @@ class Gaining(Adversary, Protocol):
 
     def gains(self, release: HasCounts) -> Mapping[Label, Disclosure]:
         """Return every value's posterior that is the highest relative to its prior."""
+
+    def least(self, release: HasCounts, sets: Iterable[Sequence[str]]) -> Fraction | None:
+        """Return the least prior above 0 that somebody has of one of some sets of values."""
 
     @property
     def in_search(self) -> Adversary | None:

@@ -119,10 +119,19 @@ class Audit(Result):
     @property
     def limits_inference(self) -> bool:
         """Whether any requirement limits what is inferred, and not only who looks alike."""
-        return any(map(self.limits, self.verdicts))
+        return any(map(self.limits_people, self.verdicts))
+
+    @property
+    def limits_cases(self) -> bool:
+        """Whether it is limited of each case alone, where people may have several."""
+        return not self.limits_inference and any(map(self.limits, self.verdicts))
+
+    def limits_people(self, verdict: Verdict) -> bool:
+        """The same as `limits`, of people: where these are counted, not of their cases alone."""
+        return self.limits(verdict) and not self.policy.counts_cases(verdict.requirement)
 
     def limits(self, verdict: Verdict) -> bool:
-        """Whether the requirement of a verdict limits what is inferred of anybody in the table."""
+        """Whether the requirement of a verdict limits what is inferred of anybody, or any case."""
         asks = verdict.required.limits and not verdict.idle
         return asks and self.counted_of(verdict).limits_inference
 
@@ -160,8 +169,11 @@ class Audit(Result):
         (3, 1, 3)
         """
         each = groupby(self.verdicts, key=lambda verdict: verdict.place)
+        verdicts = [(place, [*own]) for place, own in each]
         return tuple(
-            found for place, own in each for found in exposed_by(self.counted[place], [*own])
+            found
+            for place, own in verdicts
+            for found in exposed_by(self.counted[place], own, any(map(self.limits_people, own)))
         )
 
     @property
@@ -243,6 +255,8 @@ class Audit(Result):
             return f"Audit({self.name}: {many} {noun}, and nothing is asked of the table)"
         if self.safe:
             word = "safe" if self.limits_inference else "holds, but nothing limits inference"
+            if self.limits_cases:
+                word = "holds of each case, but nothing limits inference of people"
             return f"Audit({self.name}: {word}, {many} {noun})"
         failing = len({verdict.place for verdict in self.failures})
         return f"Audit({self.name}: UNSAFE in {failing} of {many} {noun})"

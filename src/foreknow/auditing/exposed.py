@@ -10,7 +10,7 @@ reached for some value, whether they have it or not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -80,6 +80,7 @@ class Exposed:
     where: _OfCells | _OfGroups | _OfSecrets | None = field(default=None, repr=False)
     # what is counted in place of rows: the column that numbers persons, or households
     unit: str | None = None
+    limits: bool = True  # whether the requirement limits what is inferred of people in this table
 
     @property
     def requirement(self) -> Any:
@@ -112,8 +113,14 @@ class Exposed:
         }
 
 
-def exposed_by(counted: RequirementCounts, verdicts: Sequence[Verdict]) -> list[Exposed]:
-    """Count who is exposed by each verdict on one requirement."""
+def exposed_by(
+    counted: RequirementCounts, verdicts: Sequence[Verdict], limits: bool
+) -> list[Exposed]:
+    """Count who is exposed by each verdict on one requirement, which `limits` inference or not."""
+    return [replace(found, limits=limits) for found in _exposed_by(counted, verdicts)]
+
+
+def _exposed_by(counted: RequirementCounts, verdicts: Sequence[Verdict]) -> list[Exposed]:
     if verdicts[0].of_groups:
         return [_failing(verdict, counted.counts) for verdict in verdicts]
     # Of whom which window would be the worst is not counted.

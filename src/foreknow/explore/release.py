@@ -24,7 +24,7 @@ from foreknow.numbers import as_threshold, shown, whole_number
 from foreknow.policy.counted import RequirementCounts
 from foreknow.releases.members import OwnRelease
 from foreknow.releases.written import open_published
-from foreknow.report.blocks import Cell, Table
+from foreknow.report.blocks import Cell, Table, mood_of
 from foreknow.report.exposed import MEANING, exposed_sentence, exposed_table
 from foreknow.report.figures import worst_cell
 from foreknow.report.knowledge import Terms
@@ -167,12 +167,13 @@ def judged(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
     turned = Turned.of(looked, given)
     dial, counted = turned.dial, turned.counted
     (verdict,) = counted.verdicts(place=dial.place - 1)
-    (exposed,) = exposed_by(counted, [verdict])
+    limits = counted.limits_inference
+    (exposed,) = exposed_by(counted, [verdict], limits)
     title = requirement_title(dial.requirement, dial.place)
     return {
-        "safe": verdict.safe,
+        "mood": mood_of(verdict.safe, limits) or "plain",
         "sentence": verdict_sentence(verdict, sensitive_noun(looked.policy, dial.requirement)),
-        "worst": worst_cell(verdict.found, verdict.required).text,
+        "worst": worst_cell(verdict.found, verdict.required, limits).text,
         "limit": limit_of(verdict.found, verdict.required),
         "exposed": exposed_sentence(exposed),
         "counts": table_values(exposed_table([(title, exposed)])),
@@ -188,7 +189,7 @@ def _groups(exposed: Exposed) -> Table:
             number(group.size),
             number(group.people),
             visible(group.disclosure.value),
-            worst_cell(group.disclosure, exposed.verdict.required),
+            worst_cell(group.disclosure, exposed.verdict.required, exposed.limits),
         )
         for group in islice(exposed.groups, _MOST_GROUPS)
         if group.disclosure is not None

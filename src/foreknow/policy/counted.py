@@ -9,7 +9,7 @@ secret and every sight.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -169,11 +169,29 @@ class RequirementCounts:
 
     @cached_property
     def limits_inference(self) -> bool:
-        """Whether it limits what is inferred of this table: the values of a criterion are known."""
+        """Whether it limits what is inferred of this table: whose values and priors are known."""
         of, criterion = self.requirement, self.requirement.criterion
-        if criterion is None or not of.limits_inference:
-            return of.limits_inference
-        return criterion.limits_values(counts_of(self.counts))
+        if not of.limits_inference:
+            return False
+        if criterion is not None:
+            return criterion.limits_values(counts_of(self.counts))
+        if of.of_windows:
+            return True
+        held = counts_of(self.seen).totals > 0
+        values = [
+            str(counts_of(self.seen).values[at]) for at in np.flatnonzero(self.meant.about & held)
+        ]
+        sets = [[v for v in values if v in own] for own in self.meant.sets.values()]
+        asked = [own for own in sets if own] if of.about_sets else [[value] for value in values]
+        return bool(asked) and any(self._limits(point, asked) for point in of.points)
+
+    def _limits(self, point: Point, asked: Sequence[Sequence[str]]) -> bool:
+        """Whether one limit could be broken of somebody here who has one of some sets of values."""
+        if not point.relative:
+            return point.limit.limits
+        assert isinstance(point.adversary, Gaining)
+        least = point.adversary.least(self.seen, asked)
+        return least is not None and point.limit.limits_from(least)
 
     @cached_property
     def meant(self) -> TargetValues:

@@ -469,7 +469,22 @@ class Policy:
     @property
     def limits_inference(self) -> bool:
         """Whether any requirement limits what is inferred, and not only who looks alike."""
-        return any(each.limits_inference for each in self.requirements)
+        return any(
+            each.limits_inference and not self.counts_cases(each) for each in self.requirements
+        )
+
+    def limits_inference_of(self, everyone: Any) -> bool:
+        """The same of a table that was counted: of values that nobody has nothing is asked."""
+        return any(
+            RequirementCounts.of(each, everyone).limits_inference
+            for each in self.requirements
+            if not self.counts_cases(each)
+        )
+
+    def counts_cases(self, requirement: Requirement) -> bool:
+        """Whether it is a criterion and counts cases, where people may have several."""
+        people = self.schema is not None and self.schema.counts_people
+        return people and requirement.criterion is not None
 
     def monotone(self) -> bool:
         """Whether merging groups can never make a safe release unsafe.

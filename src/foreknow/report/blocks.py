@@ -98,16 +98,19 @@ def bar_cell(
     return Cell(text, mood, f"{100 * float(share):.2f}", mark)
 
 
-def mood_of(holds: bool) -> Mood:
-    """Safe or unsafe."""
-    return "safe" if holds else "unsafe"
+def mood_of(holds: bool, limits: bool = True) -> Mood:
+    """Safe or unsafe; neither where what holds limits no inference."""
+    if not holds:
+        return "unsafe"
+    return "safe" if limits else ""
 
 
-def word_of(holds: bool, idle: bool = False) -> Cell:
+def word_of(holds: bool, limits: bool = True, idle: bool = False) -> Cell:
     """Whether something holds, in a word with a sign."""
     if idle:
         return Cell("asks nothing", sign=True)
-    return Cell("safe" if holds else "FAILS", mood_of(holds), sign=True)
+    said = "FAILS" if not holds else "safe" if limits else "holds"
+    return Cell(said, mood_of(holds, limits), sign=True)
 
 
 @dataclass(frozen=True)

@@ -60,9 +60,8 @@ def _cells(found: Exposed) -> list[str | Cell]:
     over, certain = found.over, found.certain
     if over is None:
         return ["not counted", "–", "–", "–"]
-    limits = found.requirement.limits_inference
     return [
-        Cell(tally_text(over), mood_of(not over.people) if over.people or limits else ""),
+        Cell(tally_text(over), mood_of(not over.people, found.limits)),
         number(over.groups),
         "–" if certain is None else number(over.suspected),
         "–" if certain is None else Cell(tally_text(certain), "unsafe" if certain.people else ""),

@@ -41,12 +41,12 @@ def size_bins(sizes: Sequence[int], most: int = 40) -> tuple[list[int], list[int
     return [first + width * i for i in range(len(tally))], tally.tolist(), width
 
 
-def worst_cell(found: Disclosure, required: Limit) -> Cell:
-    """A probability beside its limit."""
+def worst_cell(found: Disclosure, required: Limit, limits: bool = True) -> Cell:
+    """A probability beside its limit; `limits`: whether that limits any inference."""
     limit, safe = required.at(found.prior), found.keeps(required)
     said = percent(found, limit, 1, "up" if safe or found.bounded else "nearest")
     said = f"at most {said}" if found.bounded else said
-    return bar_cell(said, found.probability, mood_of(safe), limit)
+    return bar_cell(said, found.probability, mood_of(safe, limits), limit)
 
 
 def sizes_figure(counts: GroupCounts) -> Chart:

@@ -14,6 +14,8 @@ from foreknow.text import visible
 HEADING = "What the verdicts do not cover:"
 # Ends a headline where all that is required counts people, or is about labels.
 UNLIMITED = ", but nothing limits inference"
+# The same where people may have several cases, and criteria of values counted these.
+UNLIMITED_OF_PEOPLE = f" of each case{UNLIMITED} of people"
 # Of a limit relative to priors: what is said to be the worst, and what stands beside it.
 NEAREST = "nearest to its limit"
 RELATIVE = (
@@ -69,6 +71,7 @@ TOLD_OF_PEOPLE = (
     ALL_OF_ONE,
     OF_PEOPLE_CLAIMED,
     OF_PEOPLE_OPEN,
+    UNLIMITED_OF_PEOPLE,
     "The table names people",
 )
 _LIMITING_NOTHING = (

@@ -234,6 +234,8 @@ class Judge(NamedTuple):
     relative: bool = False  # whether limits may be relative to a prior, or be reached
     # Whether it gives an upper bound, though never too low, by its settings.
     bounded: Callable[[Any], bool] = lambda settings: False
+    # Where limits are relative: the least prior above 0, None where there is none.
+    least: Callable[[JudgeInput, Any], Fraction | None] = lambda asked, settings: None
 
 
 class Gauge(NamedTuple):
@@ -351,7 +353,12 @@ def _verdicts(
         limit = Limit(amount, table.below is None and bool(table.limits), relative)
         prior = before if relative else None
         bounded = judge.bounded(settings)
-        found = WorstCase(value, None if group is None else _name(group), chance, prior, bounded)
+        limits = True
+        if relative:  # and somebody's prior, so many times, is below 1
+            priors = [judge.least(own, settings) for own in asked]
+            limits = any(own is not None and own * amount < 1 for own in priors)
+        whose = None if group is None else _name(group)
+        found = WorstCase(value, whose, chance, prior, bounded, limits_values=limits)
         safe = limit.holds(chance, prior)
         yield Verdict(position, required, {kind: settings}, limit, found, safe, table.known)
 
@@ -554,6 +561,22 @@ def _judge_priors(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
     return worst
 
 
+def _least_prior(asked: JudgeInput, settings: Mapping[str, Any]) -> Fraction | None:
+    """The least prior above 0 that anybody has of a value, or of one of a set, that is held."""
+    found = []
+    for table in settings["tables"]:
+        chances = Chances(table)
+        people = _people(asked.written, chances.attributes, asked.groups)
+        held = {value for _, bag in asked.held.values() for value in bag} & set(asked.about)
+        each = [asked.members] if asked.members else [[value] for value in held]
+        found += [
+            chances.any(who, values)
+            for who in {who for own in people.values() for who in own}
+            for values in each
+        ]
+    return min((prior for prior in found if prior), default=None)
+
+
 def _people(
     written: Written, attributes: Sequence[str], groups: Sequence[str]
 ) -> dict[Group, dict[tuple[str | None, ...], int]]:
@@ -613,7 +636,7 @@ VERIFIERS: dict[str, Judge] = {
     "facts": Judge(_judge_facts, of_several=True, of_windows=True),
     "implications": Judge(_judge_implications),
     "negations": Judge(_judge_negations, of_windows=True),
-    "priors": Judge(_judge_priors, relative=True, bounded=_are_exchanges),
+    "priors": Judge(_judge_priors, relative=True, bounded=_are_exchanges, least=_least_prior),
 }
 GAUGES: dict[str, Gauge] = {
     "group_size": Gauge(partial(_gauge_size, "group_size"), of_people=True),

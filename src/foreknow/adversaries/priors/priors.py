@@ -6,7 +6,7 @@ Yu, Pei), sections II and III.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +23,7 @@ from foreknow.adversaries.priors.expectation import LEARNING, CaseLayout
 from foreknow.adversaries.priors.fit import Kinds, fits
 from foreknow.adversaries.priors.signature_groups import ValueMode
 from foreknow.adversaries.priors.table import PriorTable
-from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import DataError, InputError, did_you_mean
@@ -334,6 +334,17 @@ class Priors:
         return {
             value: worst_by_prior(own[value] for own in each) for value in counts_of(release).values
         }
+
+    def least(self, release: HasCounts, sets: Iterable[Sequence[str]]) -> Fraction | None:
+        """The least prior above 0 that anybody in a release has of one of some sets of values."""
+        signatures, members = signatures_of("Priors", release), [*sets]
+        found = [
+            min(sum(own, Fraction(0)), Fraction(1))
+            for table in self.tables
+            for values in members
+            for own in table.matrix(signatures(table.attributes).labels, values).fractions
+        ]
+        return min((prior for prior in found if prior), default=None)
 
     def chances(self, release: HasCounts) -> Chances | None:
         """How sure they can be of each person; None of several attribute sets, whose people differ.

@@ -71,8 +71,8 @@ const judge = latest(async (given) => {
   byId("said").classList.add("waiting");
   const told = await ask("/api/release/judged", body(given));
   const said = byId("said");
-  said.className = "sentence " + (told.safe ? "safe" : "unsafe");
-  fill(said, told.sentence, told.safe ? "" : " " + told.exposed);
+  said.className = "sentence " + told.mood;
+  fill(said, told.sentence, told.mood === "unsafe" ? " " + told.exposed : "");
   fill(byId("exposed"), table(told.counts, "ranks", "People over the limit"));
   fill(byId("groups"), table(told.groups, "groups", "Groups over the limit"));
 });

@@ -42,7 +42,7 @@ class Judge:
 
     def __init__(self, policy: Policy, everyone: GroupCounts, most: int) -> None:
         self.monotone = policy.monotone()
-        self.limits_inference = policy.limits_inference
+        self.limits_inference = policy.limits_inference_of(everyone)
         self.most, self._policy = most, policy
         # Nothing is committed to it: for it, every release is the first one.
         self._ledger: PolicyLedger = policy.ledger(everyone.values, everyone)

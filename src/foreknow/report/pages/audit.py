@@ -69,6 +69,7 @@ from foreknow.report.scope import (
     RELATIVE,
     TOLD_OF_PEOPLE,
     UNLIMITED,
+    UNLIMITED_OF_PEOPLE,
     by_word_of,
     sentences,
     spread_limits,
@@ -126,10 +127,7 @@ class AuditPage(Page[Audit]):
     def mood(self) -> Mood:
         """How it ends."""
         audit = self.result
-        proved = audit.limits_inference and not audit.scope.foreign
-        if self._idle.count(False) == 0 or (audit.safe and not proved):
-            return ""
-        return mood_of(audit.safe)
+        return mood_of(audit.safe, audit.limits_inference and not audit.scope.foreign)
 
     @property
     def headline(self) -> str:
@@ -163,7 +161,8 @@ class AuditPage(Page[Audit]):
             return f"Not safe: {said}"
         if self.result.limits_inference:
             return f"Safe: {said}"
-        return f"{said.capitalize()}{UNLIMITED}"
+        limited = UNLIMITED_OF_PEOPLE if self.result.limits_cases else UNLIMITED
+        return f"{said.capitalize()}{limited}"
 
     def as_they_are(self) -> Iterable[str]:
         """Labels of the table, and what is said of the people whose cases these are."""
@@ -242,11 +241,13 @@ class AuditPage(Page[Audit]):
             above=title if numbered else "",
             link=anchor,
         )
-        where, worst = Cell("–"), Cell("kept with the owner", mood_of(verdict.safe))
+        limits = limits_of(self.result, verdict)
+        where, worst = Cell("–"), Cell("kept with the owner", mood_of(verdict.safe, limits))
         limit = required_text(verdict.required)
         if not self._withheld(verdict):
             found = verdict.found
-            worst, limit = worst_cell(found, verdict.required), limit_of(found, verdict.required)
+            worst = worst_cell(found, verdict.required, limits)
+            limit = limit_of(found, verdict.required)
             if found.value is not None:
                 where = Cell(visible(found.value), below=_in_group(verdict))
         return self._word(verdict), secret, self._allowed(verdict).short, worst, limit, where
@@ -279,8 +280,13 @@ class AuditPage(Page[Audit]):
         if not self.published:
             yield from exposed_figure(audit.exposed[place], f"{anchor}-people")
         if verdict.others:
+            required, limits = verdict.required, limits_of(audit, verdict)
             rows = [
-                (visible(d.value), _holders(sets, counts, d.value), worst_cell(d, verdict.required))
+                (
+                    visible(d.value),
+                    _holders(sets, counts, d.value),
+                    worst_cell(d, required, limits),
+                )
                 for d in [found, *verdict.others][:_MOST_VALUES]
             ]
             relative = verdict.required.relative
@@ -301,9 +307,7 @@ class AuditPage(Page[Audit]):
         idle = _is_idle(verdict)
         if _is_unproved(verdict) and not idle:
             return Cell("not proved", sign=True)
-        if verdict.safe and not idle and not verdict.required.limits:
-            return Cell("holds", sign=True)
-        return word_of(verdict.safe, idle)
+        return word_of(verdict.safe, limits_of(self.result, verdict), idle)
 
     def _about(self, verdict: Verdict) -> str:
         noun = sensitive_noun(self.result.policy, verdict.requirement)
@@ -394,12 +398,15 @@ def _is_unproved(verdict: Verdict) -> bool:
     return verdict.safe and bool(package_of(type(verdict.judged)))
 
 
+def limits_of(audit: Audit, verdict: Verdict) -> bool:
+    """Whether a verdict limits inference; whom learned priors say nothing of stays untold."""
+    untold = verdict.idle and is_learned(verdict.judged)
+    return untold or (audit.limits_people(verdict) and not _is_unproved(verdict))
+
+
 def verdict_mood(audit: Audit, verdict: Verdict) -> Mood:
     """Safe or unsafe; neither where what holds limits no inference, or is another's word."""
-    if _is_idle(verdict) or _is_unproved(verdict):
-        return "lead"
-    limits = audit.limits(verdict) or is_learned(verdict.judged)
-    return "lead" if verdict.safe and not limits else mood_of(verdict.safe)
+    return mood_of(verdict.safe, limits_of(audit, verdict)) or "lead"
 
 
 def beside_audit(audit: Audit, nouns: str, scope: Scope) -> list[str]:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from foreknow.auditing.exposed import Exposed
 from foreknow.documents import from_toml
 from foreknow.file_names import CERTIFICATE, CODE_BOOK, REPORT
 from foreknow.json_values import Plain
@@ -389,7 +390,7 @@ class EvidencePage(Page[EvidenceReport]):
             if not of_groups:
                 certain = tally_text(then.certain), tally_text(now.certain)
                 rows.append((f"{title}: of them with certainty", *certain))
-                worst = (_worst(exposed.verdict) for exposed in (then, now))
+                worst = (_worst(exposed) for exposed in (then, now))
                 case = f"case {NEAREST}" if then.verdict.required.relative else "worst case"
                 of = ", of one case" if self.in_cases else ""
                 rows.append((f"{title}: {case}{of}", *worst))
@@ -666,5 +667,6 @@ def _for_the_page(blocks: Iterable[Block]) -> Iterator[Block]:
     return (replace(block, whole=True) for block in blocks)
 
 
-def _worst(verdict: Verdict) -> Cell:
-    return replace(worst_cell(verdict.found, verdict.required), width="", mark="")
+def _worst(exposed: Exposed) -> Cell:
+    of = exposed.verdict
+    return replace(worst_cell(of.found, of.required, exposed.limits), width="", mark="")
