@@ -487,6 +487,15 @@ def test_where_people_are_counted_a_criterion_of_cases_is_not_called_safe(tmp_pa
     assert not re.search('class="[^"]* safe"', page.html())
     assert said in page.html()
     assert "safe" not in audit.summary().lower()
+    made = fk.publish(CASES, fk.Policy([rule], owner), learned=False)
+    made.write(tmp_path / "out")
+    found, evidence = fk.verify(tmp_path / "out"), fk.evidence_report(tmp_path / "out")
+    for result in (made.audit, found, evidence):
+        assert page_of(result).mood == ""
+        assert said in page_of(result).html()
+        assert not re.search('class="[^"]* safe"', page_of(result).html())
+    assert not found.limits_inference
+    assert fk.verify(tmp_path / "out", fk.Policy([rule], cases)).limits_inference
     both = fk.audit(CASES, fk.Policy([rule, fk.Requirement(fk.KAnonymity(1))], owner))
     assert page_of(both).mood == ""
     people = fk.Requirement(fk.Facts(), below="9/10", values=["zzz", "b"])

@@ -130,6 +130,9 @@ class Verification(Result):
         What no requirement looks at, as far as the files tell.
     claimed_scope : Scope
         What the publisher says beyond that: who was left out, and what is proved of the method.
+    counts_people : bool
+        Whether rows are cases of people whom the policy counts: a criterion of values says nothing
+        of these.
     after : tuple of (str, int)
         Earlier releases that were verified, too, and how many people each shows.
     people_of_all : int
@@ -158,6 +161,7 @@ class Verification(Result):
     claimed_scope: Scope = field(default_factory=Scope)
     semantics: Any = "single"
     sensitives: tuple[str, ...] = ()
+    counts_people: bool = False
     after: tuple[tuple[str, int], ...] = ()
     people_of_all: int = 0
     together: tuple[Verdict, ...] = ()
@@ -175,10 +179,16 @@ class Verification(Result):
     @property
     def limits_inference(self) -> bool:
         """Whether any requirement limits what is inferred, and not only who looks alike."""
-        return any(map(self.limits, self.findings))
+        counted = [own for own in self.findings if not (self.counts_people and own.of_groups)]
+        return any(map(self.limits, counted))
+
+    @property
+    def limits_cases(self) -> bool:
+        """Whether it is limited of each case alone, where people may have several."""
+        return not self.limits_inference and any(map(self.limits, self.findings))
 
     def limits(self, finding: Verdict) -> bool:
-        """Whether the requirement of a finding limits what is inferred of anybody."""
+        """Whether the requirement of a finding limits what is inferred of anybody, or any case."""
         asks = finding.required.limits and not finding.idle
         return asks and bool(finding.found.limits_values)
 
@@ -568,6 +578,7 @@ def _judged(
         claimed_scope=Scope() if policy is not None else _claims(known.scope),
         semantics=known.semantics,
         sensitives=known.sensitives,
+        counts_people=scope.cases and bool(known.policy["schema"].get("person")),
     )
     return found, problems
 

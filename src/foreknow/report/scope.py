@@ -119,6 +119,11 @@ def noted(said: str) -> str:
     return f"{_NOTED} {said}"
 
 
+def unlimited(found: Any, far: str = "") -> str:
+    """End a headline of an audit or verification where nothing limits inference of people."""
+    return UNLIMITED_OF_PEOPLE if found.limits_cases else f"{far}{UNLIMITED}"
+
+
 def by_word_of(scope: Scope) -> str:
     """End a headline with what holds by the word of other packages, if anything does."""
     named = [visible(kind) for kind in scope.foreign]

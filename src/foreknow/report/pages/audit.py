@@ -68,11 +68,10 @@ from foreknow.report.scope import (
     NEAREST,
     RELATIVE,
     TOLD_OF_PEOPLE,
-    UNLIMITED,
-    UNLIMITED_OF_PEOPLE,
     by_word_of,
     sentences,
     spread_limits,
+    unlimited,
 )
 from foreknow.report.trial import trials_beside
 from foreknow.report.words import (
@@ -161,8 +160,7 @@ class AuditPage(Page[Audit]):
             return f"Not safe: {said}"
         if self.result.limits_inference:
             return f"Safe: {said}"
-        limited = UNLIMITED_OF_PEOPLE if self.result.limits_cases else UNLIMITED
-        return f"{said.capitalize()}{limited}"
+        return f"{said.capitalize()}{unlimited(self.result)}"
 
     def as_they_are(self) -> Iterable[str]:
         """Labels of the table, and what is said of the people whose cases these are."""

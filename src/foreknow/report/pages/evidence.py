@@ -56,11 +56,11 @@ from foreknow.report.scope import (
     RELATIVE,
     SEVERAL_CASES,
     TOLD_OF_PEOPLE,
-    UNLIMITED,
     about,
     by_word_of,
     noted,
     sentences,
+    unlimited,
 )
 from foreknow.report.trial import trials_beside
 from foreknow.report.words import (
@@ -228,8 +228,8 @@ class EvidencePage(Page[EvidenceReport]):
             return "nothing is asked of this table, as nobody has a value that must stay hidden"
         audit = self.result.audit
         far, beyond = how_far(self.result.verification)
-        beside = "" if audit.limits_inference else UNLIMITED
-        return f"every requirement holds{far}{beside}{by_word_of(audit.scope)}{beyond}"
+        how = far if audit.limits_inference else unlimited(audit, far)
+        return f"every requirement holds{how}{by_word_of(audit.scope)}{beyond}"
 
     @cached_property
     def _noun(self) -> str:

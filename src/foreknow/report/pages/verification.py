@@ -34,6 +34,7 @@ from foreknow.report.scope import (
     noted,
     sentences,
     spread_limits,
+    unlimited,
 )
 from foreknow.report.words import listing, named, nouns_of, secret_words, setting_text, some
 from foreknow.text import one_line, visible
@@ -68,7 +69,8 @@ class VerificationPage(Page[Verification]):
         elif found.limits_inference:
             what = f"every requirement {whose}on {columns} holds{far}{by_word_of(found.scope)}"
         else:
-            what = f"every requirement {whose}holds{far}{UNLIMITED}{by_word_of(found.scope)}"
+            ends = f"{unlimited(found, far)}{by_word_of(found.scope)}"
+            what = f"every requirement {whose}holds{ends}"
         of = " of cases" if found.scope.cases else ""
         return f"Verified{of}: {people} in {groups} by {by}; {what}{beyond}"
 
