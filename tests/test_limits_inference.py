@@ -510,3 +510,59 @@ def test_where_people_are_counted_a_criterion_of_cases_is_not_called_safe(tmp_pa
     assert not found.limits_inference
     compared = fk.compare(CASES, fk.Policy([rule], wide), methods=["fulldomain"], processes=0)
     assert not compared.limits_inference
+
+
+# ---- the explorer -----------------------------------------------------------------------------
+
+
+def _looked(tmp_path, table, schema, *required):
+    pytest.importorskip("starlette", reason="pip install .[explore]")
+    from foreknow.explore.session import Looked
+
+    return Looked("t", tmp_path / "t.csv", False, fk.Policy(required, schema), table)
+
+
+@pytest.mark.parametrize("secret", [{"values": ["zzz"]}, {"any_of": ["zzz", "yyy"]}], ids=str)
+def test_a_dial_of_what_nobody_has_is_not_green(secret, tmp_path):
+    required = fk.Requirement(fk.Facts(), below="1/2", **secret)
+    looked = _looked(tmp_path, pa.table(MIXED), fk.Schema(**BY_AGE), required)
+    from foreknow.explore.release import judged, overview
+
+    told = judged(looked, {})
+    assert told["mood"] == overview(looked)["mood"] == "plain"
+    assert "safe" not in told
+    assert [row[1]["mood"] for row in told["counts"]["rows"]] == [""]
+    html = looked.audit.to_html()
+    assert not re.search('class="[^"]* safe"', html)
+    beside = _looked(
+        tmp_path, pa.table(MIXED), looked.policy.schema, fk.Requirement(fk.Facts(), below="2/3")
+    )
+    assert judged(beside, {})["mood"] == "safe"
+    assert judged(beside, {"limit": "0.1"})["mood"] == "unsafe"
+
+
+def test_an_explorer_has_no_skyline_where_rows_are_not_people(tmp_path):
+    from foreknow.explore.release import judged, skyline
+
+    rows = CASES.append_column("job", pa.array(list("uvwuvw")))
+    limit = fk.Requirement(fk.Facts(), below="2/3")
+    people = _looked(tmp_path, rows, fk.Schema(**BY_AGE, unit="row", person="pid"), limit)
+    assert judged(people, {"value": "a"})["mood"] == "unsafe"
+    rule = {"values": ["a"], "where": {"job": ["v", "w"]}}
+    some = _looked(tmp_path, rows, fk.Schema(**BY_AGE, impossible=[rule]), limit)
+    homes = rows.append_column("home", pa.array([1, 1, 2, 3, 3, 3]))
+    shared = {"by": "home", "values": ["pay"]}
+    pay = fk.Schema(quasi_identifiers=["age"], sensitive="pay", shared=shared)
+    homes = homes.append_column("pay", pa.array(list("xxyzzz")))
+    homes, limit = fk.Microdata(homes, pay), fk.Requirement(fk.Facts(), below="9/10")
+    together = _looked(tmp_path, homes, pay, limit)
+    for looked, value, why in (
+        (people, "a", "people may have several cases"),
+        (some, "a", "some people cannot have some values"),
+        (together, "x", "people of a household have a value together"),
+    ):
+        told = skyline(looked, {"value": value})
+        assert told["least"].endswith(f"it counts each row as somebody, and {why}.")
+        assert (told["points"], told["words"], told["figure"]) == ([], [], None)
+    alone = _looked(tmp_path, rows, fk.Schema(**BY_AGE), limit)
+    assert skyline(alone, {"value": "a"})["figure"]

@@ -210,18 +210,33 @@ def skyline(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
             "name a value; the skyline of a window is drawn by foreknow skyline --within"
         )
     value = next(value for value in turned.dial.values if str(value) == turned.value)
+    title = f"What is withstood of {visible(value)} at {limit_text(turned.limit)}"
+    if why := _uncounted(turned.counted):
+        said = f"There is no skyline here: it counts each row as somebody, and {why}."
+        return {"title": title, "least": said, "points": [], "words": [], "figure": None}
     report = skyline_report(
         counts_of(turned.counted.counts), [value], confidence=turned.limit, sensitive=noun
     )
     corners, terms = report.corners(value), terms_of(report, value)
     figure = block_values([heat_figure(report, value, "heat")])[0] if corners else None
     return {
-        "title": f"What is withstood of {visible(value)} at {limit_text(turned.limit)}",
+        "title": title,
         "least": least_sentence(report, value),
         "points": [corner.point for corner in corners],
         "words": [adversary_words(terms, corner.point) for corner in corners],
         "figure": figure,
     }
+
+
+def _uncounted(counted: RequirementCounts) -> str:
+    """What a verdict counts of people, and a skyline of counts alone does not."""
+    if counted.number_of_cases is not None:
+        return "people may have several cases"
+    if counted.requirement.shown is not None:
+        return "people of a household have a value together"
+    if counts_of(counted.seen).able is not None:
+        return "some people cannot have some values"
+    return ""
 
 
 # ---- what if they knew ... ----------------------------------------------------------------------
