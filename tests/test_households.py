@@ -1,10 +1,13 @@
 """Households: what all of one have is shown once, and households are counted."""
 
+import json
 import random
 from fractions import Fraction
 
 import pyarrow as pa
+import pyarrow.csv as csv
 import pytest
+from tests.cli.desk import Desk
 from tests.examples import NIGHTLY
 from tests.oracle.household_worlds import surest, surest_of_all_rows, worlds
 
@@ -171,13 +174,39 @@ def test_shared_values_are_published_beside_where_they_are_shown(how):
 
 
 def test_a_raw_table_is_not_judged_as_if_it_were_shown_once(tmp_path):
+    shown = {"schema": ROLES, "require": [LIMIT]}
+    policy = fk.Policy.of({**shown, "require": [{**LIMIT, "knowing": []}]})
+    uneven = {"home": [1, 1, 1, 2], "ward": ["w"] * 4, "ill": list("abcd"), "income": list("xxxy")}
+    csv.write_csv(pa.table(uneven), tmp_path / "t.csv")
+    for raw in (
+        pa.table(uneven),
+        tmp_path / "t.csv",
+        fk.Microdata(pa.table(uneven), policy.schema),
+    ):
+        (found,) = fk.audit(raw, policy, learned=False).verdicts
+        assert found.reached == Fraction(1, 2)  # two households, and not three of four rows
     with pytest.raises(fk.InputError, match=r"fk\.Microdata"):
-        fk.audit(TWELVE, {"schema": ROLES, "require": [LIMIT]})
+        fk.audit(fk.Release.from_schema(TWELVE, policy.schema), fk.Policy.of(shown))
+    with pytest.raises(fk.InputError, match="home"):
+        fk.audit(TWELVE.drop_columns("home"), policy)
     without = {**ROLES, "shared": None}
     with pytest.raises(fk.InputError, match="shared"):
         fk.publish(
             fk.Microdata(TWELVE, fk.Schema(**without)), {"schema": ROLES, "require": [LIMIT]}
         )
+
+
+def test_the_command_judges_a_raw_table_as_what_is_published_of_it(tmp_path, monkeypatch, capsys):
+    desk = Desk(tmp_path, monkeypatch, capsys)
+    monkeypatch.chdir(tmp_path)
+    policy = fk.Policy.of({"schema": ROLES, "require": [LIMIT]})
+    policy.save(tmp_path / "p.toml")
+    csv.write_csv(TWELVE, tmp_path / "t.csv")
+    code, out, _ = desk.run("audit", "t.csv", "--policy", "p.toml", "--json", "a.json")
+    once = fk.audit(fk.Microdata(TWELVE, policy.schema), policy, learned=False)
+    assert code == (0 if once.safe else 1), out
+    told = desk.json("a.json")["verdicts"]
+    assert told == json.loads(once.to_json())["verdicts"]
 
 
 def test_a_household_is_not_followed_through_releases(tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 from foreknow.adversaries.protocol import HasCounts
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
-from foreknow.data.microdata import Microdata
+from foreknow.data.microdata import Microdata, shown_once
 from foreknow.data.people import refuse_two_spellings
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
@@ -101,7 +101,8 @@ def _release_of(given: Any, policy: Policy | None, group: str | None) -> HasCoun
             "say what the columns are: policy=, or Release.from_generalized(table, "
             "quasi_identifiers=[...], sensitive=...) in place of the table"
         )
-    return Release.from_schema(given, policy.needed_schema, group, policy.options.unlinked)
+    schema = policy.needed_schema
+    return Release.from_schema(shown_once(given, schema), schema, group, policy.options.unlinked)
 
 
 def table_of(

@@ -81,6 +81,7 @@ class Columns(Files):
 
     def whole(self, path: Path, rules: Policy | None = None) -> Release:
         """Open a release with all its sensitive columns, as if nobody knew the columns beside."""
+        from foreknow.data.microdata import shown_once
         from foreknow.data.release import Release
         from foreknow.releases.written import open_published
 
@@ -95,7 +96,8 @@ class Columns(Files):
         if not is_published(path):
             schema = rules.needed_schema
             schema = schema if self.person is None else replace(schema, person=self.person)
-            return Release.from_schema(path, schema, self.group, rules.options.unlinked)
+            table, unlinked = shown_once(path, schema), rules.options.unlinked
+            return Release.from_schema(table, schema, self.group, unlinked)
         if self.person is not None:
             raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
         return open_published(path, rules.schema).release

@@ -1237,3 +1237,8 @@ def _float(number: Any) -> float:
         return float(number)
     except OverflowError:
         return float("inf")
+
+
+def shown_once(table: Any, schema: Schema) -> Any:
+    """A table with what says in which row households show a value; as it is, if none share any."""
+    return table if schema.shared is None else Microdata(table, schema).source
