@@ -285,3 +285,52 @@ def test_files_are_not_verified_by_what_only_the_owner_can_count(tmp_path):
         fk.verify(tmp_path / "out", policy(own, replace(LIMIT, knowing=["job"])))
     some = policy(schema(unit="row"), fk.Requirement(fk.KAnonymity(2, of=["age"])))
     assert fk.verify(tmp_path / "out", some).findings[0].safe
+
+
+# ---- people who are counted by another column ---------------------------------------------------
+
+# All of it is about one person, who has a case in each row.
+ONE = pa.table({"age": [30] * 6, "ill": list("abcabc"), "pid": ["p"] * 6, "row": list(range(6))})
+OF_PID, OF_ROW = ({"unit": "row", "person": name} for name in ("pid", "row"))
+
+
+@pytest.mark.parametrize("required", [LIMIT, fk.Requirement(fk.KAnonymity(2))])
+@pytest.mark.parametrize("own", [OF_ROW, {}, {"unit": "row"}, {"unit": "row", "missing": "drop"}])
+def test_people_beside_a_release_are_counted_as_the_policy_says_or_not_at_all(own, required):
+    rules = policy(schema(**OF_PID), required)
+    bare = fk.Release.from_generalized(ONE.select(["age", "ill"]), **ROLES)
+    for release in bare, fk.Release.from_schema(ONE, rules.schema):
+        for people in ONE, fk.Microdata(ONE, rules.schema):
+            assert not fk.audit(release, rules, people=people, learned=False).safe
+        with pytest.raises(SchemaError, match="of the policy and of the people differ in"):
+            fk.audit(release, rules, people=fk.Microdata(ONE, schema(**own)), learned=False)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"missing": "drop"}, {"reading": {"missing": ["a"]}}, {"types": {"ill": "text"}}],
+)
+def test_people_beside_a_release_have_values_as_the_policy_says(more):
+    release = fk.Release.from_generalized(ONE.select(["age", "ill"]), **ROLES)
+    for read, said in (more, {}), ({}, more):
+        people = fk.Microdata(ONE, schema(**read))
+        with pytest.raises(SchemaError, match=f"of the people differ in {next(iter(more))}"):
+            fk.audit(release, policy(schema(**said), LIMIT), people=people, learned=False)
+
+
+def test_what_publish_made_is_about_the_persons_of_its_schema(tmp_path):
+    made = fk.publish(ONE, policy(schema(**OF_PID)), method="mondrian", learned=False)
+    made.write(tmp_path / "out")
+    for required in LIMIT, fk.Requirement(fk.KAnonymity(2)):
+        other = policy(schema(**OF_ROW), required)
+        for given in made, made.release:
+            with pytest.raises(SchemaError, match=r"differ in person \('row' and 'pid'\)"):
+                fk.audit(given, other, learned=False)
+        with pytest.raises(InputError, match="does not show whose cases its rows are"):
+            fk.audit(tmp_path / "out", other, learned=False)
+    # Without a person all that is said is of cases.
+    of_cases = policy(schema(unit="row"), LIMIT)
+    assert fk.audit(made, of_cases, learned=False).in_cases
+    for known in fk.Microdata(ONE, schema(**OF_PID)), made.sight:
+        with pytest.raises(SchemaError, match="of the people differ in person"):
+            fk.audit(made, of_cases, people=known, learned=False)

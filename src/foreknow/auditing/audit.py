@@ -30,7 +30,7 @@ from foreknow.data.labels import GroupLabels, Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
-from foreknow.data.sights import Sight, possible, seen_with
+from foreknow.data.sights import Register, Sight, possible, seen_with
 from foreknow.data.utility import Utility, utility_of
 from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, memory_for
 from foreknow.methods.fulldomain.lattice import LatticeResult
@@ -330,8 +330,9 @@ def audit(
     policy, owners = policy_of(policy, said, release), part_of(release, "sight", Sight)
     release = release_of(release, policy, group)
     policy = under_its_schema(release, policy)
-    if isinstance(people, Microdata):
-        policy = policy.under(people.schema, published=True)
+    exact = people.rows[0] if isinstance(people, Sight) else people
+    if isinstance(exact, (Microdata, Register)):
+        policy = policy.under(exact.schema, people=True)
     release = read_at_once(release, policy)
     shown = policy.shown if policy.owned else policy
     counts = _counted_at_once(release, shown)

@@ -21,7 +21,9 @@ from foreknow.grammar import SchemaTable, Unit
 from foreknow.result import card_of
 
 # Of what is published, whose labels are counted as they stand, these say who is counted.
-OF_PEOPLE = ("unit", "shared", "impossible")
+OF_PEOPLE = ("unit", "person", "shared", "impossible")
+# Of people who are given beside a release these do, whatever else is known of them.
+_OF_THE_COUNTED = ("semantics", "group", "missing", "reading", "types")
 # Columns whose order says nothing.
 _IN_ANY_ORDER = ("identifiers", "quasi_identifiers", "other")
 
@@ -176,20 +178,24 @@ class Schema:
                 "cannot have what all of it have is not known. Leave one of them out"
             )
 
-    def refuse_other(self, own: Schema, *, published: bool = False) -> None:
+    def refuse_other(self, own: Schema, *, published: bool = False, people: bool = False) -> None:
         """Refuse a table that was read by a schema of its `own` where this one says otherwise.
 
         All that it says bears on who is counted, or on which values are one. Of what is `published`
-        some columns are not there, and a policy may be stricter.
+        some columns are not there, and a policy may be stricter; of `people` beside a release other
+        columns may be known.
         """
-        for key in (*OF_PEOPLE, *(() if published else SchemaTable.model_fields)):
+        whole = () if published else _OF_THE_COUNTED if people else SchemaTable.model_fields
+        for key in (*OF_PEOPLE, *whole):
             name = "sensitives" if key == "sensitive" else key
             said, read = getattr(self, name), getattr(own, name)
             if key in _IN_ANY_ORDER:
                 said, read = sorted(said), sorted(read)
             if said == read or (published and read in (None, (), "person")):
                 continue
-            what = "release" if published else "table"
+            if published and key == "person" and not self.counts_people:
+                continue  # what is said is of cases, and pages say so
+            what = "release" if published else "people" if people else "table"
             way = "say the same in the policy" if published else "read the table by the policy's"
             raise SchemaError(
                 f"the schemas of the policy and of the {what} differ in {key} ({self._told(key)} "

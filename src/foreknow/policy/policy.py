@@ -285,11 +285,11 @@ class Policy:
         column = None if requirement is None else requirement.sensitive
         return "single" if self.schema is None else self.schema.semantics_of(column)
 
-    def under(self, schema: Schema, *, published: bool = False) -> Policy:
+    def under(self, schema: Schema, *, published: bool = False, people: bool = False) -> Policy:
         """The policy by the schema of what it is about; refused where its own says otherwise."""
         if self.schema is None:
             return replace(self, schema=schema)
-        self.schema.refuse_other(schema, published=published)
+        self.schema.refuse_other(schema, published=published, people=people)
         return self
 
     @property

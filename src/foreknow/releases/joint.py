@@ -195,7 +195,10 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
 def _schema_of(releases: Sequence[Release]) -> Schema | None:
     """The schema that says of all of them who is counted; refused where they differ in that."""
     said = [own.schema for own in releases]
+    of_cases = any(own is not None and own.counts_people for own in said)
     for key in OF_PEOPLE:
+        if key == "person" and not of_cases:
+            continue  # each row is a person, whatever names them
         first, *others = (getattr(own or _PLAIN, key) for own in said)
         if any(own != first for own in others):
             raise UnsupportedError(
