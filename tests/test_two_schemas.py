@@ -82,6 +82,30 @@ def test_a_table_read_by_another_schema_than_the_policy_s_is_refused_either_way(
             CALLS[call](fk.Microdata(CASES, read), said)
 
 
+METHODS = {
+    "explained": lambda table, rules: fk.FullDomain().search(table, rules, explain=True),
+    "search": fk.FullDomain().search,
+    "fulldomain": fk.FullDomain().partition,
+    "mondrian": fk.Mondrian().partition,
+    "decoy": fk.Decoy().partition,
+    "anatomy": fk.Anatomy().partition,
+    "anatomy of two": fk.Anatomy(l=2).partition,
+    "streamliner": fk.Streamliner(l=2).partition,
+    "jump": fk.Jump(["age=0"]).partition,
+    "secret": fk.SecretChoice(["age=0", "age=1"]).partition,
+    "art": fk.ART(r=2, priors=fk.Priors.learn(CASES, ["age"], "ill")).partition,
+}
+
+
+@pytest.mark.parametrize("more", MORE)
+@pytest.mark.parametrize("method", METHODS)
+def test_no_method_groups_a_table_by_another_schema_than_the_policy_s(method, more):
+    plain, own = schema(), schema(**MORE[more])
+    for read, said in (plain, own), (own, plain):
+        with pytest.raises(SchemaError, match="of the policy and of the table differ in"):
+            METHODS[method](fk.Microdata(CASES, read), policy(said))
+
+
 def test_what_differs_is_said_with_what_to_do():
     people = fk.Microdata(CASES, schema(**MORE["person"]))
     with pytest.raises(

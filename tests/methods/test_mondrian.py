@@ -418,10 +418,11 @@ def test_a_policy_that_merging_may_hurt_is_searched_and_the_table_says_if_it_may
     crowd = crowd_of([1, 1, 2], ["s", "", "bc"], "set")
     policy = asking("0.52", (2,), values=["s"])
     assert found_by(fk.Mondrian(), crowd, policy) == [[0, 1], [2]]
-    # One value each, whatever the policy was made for: nothing is searched where all is unsafe.
-    declared = fk.Policy(policy.requirements, crowd.schema)
+    # One value each: nothing is searched where all is unsafe.
     with pytest.raises(fk.NoSafeRelease, match=r"'s', the limit is 0\.52 \(1 of 2 people"):
-        grouped([1, 2], "st", declared)
+        grouped([1, 2], "st", policy)
+    with pytest.raises(fk.ForeknowError, match="and of the table differ in person"):
+        grouped([1, 2], "st", fk.Policy(policy.requirements, crowd.schema))
 
 
 def test_a_value_that_nobody_has_keeps_nobody_together():

@@ -250,9 +250,10 @@ class Grouper:
         UnsupportedError
             If it does not serve such a table or policy.
         InputError
-            If the seed is no whole number from 0, or a setting is neither given nor follows from a
-            policy.
+            If the seed is no whole number from 0, a setting is neither given nor follows from a
+            policy, or the schemas of the table and of the policy differ.
         """
+        policy = policy and policy.under(microdata.schema)
         found: IntArray = self.grouping(microdata, policy, seed).of_row
         return found
 
@@ -287,7 +288,7 @@ def grouping_of(
     method: Any, microdata: Microdata, policy: Policy, seed: int | None, *, explain: bool = False
 ) -> Grouping:
     """Let a method group a table; `explain` asks a search for what it looked at, too."""
-    policy = policy and policy.searched
+    policy = policy and policy.under(microdata.schema).searched
     grouping = traits_of(method).grouping
     if grouping is not None:
         return grouping(microdata, policy, seed, explain=explain)

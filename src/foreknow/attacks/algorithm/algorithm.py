@@ -393,7 +393,8 @@ class Algorithm:
         start = time.monotonic()
         people = _people_of(release, schema)
         table = people.microdata
-        runs = Runs(table, self.anonymizer, self.policy, self.seeds, self.symmetric, False)
+        rules = self.policy and replace(self.policy, schema=table.schema)  # of what is published
+        runs = Runs(table, self.anonymizer, rules, self.seeds, self.symmetric, False)
         if not runs.symmetric and runs.proof is None:
             raise UnsupportedError(
                 f"{runs.name} may depend on the order of rows, which a release does not tell: use "

@@ -28,7 +28,7 @@ from foreknow.methods.art.infeasibility import ArtNames
 from foreknow.methods.art.limits import Limit, LimitTable
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import robust_groups
-from foreknow.methods.protocol import ONE_COLUMN, Traits
+from foreknow.methods.protocol import ONE_COLUMN, Grouper, Grouping, Traits
 from foreknow.numbers import as_fraction
 from foreknow.policy.policy import Policy
 from foreknow.settings import Number as NumberSetting
@@ -44,7 +44,7 @@ class ArtSettings(Settings):
 
 @hints()
 @dataclass(frozen=True)
-class ART:
+class ART(Grouper):
     """Against priors: groups in which every posterior keeps its limit, such as 1/r (r-robustness).
 
     People of one *kind*, who are alike to every adversary, are grouped among themselves where
@@ -170,10 +170,10 @@ class ART:
             found += [Limit(g.priors, *more, g.values, g.excluded, g.sets) for g in self.limits]
         return found
 
-    def partition(
+    def grouping(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
-    ) -> IntArray:
-        """Group the rows of a table; see `Grouper.partition`.
+    ) -> Grouping:
+        """Group the rows of a table.
 
         Of the policy only its form matters: in a generalized release, groups do not mix people of
         different signatures, since the priors would say nothing of them. The limits say the rest.
@@ -221,7 +221,7 @@ class ART:
                 f"{error} (Of a set of values, each has its part of the limit, by how many people "
                 "have it; there may be groups that keep the limit of the set only.)"
             ) from None
-        return microdata.rows_of(groups)
+        return Grouping(microdata.rows_of(groups))
 
 
 @dataclass(frozen=True)

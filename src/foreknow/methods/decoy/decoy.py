@@ -15,7 +15,15 @@ from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards, speaks_of
 from foreknow.methods.decoy.search import Outcome, Search, TriedCuts
 from foreknow.methods.points import Points
 from foreknow.methods.proof import Proof
-from foreknow.methods.protocol import ADVICE, ONE_COLUMN, Traits, check_needs, notes_of_seed
+from foreknow.methods.protocol import (
+    ADVICE,
+    ONE_COLUMN,
+    Grouper,
+    Grouping,
+    Traits,
+    check_needs,
+    notes_of_seed,
+)
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
@@ -34,7 +42,7 @@ class DecoySettings(Settings):
 
 @hints(ADVICE)
 @dataclass(frozen=True)
-class Decoy:
+class Decoy(Grouper):
     """Groups of near people that keep the policy also from adversaries who know the method.
 
     As `Mondrian`, it divides groups top-down. But it tries one cut of each group, chosen by what
@@ -78,17 +86,17 @@ class Decoy:
     def __post_init__(self) -> None:
         set_fields(self, cuts=whole_number(self.cuts, "Decoy: cuts", 1))
 
-    def partition(
+    def grouping(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
-    ) -> IntArray:
-        """Group the rows of a table; see `Grouper.partition`.
+    ) -> Grouping:
+        """Group the rows of a table.
 
         A policy with a limit that is not worked out for this method is a `PolicyError`.
         """
         random = generator(seed, "Decoy")
         search = self._start(microdata, policy)
         search.run(lambda search, cuts: _decided(search, cuts, random))
-        return microdata.rows_of(search.finish(random))
+        return Grouping(microdata.rows_of(search.finish(random)))
 
     def _start(self, microdata: Microdata, policy: Policy | None) -> Search:
         if policy is None:

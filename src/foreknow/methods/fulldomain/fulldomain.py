@@ -148,11 +148,13 @@ class FullDomain(Grouper):
         ------
         NoSafeRelease
             If no node is safe, or none was found in time.
+        SchemaError
+            If the schemas of the table and of the policy differ.
         """
         if policy is None:
             raise InputError("FullDomain needs a policy: what must the groups withstand?")
         until = None if self.seconds is None else time.monotonic() + self.seconds
-        policy = replace(policy, schema=microdata.schema)
+        policy = replace(policy.under(microdata.schema), schema=microdata.schema)
         microdata = policy.combined(microdata)
         rollup = Rollup(microdata)
         n_nodes = math.prod(top + 1 for top in rollup.tops)
