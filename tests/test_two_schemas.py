@@ -332,7 +332,7 @@ def test_people_beside_a_release_are_counted_as_the_policy_says_or_not_at_all(ow
 
 @pytest.mark.parametrize(
     "more",
-    [{"missing": "drop"}, {"reading": {"missing": ["a"]}}, {"types": {"ill": "text"}}],
+    [{"missing": "drop"}, {"reading": {"missing": ["?"]}}, {"types": {"ill": "text"}}],
 )
 def test_people_beside_a_release_have_values_as_the_policy_says(more):
     release = fk.Release.from_generalized(ONE.select(["age", "ill"]), **ROLES)
@@ -358,3 +358,79 @@ def test_what_publish_made_is_about_the_persons_of_its_schema(tmp_path):
     for known in fk.Microdata(ONE, schema(**OF_PID)), made.sight:
         with pytest.raises(SchemaError, match="of the people differ in person"):
             fk.audit(made, of_cases, people=known, learned=False)
+
+
+# ---- values and groups that a policy reads in another way ---------------------------------------
+
+UNKNOWN = pa.table({"age": [30] * 4, "ill": ["NA", " NA", "flu", "flu"], "g": [1, 1, 2, 2]})
+MISSING = {"reading": {"missing": ["NA"]}, "missing": "drop"}
+TWO_THIRDS = fk.Requirement(fk.Facts(), below="2/3")
+
+
+def made_by_hand(table):
+    tally = table.group_by(["age", "ill"]).aggregate([("ill", "count")])
+    tally = tally.rename_columns(["age", "ill", "count"])
+    return [
+        fk.Release.from_generalized(table, **ROLES),
+        fk.Release.from_groups(table, group="age", sensitive="ill"),
+        fk.Release.from_tally(tally, group=["age"], sensitive="ill"),
+        fk.Release.from_bucketized(tally, group=["age"], sensitive="ill"),
+        fk.GroupCounts.from_bags([table["ill"].to_pylist()]),
+    ]
+
+
+def test_a_value_that_is_missing_by_the_policy_is_no_value_of_a_release_made_by_hand():
+    rules = policy(schema(**MISSING), TWO_THIRDS)
+    assert not fk.audit(UNKNOWN, rules).safe
+    for release in made_by_hand(UNKNOWN):
+        with pytest.raises(SchemaError, match=r"' ?NA' in 'ill' says that a value is missing"):
+            fk.audit(release, rules)
+        assert fk.audit(release, policy(schema(), TWO_THIRDS)).safe
+    bare = fk.Release.from_generalized(UNKNOWN, **ROLES)
+    with pytest.raises(SchemaError, match="says that a value is missing"):
+        fk.audit(bare, policy(None, TWO_THIRDS), people=fk.Microdata(UNKNOWN, rules.schema))
+    # A label that stands for it is a value.
+    own = {"reading": {"missing": ["NA"]}, "missing": {"label": "NA"}}
+    table = UNKNOWN.set_column(1, "ill", [["NA", "NA", "flu", "flu"]])
+    for release in made_by_hand(table):
+        assert fk.audit(release, policy(schema(**own), TWO_THIRDS)).safe
+
+
+@pytest.mark.parametrize(
+    ("texts", "more"),
+    [
+        (["1", "1.0", "1", "1.0"], {"types": {"ill": "number"}}),
+        (["2020-01-01", "2020-01-01 00:00"] * 2, {"types": {"ill": "date"}}),
+        (["1", "1,0", "1,0", "1"], {"reading": {"decimal": ","}}),
+    ],
+)
+def test_one_number_or_date_that_is_written_in_two_ways_is_not_judged_as_two(texts, more):
+    table = pa.table({"age": [30] * 4, "ill": texts})
+    rules = policy(schema(**more), TWO_THIRDS)
+    given = [table, fk.Microdata(table, rules.schema), fk.Release.from_schema(table, rules.schema)]
+    for release in (*given, *made_by_hand(table)):
+        with pytest.raises(SchemaError, match="in 'ill' are one value, and here they are counted"):
+            fk.audit(release, rules)
+    with pytest.raises(SchemaError, match="are one value"):
+        fk.audit(given[-1], policy(None, TWO_THIRDS))
+    mixed = table.set_column(1, "ill", [["1", "1.0", "x", "1.0"]])
+    for release in (mixed, *made_by_hand(mixed)):
+        with pytest.raises(InputError, match="must hold a number in every row"):
+            fk.audit(release, policy(schema(types={"ill": "number"}), TWO_THIRDS))
+    plain = table.set_column(1, "ill", [["1.5", "1.5", "2", "3"]])
+    own = schema(types={"ill": "number"}, reading={"decimal": ","})  # of the table, once
+    for release in (plain, *made_by_hand(plain)):
+        assert fk.audit(release, policy(own, TWO_THIRDS)).safe
+    plain = table.set_column(1, "ill", [["1", "1", "2", "3"]])
+    assert fk.audit(plain, policy(schema(types={"ill": "number"}), TWO_THIRDS)).safe
+
+
+def test_a_release_made_by_hand_has_the_groups_of_the_policy():
+    table = pa.table({"age": [30] * 4, "g": [1, 1, 2, 2], "ill": list("aabb")})
+    rules = policy(schema(group="g"), TWO_THIRDS)
+    assert not fk.audit(table, rules).safe
+    release = fk.Release.from_groups(table, group="g", sensitive="ill", other=["age"])
+    assert not fk.audit(release, rules).safe
+    for release in made_by_hand(table)[:-1]:
+        with pytest.raises(SchemaError, match="says that g is the group, and the release was made"):
+            fk.audit(release, rules)

@@ -332,7 +332,9 @@ def audit(
     policy = under_its_schema(release, policy)
     exact = people.rows[0] if isinstance(people, Sight) else people
     if isinstance(exact, (Microdata, Register)):
-        policy = policy.under(exact.schema, people=True)
+        of_people = policy.under(exact.schema, people=True)
+        release = release if of_people is policy else release_of(release, of_people)
+        policy = of_people
     release = read_at_once(release, policy)
     shown = policy.shown if policy.owned else policy
     counts = _counted_at_once(release, shown)

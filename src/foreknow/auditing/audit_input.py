@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
+from foreknow.data.engines.columns import Missing, alike_texts
 from foreknow.data.microdata import Microdata, shown_once
 from foreknow.data.people import refuse_two_spellings
+from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
@@ -54,7 +56,9 @@ def _refuse_other_columns(release: Release, schema: Schema) -> None:
     told = release.schema is not None or not release.by_values or release.unlinked
     unseen = {} if told else {*release.unseen(release.beside)}
     known = [name for name in (*schema.quasi_identifiers, *schema.other) if name in unseen]
-    for names, what in (lacking, "sensitive"), (known, "known of people"):
+    made = release.schema is not None or schema.group in (None, *release.group_columns)
+    groups = [] if made or schema.group is None else [schema.group]
+    for names, what in (lacking, "sensitive"), (known, "known of people"), (groups, "the group"):
         if names:
             raise SchemaError(
                 f"{release.name}: the policy's schema says that {' and '.join(names)} "
@@ -69,9 +73,41 @@ def release_of(given: Any, policy: Policy | None = None, group: str | None = Non
     Several releases of the same people are taken together. A policy by another schema is refused.
     """
     found = _release_of(given, policy, group)
-    if policy is not None:
-        under_its_schema(found, policy)
+    known = policy and under_its_schema(found, policy)
+    schema = getattr(found, "schema", None) if known is None else known.schema
+    if isinstance(schema, Schema) and isinstance(found, (Release, GroupCounts)):
+        _refuse_other_values(found, schema)
     return found
+
+
+def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
+    """Refuse values that are counted as they are written, and are none by a schema, or one."""
+    reading, missing = cast("Reading", schema.reading), cast("Missing", schema.missing)
+    # A raw table was read without those that are missing.
+    spelled = () if isinstance(given, Release) and given.raw is not None else reading.missing
+    for name in given.sensitives if isinstance(given, Release) else [schema.sensitive]:
+        kind = schema.types.get(name)
+        if not (spelled or reading.converts or kind in ("number", "date")):
+            continue
+        if isinstance(given, Release) and name != given.sensitive:
+            values = given.seen(name, []).counts.values
+        else:
+            values = (given.counts if isinstance(given, Release) else given).values
+        texts = [own for own in values if isinstance(own, str) and own != missing]
+        for text in texts:
+            if text.strip(BLANKS) in spelled:
+                raise SchemaError(
+                    f"by the policy's reading, {text!r} in {name!r} says that a value is missing, "
+                    "and here it is counted as a value: leave these people out, give the table "
+                    "itself, or take it out of missing of the reading"
+                )
+        first: dict[str, str] = {}
+        for text, own in zip(texts, alike_texts(name, texts, reading, kind), strict=True):
+            if first.setdefault(own, text) != text:
+                raise SchemaError(
+                    f"by the schema {first[own]!r} and {text!r} in {name!r} are one value, and "
+                    "here they are counted as they are written: write them alike, as publish does"
+                )
 
 
 def _release_of(given: Any, policy: Policy | None, group: str | None) -> HasCounts:

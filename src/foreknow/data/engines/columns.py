@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
@@ -317,6 +318,20 @@ def as_plain_texts(
             _refuse_mixed(name, values, codes, None, reading, strict=True)
         texts = _plainly(_as_days(read)) if of_texts and kind != "text" else values
     return array if texts == values else pa.chunked_array([pa.array(texts).take(pa.array(codes))])
+
+
+def alike_texts(
+    name: str, texts: list[str], reading: Reading, declared: Kind | None = None
+) -> list[str]:
+    """Distinct values as `as_plain_texts` writes them, or has written them before."""
+    array = pa.chunked_array([pa.array(texts, pa.string())])
+    for own in reading, Reading():
+        with suppress(DataError):
+            found: list[str] = as_plain_texts(name, array, own, declared).to_pylist()
+            return found
+    if declared is not None:
+        as_plain_texts(name, array, reading, declared)  # which says what is wrong
+    return texts
 
 
 def _plainly(values: list[Any]) -> list[str | None]:
