@@ -434,3 +434,25 @@ def test_a_release_made_by_hand_has_the_groups_of_the_policy():
     for release in made_by_hand(table)[:-1]:
         with pytest.raises(SchemaError, match="says that g is the group, and the release was made"):
             fk.audit(release, rules)
+
+
+def test_people_without_the_column_of_the_groups_are_refused():
+    own = schema(group="home")
+    release = fk.Release.from_schema(CASES, own)
+    with pytest.raises(InputError, match="'home' makes the groups of the release, and is no quasi"):
+        fk.audit(release, policy(own), people=fk.Microdata(CASES, own), learned=False)
+
+
+def test_what_a_call_leaves_out_is_what_the_table_says():
+    tree = fk.Intervals([10])
+    own = schema(identifiers=["row"], hierarchies={"age": tree})
+    people, calls = fk.Microdata(CASES, own), (fk.audit, fk.publish)
+    for call in calls:
+        assert call(people, **ROLES, k_anonymity=2) is not None
+        assert call(people, policy(None), **ROLES) is not None
+    assert fk.audit(people, **ROLES, k_anonymity=2).policy.schema == own
+    assert fk.survey(people, **ROLES) is not None
+    for more in {"identifiers": ["pid"]}, {"hierarchies": {"age": fk.Intervals([5])}}:
+        for call in (*calls, fk.survey):
+            with pytest.raises(SchemaError, match=f"differ in {next(iter(more))}"):
+                call(people, **ROLES, **more)

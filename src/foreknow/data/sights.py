@@ -253,6 +253,14 @@ def placed(release: Release, people: Microdata) -> IntArray:
     """The position of everybody's group in the counts, by what its labels cover."""
     labels: Any = release.counts.groups
     covers, codes = [], []
+    known = [attribute.name for attribute in people.attributes]
+    for name in release.group_columns:
+        if name not in known:
+            raise UnsupportedError(
+                f"{people.name}: {name!r} makes the groups of the release, and is no "
+                "quasi-identifier of the people, so who is in which group is not known; leave "
+                "people out, or make it one"
+            )
     for place, name in enumerate(release.group_columns):
         texts = [label[place] if isinstance(label, tuple) else label for label in labels]
         attribute, inside_of = covered(people, name, dict.fromkeys(texts))

@@ -42,7 +42,8 @@ class Arguments(TypedDict, total=False):
 
 # All that a call takes in place of a policy.
 KEYS = tuple(dict.fromkeys([*Arguments.__annotations__, *(kind.key for kind in CRITERIA)]))
-_COLUMNS = ("quasi_identifiers", "sensitive", "identifiers", "hierarchies")
+_LEFT_OUT = ("identifiers", "hierarchies")
+_COLUMNS = ("quasi_identifiers", "sensitive", *_LEFT_OUT)
 # What must hold where nothing says it.
 BY_DEFAULT = "Foreknow's default"
 _USUAL = [
@@ -70,7 +71,19 @@ def policy_of(
     columns, the policy.toml beside it is used. Of a table that was read, see `Policy.under`.
     """
     rules = _policy_of(policy, said, table, name)
-    return rules.under(table.schema) if isinstance(table, Microdata) else rules
+    if not isinstance(table, Microdata):
+        return rules
+    if policy is None or (isinstance(policy, Policy) and policy.schema is None):
+        rules = replace(rules, schema=_with_the_rest(rules.schema, said, table.schema))
+    return rules.under(table.schema)
+
+
+def _with_the_rest(told: Schema | None, said: Mapping[str, Any], own: Schema) -> Schema | None:
+    """What a call says of the columns of a table that was read; what it leaves out, by that."""
+    rest = {key: getattr(own, key) for key in _LEFT_OUT if said.get(key) is None}
+    if told is None or {*told.quasi_identifiers} != {*own.quasi_identifiers}:
+        return told
+    return replace(told, **rest) if told.sensitives == own.sensitives else told
 
 
 def _policy_of(
@@ -164,6 +177,7 @@ def microdata_of(
     if not isinstance(table, Microdata):
         return Microdata(table, schema_of(policy, said))
     told = _schema({key: own for key, own in said.items() if own is not None})
+    told = _with_the_rest(told, said, table.schema)
     for schema in (None if policy is None else Policy.of(policy).schema, told):
         if schema is not None:
             schema.refuse_other(table.schema)
