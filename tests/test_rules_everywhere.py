@@ -45,6 +45,7 @@ def of_cases():
     return CASES, schema, "a"
 
 
+PRIORS = pa.table({"age": ["30"], "value": ["x"], "probability": [1.0]})
 SAID = {
     "shared": (of_homes, r"of a household all have one value \(shared\); .*fk\.audit"),
     "impossible": (of_men, r"what some cannot have \(impossible\); "),
@@ -136,6 +137,9 @@ def test_an_adversary_is_not_asked_of_a_release_by_itself_where_rules_bear_on_it
         *(lambda own=own: own.chances(given) for own in asked),
         lambda: fk.knowledge_skyline(given, value, "2/5"),
         lambda: fk.knowledge_skylines(given, "2/5"),
+        lambda: fk.Priors(PRIORS).disclosure(given),
+        lambda: fk.Priors(PRIORS).gain(given),
+        lambda: fk.Algorithm(fk.Mondrian(), schema=schema).disclosure(given),
     ]
     for ask in calls:
         with pytest.raises(UnsupportedError, match=f"without a policy.*{said}|_skyline.*{said}"):

@@ -308,7 +308,7 @@ def knowledge_skyline(
     >>> knowledge_skyline(incomes, confidence="1/2", within="10%")
     [(0, 1, 1), (0, 2, 0), (1, 0, 1), (1, 1, 0), (2, 0, 0)]
     """
-    counts = asked_of(knowledge_skyline, release)
+    counts = asked_of("knowledge_skyline", release)
     if confidence is None or [value, any_of, within].count(None) != 2:
         raise InputError(
             "knowledge_skyline: give one of value, any_of and within, and a confidence"
@@ -378,7 +378,7 @@ def knowledge_skylines(release: HasCounts, confidence: Number) -> Skylines:
     >>> skylines["Cold"], skylines["AIDS"], skylines.of_all
     ([(0, 0, 0)], [(0, 0, 2), (0, 1, 1), (0, 2, 0), (1, 0, 1)], [(0, 0, 0)])
     """
-    return Skylines(asked_of(knowledge_skylines, release), as_threshold(confidence))
+    return Skylines(asked_of("knowledge_skylines", release), as_threshold(confidence))
 
 
 @dataclass(frozen=True)
