@@ -9,6 +9,8 @@ import pytest
 import foreknow as fk
 from foreknow.cli import main
 from foreknow.errors import UnsupportedError
+from foreknow.explore.release import asked as asked_in_explorer
+from foreknow.explore.session import Session
 from foreknow.releases.written import open_published
 
 HOMES = pa.table({"age": [30] * 4, "pay": ["x", "x", "y", "y"], "home": [1, 1, 2, 2]})
@@ -211,6 +213,12 @@ def test_commands_refuse_them_with_and_without_a_policy(folder, monkeypatch, cap
         main()
     assert ended.value.code == 2
     assert "(impossible)" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_explorer_refuses_what_statements_cannot_count(folder):
+    looked = Session(folder, folder / "out").looked("out")
+    with pytest.raises(UnsupportedError, match="impossible"):
+        asked_in_explorer(looked, {"statements": "D != O", "about": "C"})
 
 
 # ---- measures -----------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from foreknow.releases.written import open_published
 
 Part = TypeVar("Part")
 # Of cases, it says that it is about cases.
-SKYLINE = Analysis("a skyline", ONE_BY_ONE)
+SKYLINE = Analysis("a skyline or curve", ONE_BY_ONE)
 
 
 def part_of(given: Any, name: str, kind: type[Part]) -> Part | None:
