@@ -51,6 +51,7 @@ SERVES = {
     Need.PEOPLE: "counts alone",
     Need.NO_WINDOWS: "`within`",
     Need.EVERYBODY: "`impossible`",
+    Need.NO_HOUSEHOLDS: "`shared`",
     Need.NO_SETS: "`any_of`, `at_level`",
     Need.ABSOLUTE: "`at_most`, `at_most_times`",
     Need.FINISHED: "a search asks it",
@@ -96,13 +97,15 @@ def printed():
     analyses = [(each.name, each.needs) for each in ANALYSES]
     of_table = (Need.ONE_VALUE, Need.ONE_COLUMN)
     of_rules = (Need.ONE_VALUE, Need.NO_WINDOWS, Need.NO_SETS, Need.FINISHED, Need.POPULATION)
-    of_knowledge = [need for need in SERVES if need not in (Need.ONE_COLUMN, Need.POPULATION)]
+    of_others = (Need.ONE_COLUMN, Need.POPULATION, Need.NO_HOUSEHOLDS)
+    of_knowledge = [need for need in SERVES if need not in of_others]
+    of_analyses = (*of_table, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY, Need.NO_HOUSEHOLDS)
     return "\n\n".join(
         (
             table("knowledge", knowledge, of_knowledge),
             table("criterion", rules, of_rules),
             table("method", makers, of_table),
-            table("analysis", analyses, (*of_table, Need.NO_WINDOWS, Need.ABSOLUTE)),
+            table("analysis", analyses, of_analyses),
         )
     )
 

@@ -271,7 +271,7 @@ def test_a_measure_of_rows_is_refused_of_households():
     rows = pa.table({"home": [1, 1, 2, 2], "ward": ["n"] * 4, "pay": ["x"] * 4})
     shared = {"by": "home", "values": ["pay"]}
     own = fk.Schema(quasi_identifiers=["ward"], sensitive="pay", shared=shared)
-    with pytest.raises(InputError, match="l_diversity counts rows, and of a household"):
+    with pytest.raises(InputError, match=r"l_diversity .* counts rows, and of a household"):
         fk.l_diversity(fk.Microdata(rows, own))
 
 

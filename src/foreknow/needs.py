@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
-from inspect import get_annotations
+from inspect import get_annotations, getattr_static
 from typing import Any, NamedTuple
 
 from foreknow.errors import InputError, UnsupportedError
@@ -46,6 +46,14 @@ class Need(Enum):
         "leave impossible out, or limit facts or negations, or how many people groups have, and "
         'publish by method = "mondrian" or "fulldomain"',
     )
+    NO_HOUSEHOLDS = (
+        "values that people have one by one: it counts rows",
+        "audit the table with a policy (fk.audit), which counts households, or leave shared out",
+    )
+    NO_CASES = (
+        "a row for each person: it counts rows",
+        "audit the table with a policy (fk.audit), which counts people",
+    )
     FINISHED = (
         "groups that are finished",
         'judge the release that is made, or, of priors, publish by method = "art"',
@@ -71,6 +79,11 @@ class Need(Enum):
 
 Needs = frozenset[Need]
 
+# What a schema says of people, which counts alone do not tell.
+RULES = frozenset({Need.EVERYBODY, Need.NO_HOUSEHOLDS, Need.NO_CASES})
+# What is left of it to whoever says that an answer is about cases.
+ONE_BY_ONE = frozenset({Need.EVERYBODY, Need.NO_HOUSEHOLDS})
+
 
 class Analysis(NamedTuple):
     """What an analysis is called, and what it needs."""
@@ -92,6 +105,8 @@ def require(
     searched: bool = False,
     required: bool = False,
     impossible: bool = False,
+    shared: bool = False,
+    cases: str = "",
     of: str = "",
     error: type[InputError] = UnsupportedError,
 ) -> None:
@@ -110,6 +125,8 @@ def require(
         Need.ABSOLUTE: limit != "below" and f"{limit} is for priors",
         Need.ONE_COLUMN: len(columns) > 1 and f"the policy looks at {', '.join(columns)}",
         Need.EVERYBODY: impossible and "the schema says what some cannot have (impossible)",
+        Need.NO_HOUSEHOLDS: shared and "of a household all have one value (shared)",
+        Need.NO_CASES: cases and f"people of {cases!r} may have several",
         Need.FINISHED: searched and "a search merges and divides them, which can both hurt",
         Need.NAMES: required and "a requirement is about groups",
         Need.TRIAL: required
@@ -120,6 +137,16 @@ def require(
         if need in asked and (found := there.get(need)):
             begin = f"{of}: " if of else ""
             raise error(f"{begin}{called(who)} needs {need.what}, and {found}; {need.remedy}")
+
+
+def refuse_rules(who: Any, given: Any, needs: Needs = RULES) -> None:
+    """Refuse what the schema of a release or table says of people, where `who` cannot count by it.
+
+    An audit counts by these rules; whoever takes rows for people, and values as they come, cannot.
+    """
+    for part in (given, getattr_static(given, "release", None)):  # of what was published
+        if getattr_static(part, "rules_of_people", None) is not None:
+            require(who, needs, **part.rules_of_people())
 
 
 def _several(semantics: str | Mapping[str, str]) -> str:

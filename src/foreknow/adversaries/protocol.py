@@ -16,7 +16,7 @@ from foreknow.data.arrays import BoolArray, FloatArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import InputError, PolicyError
-from foreknow.needs import Need, Needs, check_members, require
+from foreknow.needs import Need, Needs, called, check_members, refuse_rules, require
 from foreknow.numbers import Number
 from foreknow.settings import Settings
 
@@ -213,6 +213,12 @@ def counts_of(release: HasCounts) -> GroupCounts:
             "Release.from_groups(table, group=..., sensitive=...)"
         )
     return counts
+
+
+def asked_of(who: Any, release: HasCounts) -> GroupCounts:
+    """The counts of a release that is asked about by itself, and not by a policy."""
+    refuse_rules(f"{called(who)} without a policy", release)
+    return counts_of(release)
 
 
 def signatures_of(who: Any, release: HasCounts) -> Callable[[Sequence[str]], Any]:

@@ -20,7 +20,7 @@ from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.errors import DataError, SchemaError
 from foreknow.file_names import CERTIFICATE
-from foreknow.needs import Analysis, Need, require
+from foreknow.needs import ONE_BY_ONE, Analysis, refuse_rules
 from foreknow.policy.from_call import schema_of
 from foreknow.policy.people import OwnersCounts
 from foreknow.policy.policy import Policy
@@ -28,6 +28,8 @@ from foreknow.releases.joint import together
 from foreknow.releases.written import open_published
 
 Part = TypeVar("Part")
+# Of cases, it says that it is about cases.
+SKYLINE = Analysis("a skyline or curve", ONE_BY_ONE)
 
 
 def part_of(given: Any, name: str, kind: type[Part]) -> Part | None:
@@ -147,32 +149,34 @@ def table_of(
     quasi_identifiers: Sequence[str] | None,
     sensitive: str | None,
 ) -> HasCounts:
-    """The same where columns may be named in place of a policy."""
+    """The same where columns may be named in place of a policy, whose rules are not counted."""
+    policy = None if policy is None else Policy.of(policy)
     if quasi_identifiers is not None:
         columns = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
         return Release.from_schema(given, schema_of(policy, columns))
-    return release_of(given, None if policy is None else Policy.of(policy))
+    found = release_of(given, policy)
+    if policy is not None and getattr(found, "schema", None) is None:
+        refuse_rules(SKYLINE, policy.schema, SKYLINE.needs)
+    return found
 
 
 def seen_by(given: HasCounts, sensitive: str | None, knowing: Sequence[str] | None) -> HasCounts:
     """A release as somebody sees it who knows all columns published beside, or just some.
 
-    Refused where some people cannot have a value.
+    Refused where some people cannot have a value, or households share one.
     """
-    schema = getattr(given, "schema", None)
-    found = isinstance(schema, Schema) and bool(schema.impossible)
-    require(Analysis("a skyline", frozenset({Need.EVERYBODY})), impossible=found)
     if not isinstance(given, Release):
         if knowing:
             raise SchemaError(
                 "knowing names columns, and counts have none: give the release in their place"
             )
         return given
-    if given.knows and not knowing:
-        return given
-    if len(given.sensitives) == 1 and sensitive not in given.sensitives:
-        sensitive = None  # only what to call it
-    return given.seen(sensitive, knowing)
+    if not given.knows or knowing:
+        if len(given.sensitives) == 1 and sensitive not in given.sensitives:
+            sensitive = None  # only what to call it
+        given = given.seen(sensitive, knowing)
+    refuse_rules(SKYLINE, given, SKYLINE.needs)
+    return given
 
 
 def read_at_once(release: HasCounts, policy: Policy) -> HasCounts:

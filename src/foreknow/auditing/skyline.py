@@ -302,8 +302,6 @@ def skyline_report(
     ((3, 0, 0), True)
     """
     policy = None if policy is None else Policy.of(policy)
-    if policy is not None:
-        policy.refuse_impossible("a skyline")
     release = seen_by(table_of(release, policy, quasi_identifiers, sensitive), sensitive, knowing)
     counts, limit = counts_of(release), as_threshold(confidence)
     windows = None

@@ -19,7 +19,7 @@ from foreknow.errors import InputError, did_you_mean
 from foreknow.json_values import Plain
 from foreknow.methods.fulldomain.lattice import Lattice, Node, label_of_level
 from foreknow.methods.fulldomain.rollup import Rollup
-from foreknow.needs import Analysis, Need, require
+from foreknow.needs import Analysis, Need, refuse_rules, require
 from foreknow.policy.from_call import Arguments, hinted_with_keys, microdata_of
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
@@ -31,7 +31,8 @@ _ADVERSARIES: dict[str, Callable[[int], Implications | Negations]] = {
     "negations": Negations,
 }
 SURVEY = Analysis(
-    "a survey", frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY})
+    "a survey",
+    frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY, Need.NO_HOUSEHOLDS}),
 )
 # Every node is counted and judged, and shown; more than these nobody would look at.
 _MOST_NODES = 10_000
@@ -231,8 +232,8 @@ def survey(
     if kind not in _ADVERSARIES:
         raise InputError(f"no kind {kind!r} of knowledge{did_you_mean(str(kind), get_args(Kind))}")
     microdata = microdata_of(microdata, policy, said)
-    schema = microdata.schema
-    require(SURVEY, semantics=schema.semantics, impossible=bool(schema.impossible))
+    require(SURVEY, semantics=microdata.schema.semantics)
+    refuse_rules(SURVEY, microdata, SURVEY.needs)
     rollup = Rollup(microdata)
     lattice = Lattice(rollup.tops)
     if len(lattice) > _MOST_NODES:

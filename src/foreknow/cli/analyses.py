@@ -45,6 +45,7 @@ from foreknow.cli.options import (
     say_readings,
 )
 from foreknow.errors import InputError, SchemaError
+from foreknow.needs import Need
 from foreknow.text import visible
 
 if TYPE_CHECKING:
@@ -475,7 +476,7 @@ def learned(
             refuse_published(table)
             found = learned_report(release, people=table, policy=columns.given, **given)
         else:
-            opened, rules = columns.release(release), columns.given
+            opened, rules = columns.release(release, frozenset({Need.EVERYBODY})), columns.given
             known: Path | Microdata | None = people
             if people is not None and rules is not None:
                 known = Microdata(people, rules.needed_schema)

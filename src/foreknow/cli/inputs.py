@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 from foreknow.cli.options import Files, Only, among, listed, print_plain
 from foreknow.data.address import spoken
 from foreknow.errors import InputError, PolicyError, SchemaError, UnsupportedError, did_you_mean
+from foreknow.needs import ONE_BY_ONE, refuse_rules
 from foreknow.text import visible
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from foreknow.data.reading import Reading
     from foreknow.data.release import Release
     from foreknow.data.schema import Schema
+    from foreknow.needs import Needs
     from foreknow.policy.policy import Policy
 
 
@@ -75,9 +77,9 @@ class Columns(Files):
         """The quasi-identifiers that the options name."""
         return listed(self.quasi_identifiers or "") or [""]
 
-    def release(self, path: Path) -> Release:
+    def release(self, path: Path, needs: Needs = ONE_BY_ONE) -> Release:
         """Open a release as an adversary sees it who asks for `sensitive` and knows `knowing`."""
-        return self._seen(self.whole(path))
+        return self._seen(self.whole(path), needs)
 
     def whole(self, path: Path, rules: Policy | None = None) -> Release:
         """Open a release with all its sensitive columns, as if nobody knew the columns beside."""
@@ -211,13 +213,14 @@ class Columns(Files):
             missing=cast("Missing", schema.missing),
         )
 
-    def _seen(self, release: Release) -> Release:
-        if self.given is not None:
-            self.given.refuse_impossible("this command")
+    def _seen(self, release: Release, needs: Needs = ONE_BY_ONE) -> Release:
         if self.sensitive is None and len(release.sensitives) > 1:
             raise SchemaError(_which_column(release.sensitives))
         known = None if self.knowing is None else listed(self.knowing)
-        return release.seen(self.sensitive, known)
+        seen = release.seen(self.sensitive, known)
+        told = None if self.given is None else self.given.schema
+        refuse_rules("this command", seen if told is None or seen.schema else told, needs)
+        return seen
 
     def _of_one(self, schema: Schema) -> Schema:
         """A schema with the one of its sensitive columns that is asked about."""

@@ -16,32 +16,34 @@ from foreknow.data.engines.group_counts import combinations_of
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
+from foreknow.data.schema import Schema
 from foreknow.errors import InputError, hinted
+from foreknow.needs import RULES, Need, Needs, refuse_rules, require
 from foreknow.numbers import Number
 
 
-def _of_schema(name: str, table: Any, columns: Any) -> tuple[Any, Any]:
-    """A table and its columns; of microdata, those of its schema."""
+def _of_schema(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs) -> Any:
+    """A table that was read by a schema, as a release by it, or by columns in place of its own."""
+    refuse_rules(name, table, needs)
     if not isinstance(table, Microdata):
-        return table, columns
-    if table.schema.counts_people or table.schema.several:
-        raise InputError(
-            f"{name} counts rows, and people of {table.schema.person!r} may have several: audit "
-            "the table with a policy, which counts people"
-        )
-    if table.schema.shared:
-        raise InputError(
-            f"{name} counts rows, and of a household all have one value: audit the table with a "
-            "policy, which counts households"
-        )
-    return table.source, columns or table.schema.quasi_identifiers
+        return None
+    schema = table.schema
+    require(name, {Need.NO_CASES}, cases=str(schema.person) if schema.several else "")
+    if columns is None and sensitive in (None, *schema.sensitives):
+        return Release.from_schema(table.source, schema).seen(sensitive, [])
+    columns = [columns] if isinstance(columns, str) else columns or schema.quasi_identifiers
+    sensitive = sensitive or schema.sensitive
+    if sensitive in columns:  # of which it is asked who looks alike by it, too
+        return None
+    read: dict[str, Any] = {"missing": schema.missing, "reading": schema.reading}
+    named = Schema(quasi_identifiers=columns, sensitive=sensitive, **read)
+    return Release.from_schema(table.source, named)
 
 
-def _released(name: str, table: Any, columns: Any, sensitive: Any) -> Any:
+def _released(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs = RULES) -> Any:
     """A release as it is; a table by these columns, with the values that stand in it."""
-    if isinstance(table, Microdata):
-        sensitive = sensitive or table.schema.sensitive
-    table, columns = _of_schema(name, table, columns)
+    if (found := _of_schema(name, table, columns, sensitive, needs)) is not None:
+        return found
     if columns is None and sensitive is None:
         if hasattr(table, "counts") or hasattr(table, "sizes"):
             return table
@@ -90,14 +92,17 @@ def k_anonymity(release: Any, quasi_identifiers: Sequence[str] | str | None = No
             f"k_anonymity(release) says which k a release has; Requirement(KAnonymity({release})) "
             "requires it"
         )
-    release, named = _of_schema("k_anonymity", release, quasi_identifiers)
-    if named is not None:
-        columns = [named] if isinstance(named, str) else list(dict.fromkeys(named))
-        if not columns:
-            raise InputError("k_anonymity of a table needs at least one column")
-        people = combinations_of(open_table(release), columns).people
+    named, needs = quasi_identifiers, frozenset({Need.NO_CASES})
+    columns = [named] if isinstance(named, str) else list(dict.fromkeys(named or ()))
+    if named is not None and not columns:
+        raise InputError("k_anonymity of a table needs at least one column")
+    if (found := _of_schema("k_anonymity", release, named, None, needs)) is not None:
+        release = found
+    elif named is not None:
+        source = release.source if isinstance(release, Microdata) else release
+        people = combinations_of(open_table(source), columns).people
         return int(people.min(initial=len(people) and people[0]))
-    counts = counts_of(_released("k_anonymity", release, None, None))
+    counts = counts_of(_released("k_anonymity", release, None, None, needs))
     return int(classes_of(release).sizes.min()) if counts.n_groups else 0
 
 

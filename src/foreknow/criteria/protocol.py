@@ -23,7 +23,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import GroupLabels, Label
 from foreknow.errors import DataError, InputError, PolicyError
 from foreknow.json_values import Plain
-from foreknow.needs import Needs, check_members, require
+from foreknow.needs import Need, Needs, called, check_members, refuse_rules, require
 from foreknow.numbers import Number, as_fraction, significant
 
 
@@ -242,7 +242,8 @@ def refuse_cases(criterion: Any, schema: Any) -> None:
 
 
 def groups_of(release: HasCounts) -> GroupCounts:
-    """The counts of a release, which must have groups."""
+    """The counts of a release, which must have groups, and of which rows are people."""
+    refuse_rules("a criterion without a policy", release, frozenset({Need.NO_CASES}))
     counts = counts_of(release)
     if not counts.n_groups:
         raise DataError("the release has no groups")
@@ -251,6 +252,7 @@ def groups_of(release: HasCounts) -> GroupCounts:
 
 def counts_for(criterion: Any, release: HasCounts) -> GroupCounts:
     """The counts of a release, which must be such that a criterion can be about it."""
+    refuse_rules(f"{called(criterion)} without a policy", release)
     counts = groups_of(release)
     require(criterion, semantics=counts.semantics)
     return counts
@@ -259,6 +261,7 @@ def counts_for(criterion: Any, release: HasCounts) -> GroupCounts:
 def classes_of(release: HasCounts) -> GroupCounts:
     """Those who look alike: groups, or people of equal exact columns where these are published."""
     own = getattr(release, "release", release)  # of what was published
+    refuse_rules("a criterion without a policy", own, frozenset({Need.NO_CASES}))
     alike = getattr(own, "alike", None)
     return groups_of(own if alike is None else alike())
 

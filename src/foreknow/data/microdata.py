@@ -235,6 +235,10 @@ class Microdata:
         """The table as it was opened, with all of its columns and rows."""
         return self._table
 
+    def rules_of_people(self) -> dict[str, Any]:
+        """What its schema says of people that counts do not tell."""
+        return self.schema.rules_of_people()
+
     @cached_property
     def shared(self) -> tuple[str, ...]:
         """Columns of which a few rows each share a value, such as a household's number."""

@@ -139,6 +139,7 @@ class Release(Plain):
         self._people: Members | None = None
         self._held: Holdings | None = None
         self._whole: Release | None = None  # of which it is a sight
+        self._by_policy: Release | None = None
         self._raw: tuple[Table, Schema] | None = None
         self.schema: Schema | None = None
         self.cases = False
@@ -814,8 +815,21 @@ class Release(Plain):
     def naming(self, members: Members, holdings: Holdings | None = None) -> Release:
         """The same release for its owner, who knows who is in which group, and who has what."""
         owned = copy(self)
+        owned._by_policy = None
         owned._seen, owned._owner, owned._held = {}, members, holdings or self._held
         return owned
+
+    def rules_of_people(self) -> dict[str, Any]:
+        """What its schema says of people that its counts do not tell."""
+        return {} if self.schema is None else self.schema.rules_of_people(self.sensitive)
+
+    @property
+    def by_policy(self) -> Release:
+        """The same for whoever is asked by a policy, which counts by what its schema says."""
+        if self._by_policy is None:
+            self._by_policy = copy(self)
+            self._by_policy.schema = None
+        return self._by_policy
 
     @property
     def _counted(self) -> GroupCounts:

@@ -212,6 +212,15 @@ class Schema:
         """What is impossible of one sensitive column, or of the first."""
         return [rule for rule in self.impossible if rule.sensitive == (column or self.sensitive)]
 
+    def rules_of_people(self, column: str | None = None) -> dict[str, Any]:
+        """What bears on people and counts do not tell: of one sensitive column, or of any."""
+        values = () if self.shared is None else cast("Shared", self.shared).values
+        return {
+            "impossible": bool(self.impossible),
+            "shared": bool(values) and column in (None, *values),
+            "cases": (self.counts_people and self.person) or "",
+        }
+
     @property
     def conditions(self) -> list[str]:
         """The columns that say who cannot have which values."""

@@ -165,7 +165,12 @@ class RequirementCounts:
     @cached_property
     def counts(self) -> HasCounts:
         """What the adversary's posterior is computed from, for audit and search alike."""
-        return self._as_one(self.seen)
+        return self._as_one(self._by_policy)
+
+    @property
+    def _by_policy(self) -> HasCounts:
+        """What is seen, by rules that are counted already."""
+        return self.seen.by_policy if isinstance(self.seen, Release) else self.seen
 
     @cached_property
     def limits_inference(self) -> bool:
@@ -285,7 +290,9 @@ class RequirementCounts:
                 ((_, members),) = self.meant.sets.items()
                 relative = point.relative
                 return [
-                    point.adversary.disclosure_of_set(self.seen, members, name, relative=relative)
+                    point.adversary.disclosure_of_set(
+                        self._by_policy, members, name, relative=relative
+                    )
                 ]
             return [point.adversary.disclosure(self.counts, name)]
         if self.number_of_cases is not None:

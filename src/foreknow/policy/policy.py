@@ -31,7 +31,7 @@ from foreknow.errors import (
     hints,
 )
 from foreknow.frozen import set_fields
-from foreknow.needs import Analysis, Need, require
+from foreknow.needs import Need
 from foreknow.numbers import Number
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
@@ -264,11 +264,6 @@ class Policy:
 
     def _repr_html_(self) -> str:
         return card_of(self)
-
-    def refuse_impossible(self, who: str) -> None:
-        """Refuse what takes everybody for somebody who can have any value."""
-        found = self.schema is not None and bool(self.schema.impossible)
-        require(Analysis(who, frozenset({Need.EVERYBODY})), impossible=found)
 
     @property
     def needed_schema(self) -> Schema:

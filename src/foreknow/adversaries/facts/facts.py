@@ -32,8 +32,8 @@ from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.protocol import (
     HasCounts,
     KnowledgeReach,
+    asked_of,
     code_of,
-    counts_of,
     whole_amount,
 )
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
@@ -131,7 +131,7 @@ class Facts:
         """
         if isinstance(release, Windows):
             return self._of_windows(release)
-        counts = counts_of(release)
+        counts = asked_of(self, release)
         if value is None:
             return worst(self._judge(counts, None).values())
         if (code := code_of(counts, value)) is None:
@@ -146,7 +146,7 @@ class Facts:
         if isinstance(release, Windows):
             found = self._of_windows(release)
             return {found.value: found}
-        return self._judge(counts_of(release), None)
+        return self._judge(asked_of(self, release), None)
 
     def chances(self, release: HasCounts) -> Chances:
         """How sure they can be of each person, with that person as the target.
@@ -154,7 +154,7 @@ class Facts:
         Of the groups that the facts may be about, the target's is given: where the paper's Theorem
         2 has the least T over all groups, this has the T of the target's own.
         """
-        counts = counts_of(release)
+        counts = asked_of(self, release)
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, None), self.k, self.m))
         own = profiles(counts, min(self.l, counts.n_values))
         first, alike = own.alike()

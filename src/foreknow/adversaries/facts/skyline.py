@@ -23,7 +23,7 @@ from foreknow.adversaries.facts.profiles import (
     ranked_cells,
 )
 from foreknow.adversaries.facts.windows import worst_window
-from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.protocol import HasCounts, asked_of
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, order_of, ranges
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
@@ -308,7 +308,7 @@ def knowledge_skyline(
     >>> knowledge_skyline(incomes, confidence="1/2", within="10%")
     [(0, 1, 1), (0, 2, 0), (1, 0, 1), (1, 1, 0), (2, 0, 0)]
     """
-    counts = counts_of(release)
+    counts = asked_of("knowledge_skyline", release)
     if confidence is None or [value, any_of, within].count(None) != 2:
         raise InputError(
             "knowledge_skyline: give one of value, any_of and within, and a confidence"
@@ -378,7 +378,7 @@ def knowledge_skylines(release: HasCounts, confidence: Number) -> Skylines:
     >>> skylines["Cold"], skylines["AIDS"], skylines.of_all
     ([(0, 0, 0)], [(0, 0, 2), (0, 1, 1), (0, 2, 0), (1, 0, 1)], [(0, 0, 0)])
     """
-    return Skylines(counts_of(release), as_threshold(confidence))
+    return Skylines(asked_of("knowledge_skylines", release), as_threshold(confidence))
 
 
 @dataclass(frozen=True)

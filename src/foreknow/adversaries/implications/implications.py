@@ -35,8 +35,8 @@ from foreknow.adversaries.protocol import (
     HasCounts,
     KnowledgeReach,
     Ledger,
+    asked_of,
     code_of,
-    counts_of,
     whole_amount,
 )
 from foreknow.data.arrays import BoolArray
@@ -198,7 +198,7 @@ class Implications:
         return {"implications": {"k": self.k}}
 
     def _counts(self, release: HasCounts) -> GroupCounts:
-        counts = counts_of(release)
+        counts = asked_of(self, release)
         require(self, semantics=counts.semantics, impossible=counts.able is not None)
         return counts
 
@@ -342,7 +342,7 @@ class Negations:
         return {"negations": {"k": self.k}}
 
     def _counts(self, release: HasCounts) -> HasCounts:
-        counts = counts_of(release)
+        counts = asked_of(self, release)
         require(self, semantics=counts.semantics)
         if counts.able is None:
             return release

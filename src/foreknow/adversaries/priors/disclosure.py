@@ -24,7 +24,7 @@ from foreknow.adversaries.priors.signature_groups import (
     ValueMode,
 )
 from foreknow.adversaries.priors.table import PriorTable
-from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
+from foreknow.adversaries.protocol import HasCounts, asked_of, signatures_of
 from foreknow.data.arrays import FloatArray, IntArray, order_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
@@ -85,7 +85,7 @@ def judged(
     release: HasCounts, table: PriorTable, mode: ValueMode, amounts: Amounts = (0, 0, 0)
 ) -> ReleasePosteriors:
     """Judge a release, with facts of some amounts; what was worked out is kept with its counts."""
-    counts, signatures = counts_of(release), signatures_of("Priors", release)
+    counts, signatures = asked_of("Priors", release), signatures_of("Priors", release)
     sensitive = getattr(release, "sensitive", None)
     if sensitive in table.attributes:
         raise DataError(
@@ -427,7 +427,7 @@ def judged_set(
     name: Label,
 ) -> tuple[ReleasePosteriors, list[int]]:
     """Judge a release for values that are one secret (``binary``: one value); and their codes."""
-    counts = counts_of(release)
+    counts = asked_of("Priors", release)
     of = np.array([str(value) in members for value in counts.values], dtype=bool)
     if mode == "joint":
         return judged(release, table, mode, amounts), np.flatnonzero(of).tolist()

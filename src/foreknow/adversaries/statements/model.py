@@ -23,6 +23,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
 from foreknow.data.people import Members
 from foreknow.errors import DataError, InputError, StatementError, did_you_mean
+from foreknow.needs import ONE_BY_ONE, refuse_rules
 
 # ---- names -----------------------------------------------------------------------------------
 
@@ -231,6 +232,7 @@ class Model:
         statements: Sequence[said.Formula],
         texts: Sequence[str | None],
     ) -> None:
+        refuse_rules("Statements", release, ONE_BY_ONE)
         self.counts = counts_of(release)
         self.members = _members(release, self.counts)
         self.people = Names(self.members.names, "nobody in the release is called")

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
-from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
+from foreknow.adversaries.protocol import HasCounts, asked_of, counts_of, signatures_of
 from foreknow.attacks.algorithm.exact import NoWorldError, Posteriors, enumerated, proved
 from foreknow.attacks.algorithm.method_runner import Runs, name_of, said_once, settings_of
 from foreknow.attacks.algorithm.parts import by_parts
@@ -377,7 +377,7 @@ class Algorithm:
 
     def _inferred(self, release: HasCounts) -> tuple[Posteriors, _People]:
         """What the adversary believes of everybody; worked out once."""
-        memory = counts_of(release).memory
+        memory = asked_of(self, release).memory
         if ("algorithm", self) not in memory:
             memory["algorithm", self] = self._infer(release)
         known: tuple[Posteriors, _People] = memory["algorithm", self]

@@ -27,7 +27,7 @@ from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.mondrian.replay import Replay
 from foreknow.methods.protocol import as_written, grouping_of, in_its_form, traits_of
 from foreknow.methods.protocol import settings_of as plain_settings
-from foreknow.needs import require
+from foreknow.needs import refuse_rules, require
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 
@@ -395,8 +395,8 @@ def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) 
             f"{type(method).__name__} with a time budget makes what the clock allows, which nobody "
             "can recompute; attack it without seconds or refine"
         )
-    schema = microdata.schema
-    require(ATTACK, semantics=schema.semantics, impossible=bool(schema.impossible))
+    require(ATTACK, semantics=microdata.schema.semantics)
+    refuse_rules(ATTACK, microdata, ATTACK.needs)
 
 
 def _takes_seed(method: Any) -> bool:

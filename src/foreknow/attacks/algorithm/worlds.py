@@ -19,7 +19,16 @@ Codes: TypeAlias = NDArray[Any]
 # What is worked out for an adversary who runs the method.
 ATTACK = Analysis(
     "an attack",
-    frozenset({Need.ONE_VALUE, Need.ONE_COLUMN, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY}),
+    frozenset(
+        {
+            Need.ONE_VALUE,
+            Need.ONE_COLUMN,
+            Need.NO_WINDOWS,
+            Need.ABSOLUTE,
+            Need.EVERYBODY,
+            Need.NO_HOUSEHOLDS,
+        }
+    ),
 )
 
 _MOST_DIGITS = 18

@@ -23,6 +23,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.errors import InputError, did_you_mean
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, label_of_level, levels_of
 from foreknow.methods.points import Points
+from foreknow.needs import refuse_rules
 from foreknow.policy.from_call import Arguments, hinted_with_keys, microdata_of
 from foreknow.policy.policy import Policy
 
@@ -239,6 +240,9 @@ def counts_at(
     ------
     InputError
         If a column is no quasi-identifier, or has no such level.
+    UnsupportedError
+        If the schema says what counts do not tell: whose cases rows are, what households share,
+        or what some people cannot have.
 
     Examples
     --------
@@ -256,6 +260,7 @@ def counts_at(
     if not isinstance(levels, Mapping):
         raise InputError(f'levels are a mapping such as {{"age": 1}}, not {levels!r}')
     microdata = microdata_of(microdata, policy, said)
+    refuse_rules("counts_at", microdata)
     names = list(microdata.schema.quasi_identifiers)
     for column in levels:
         if column not in names:
