@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import groupby, pairwise
+from itertools import combinations, groupby, pairwise
 from math import lcm
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
@@ -112,7 +112,8 @@ class DistinctProfiles(NamedTuple):
         relatives; so the others may be left out.
         """
         worse = self.rows * np.array([-1] + [1] * (self.rows.shape[1] - 1))
-        left = np.lexsort((*(-worse.T[::-1]), -worse[:, 1], self.value))
+        worst = self._least_beaten(worse)
+        left = worst[np.lexsort((*(-worse[worst].T[::-1]), -worse[worst, 1], self.value[worst]))]
         kept = [left[:0]]
         while len(left):  # nothing is above the first cell that is left of a value
             new = np.diff(self.value[left], prepend=-1) > 0
@@ -124,6 +125,27 @@ class DistinctProfiles(NamedTuple):
         pairs = zip(self.value[cells].tolist(), self.rows[cells].tolist(), strict=True)
         for value, some in groupby(pairs, itemgetter(0)):
             yield value, [Cell.of(row) for _, row in some]
+
+    def _least_beaten(self, worse: Ints) -> Ints:
+        """The cells than which no other is worse of those that differ from it in two respects.
+
+        So most are left out without comparing each with all.
+        """
+        left = np.arange(len(worse))
+        for pair in combinations(range(worse.shape[1]), 2):
+            one, other = worse[left].T[[*pair]]
+            alike = [self.value[left], *np.delete(worse[left], pair, axis=1).T]
+            order = np.lexsort((-other, -one, *alike))
+            new = np.zeros(len(left), bool)
+            new[:1] = True
+            for own in alike:
+                new[1:] |= np.diff(own[order]) != 0
+            # Where all else is alike, with less of the one it takes more of the other.
+            step = int(other.max(initial=0)) - int(other.min(initial=0)) + 1
+            height = other[order] + step * np.cumsum(new)
+            new[1:] |= height[1:] > np.maximum.accumulate(height)[:-1]
+            left = left[np.sort(order[new])]
+        return left
 
     def first(self, value: int, target: Target) -> int:
         """The first group in which the odds against a target are the least."""

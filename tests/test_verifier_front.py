@@ -1,0 +1,32 @@
+"""The front of cells that the verifier judges: as by comparing each with all others."""
+
+import numpy as np
+import pytest
+from tests.examples import NIGHTLY
+
+from foreknow.verifier.facts import DistinctProfiles
+
+
+@pytest.mark.parametrize("columns", [3, 4, 5])
+def test_it_keeps_the_cells_than_which_no_other_is_worse(columns):
+    rng = np.random.default_rng(columns)
+    for _ in range(20_000 if NIGHTLY else 400):
+        rows = rng.integers(0, rng.integers(2, 9), (rng.integers(0, 40), columns + 1))
+        rows[:, 0] %= 3
+        cells = rng.permutation(np.unique(rows, axis=0))
+        every = [(value, (-people, *more)) for value, people, *more in cells.tolist()]
+        expected = {
+            (value, own)
+            for value, own in every
+            if not any(
+                value == also and own != other and all(map(int.__le__, own, other))
+                for also, other in every
+            )
+        }
+        profiles = DistinctProfiles(cells[:, 0], np.arange(len(cells)), cells[:, 1:])
+        found = [
+            (value, (-cell.people, cell.holders, *cell.others))
+            for value, front in profiles.front()
+            for cell in front
+        ]
+        assert sorted(found) == sorted(expected)
