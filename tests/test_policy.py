@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import foreknow as fk
 from foreknow import Facts, GroupCounts, Policy, PublishOptions, Requirement, Schema
 from foreknow.errors import PolicyError
 from foreknow.verdict import Limit
@@ -249,3 +250,11 @@ def test_the_table_of_a_policy_makes_equal_requirements_again(requirement):
     again = Policy.from_dict(policy.to_dict()).requirements
     assert again == policy.requirements
     assert again[0].name == requirement.name
+
+
+def test_options_may_be_given_as_a_mapping():
+    required = [fk.Requirement(fk.KAnonymity(2))]
+    made = fk.Policy(required, options={"form": "bucketized"})
+    assert made.options == fk.PublishOptions(form="bucketized")
+    with pytest.raises(fk.ForeknowError, match="did you mean 'form'"):
+        fk.Policy(required, options={"from": "bucketized"})

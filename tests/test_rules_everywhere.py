@@ -1,8 +1,10 @@
 """What a schema says of people is counted, or the analysis that cannot count it is refused."""
 
+import pickle
 import sys
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -146,6 +148,72 @@ def test_an_adversary_is_not_asked_of_a_release_by_itself_where_rules_bear_on_it
     for ask in calls:
         with pytest.raises(UnsupportedError, match=f"without a policy.*{said}|_skyline.*{said}"):
             ask()
+
+
+def counted(kind):
+    """Counts of rows, and what others make of them."""
+    of, said = SAID[kind]
+    table, schema, value = of()
+    counts = fk.Release.from_schema(table, schema).seen(None, []).counts
+    of_rows = fk.Microdata(table, schema).counts(np.zeros(len(table), dtype=np.int64))
+    made = [counts.take([0]), counts.merge([0]), counts.any_of([value])[0]]
+    return [counts, of_rows, *made, pickle.loads(pickle.dumps(counts))], schema, value, said
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_counts_of_rows_say_the_rules_that_they_do_not_follow(kind):
+    every, _, value, said = counted(kind)
+    for given in every:
+        calls = [
+            lambda given=given: fk.Facts().disclosure(given),
+            lambda given=given: fk.Negations(1).chances(given),
+            lambda given=given: fk.LDiversity(2).holds(given),
+            lambda given=given: fk.t_closeness(given),
+            lambda given=given: fk.knowledge_skyline(given, value, "2/5"),
+        ]
+        for ask in calls:
+            with pytest.raises(UnsupportedError, match=said):
+                ask()
+    assert fk.risk_report(every[0]).in_cases == (kind == "cases")
+
+
+@pytest.mark.parametrize("kind", ["shared", "impossible"])
+def test_a_skyline_of_counts_of_rows_is_refused(kind):
+    every, _, value, said = counted(kind)
+    for given in every:
+        with pytest.raises(UnsupportedError, match=said):
+            fk.skyline_report(given, [value], confidence="9/10")
+        with pytest.raises(UnsupportedError, match=said):
+            fk.disclosure_curves(given, value=value)
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_a_policy_does_not_take_counts_of_rows_for_people(kind):
+    every, schema, _, _ = counted(kind)
+    plain = fk.Schema(quasi_identifiers=["age"], sensitive=schema.sensitive)
+    says_why = {
+        "shared": "shown once for each household",
+        "impossible": "counts do not say who",
+        "cases": "does not show whose cases",
+    }[kind]
+    key = "unit" if kind == "cases" else kind
+    for given in every:
+        for asked in (policy(schema), policy(None)):
+            with pytest.raises(fk.ForeknowError, match=says_why):
+                fk.audit(given, asked)
+        with pytest.raises(fk.ForeknowError, match=rf"differ in {key}"):
+            fk.audit(given, policy(plain))
+
+
+def test_counts_of_people_say_nothing():
+    table, schema, value = of_men()
+    plain = fk.Schema(quasi_identifiers=["age"], sensitive=schema.sensitive)
+    counts = fk.Release.from_schema(table, plain).counts
+    assert counts.schema is None
+    assert fk.Facts().disclosure(counts, value).exact == Fraction(1, 4)
+    release = fk.Release.from_schema(table, schema)
+    assert release.by_policy.counts.schema is None
+    assert release.counts.schema is schema  # whichever was counted first
 
 
 def test_what_is_published_says_the_rules_too(tmp_path):

@@ -44,7 +44,8 @@ def part_of(given: Any, name: str, kind: type[Part]) -> Part | None:
 def under_its_schema(release: HasCounts, policy: Policy) -> Policy:
     """The policy by the schema of a release, which says who is counted; see `Policy.under`."""
     if not isinstance(release, Release):
-        return policy
+        counted = release.schema if isinstance(release, GroupCounts) else None
+        return policy if counted is None else policy.under(counted, published=True)
     schema, published = release.schema, release.raw is None
     if published and policy.schema is not None:
         _refuse_other_columns(release, policy.schema)
@@ -170,6 +171,7 @@ def seen_by(given: HasCounts, sensitive: str | None, knowing: Sequence[str] | No
             raise SchemaError(
                 "knowing names columns, and counts have none: give the release in their place"
             )
+        refuse_rules(SKYLINE, given, SKYLINE.needs)
         return given
     if not given.knows or knowing:
         if len(given.sensitives) == 1 and sensitive not in given.sensitives:

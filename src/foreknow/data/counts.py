@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -63,6 +64,11 @@ class GroupCounts:
         part of, ascending.
     able : PossibleMembers, optional
         How many members of each group can have which values, where not everybody can have each.
+    schema : Schema, optional
+        What was said of the people who are counted, where these counts do not follow all of it:
+        whose cases rows are, which households share a value, what some cannot have.
+    sensitive : str, optional
+        Which of its columns is counted.
 
     Raises
     ------
@@ -88,6 +94,8 @@ class GroupCounts:
     semantics: Semantics = "single"
     origin: IntArray | None = None
     able: PossibleMembers | None = None
+    schema: Any = None  # a Schema, whose module reads this one
+    sensitive: str | None = None
     # the same with all values apart, where some count as one
     apart: ClassVar[GroupCounts | None] = None
 
@@ -252,8 +260,7 @@ class GroupCounts:
             array.flags.writeable = False
             object.__setattr__(made, name, array)
         others: dict[str, Any] = {"values": values, "groups": None, "semantics": semantics}
-        others["origin"] = origin
-        others["able"] = able
+        others |= {"origin": origin, "able": able, "schema": None, "sensitive": None}
         for name, given in others.items():
             object.__setattr__(made, name, given)
         return made
@@ -400,9 +407,37 @@ class GroupCounts:
             semantics=self.semantics,
         )
         able = None if self.able is None else self.able.recoded(places, values)
-        made = replace(made, origin=self.origin, able=able)
+        made = replace(made, origin=self.origin, able=able, **self._whose)
         object.__setattr__(made, "apart", self)
         return made
+
+    # ---- whom it is about -----------------------------------------------------------------
+
+    @property
+    def _whose(self) -> dict[str, Any]:
+        return {"schema": self.schema, "sensitive": self.sensitive}
+
+    def of_rows(self, schema: Any, sensitive: str) -> GroupCounts:
+        """The same with what a schema says of their people, where it says more than they count."""
+        if not any(schema.rules_of_people(sensitive).values()):
+            return self
+        made = copy(self)
+        object.__setattr__(made, "schema", schema)
+        object.__setattr__(made, "sensitive", sensitive)
+        return made
+
+    @property
+    def by_policy(self) -> GroupCounts:
+        """The same for whoever is asked by a policy, which counts by what its schema says."""
+        if self.schema is None:
+            return self
+        made = copy(self)
+        object.__setattr__(made, "schema", None)
+        return made
+
+    def rules_of_people(self) -> dict[str, Any]:
+        """What was said of the people who are counted, and these counts do not follow."""
+        return {} if self.schema is None else self.schema.rules_of_people(self.sensitive)
 
     # ---- looking --------------------------------------------------------------------------
 
@@ -557,6 +592,7 @@ class GroupCounts:
             names,
             self.semantics,
             able=None if self.able is None else self.able.take(wanted),
+            **self._whose,
         )
 
     def merge(self, into: ArrayLike) -> GroupCounts:
@@ -574,9 +610,10 @@ class GroupCounts:
             sizes=np.bincount(target, weights=self.sizes, minlength=n_groups).astype(np.int64),
             semantics=self.semantics,
         )
-        if self.able is None:
+        able = None if self.able is None else self.able.merge(target, n_groups)
+        if able is None and self.schema is None:
             return merged
-        return replace(merged, able=self.able.merge(target, n_groups))
+        return replace(merged, able=able, **self._whose)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, ready for JSON where the labels are."""
@@ -593,7 +630,14 @@ class GroupCounts:
     def __reduce__(self) -> tuple[Any, ...]:
         # Arrays come back writable from a pickle; making the counts anew seals them.
         parts = (self.sizes, self.offsets, self.codes, self.counts)
-        more = self.values, self.groups, self.semantics, self.origin, self.able
+        more = (
+            self.values,
+            self.groups,
+            self.semantics,
+            self.origin,
+            self.able,
+            *self._whose.values(),
+        )
         return (GroupCounts, (*parts, *more))
 
     def __eq__(self, other: object) -> bool:

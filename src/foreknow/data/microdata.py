@@ -826,23 +826,15 @@ class Microdata:
 
     def counts(self, groups: NDArray[Any]) -> GroupCounts:
         """Count the sensitive values of a grouping of the people, codes from 0."""
-        n_groups = int(groups.max()) + 1
+        how: dict[str, Any] = {"values": self.values, "n_groups": int(groups.max()) + 1}
         if self.semantics == "single":
-            return GroupCounts.from_pairs(
-                groups,
-                self.sensitive_codes,
-                values=self.values,
-                n_groups=n_groups,
-                weights=self.times,
-            )
-        return GroupCounts.from_pairs(
-            groups[self.holdings.people],
-            self.holdings.values,
-            values=self.values,
-            n_groups=n_groups,
-            sizes=np.bincount(groups, minlength=n_groups),
-            semantics=self.semantics,
-        )
+            codes = groups, self.sensitive_codes
+            how["weights"] = self.times
+        else:
+            codes = groups[self.holdings.people], self.holdings.values
+            how["sizes"] = np.bincount(groups, minlength=how["n_groups"])
+        counts = GroupCounts.from_pairs(*codes, **how, semantics=self.semantics)
+        return counts.of_rows(self.schema, self.schema.sensitive)
 
     def everyone(self) -> GroupCounts:
         """Count one group of everybody."""

@@ -612,7 +612,8 @@ class Release(Plain):
         if not self.recognized:
             return self
         if self._whole is not None:
-            return self._whole.alike(knowing)
+            whole = self._whole if self.schema is not None else self._whole.by_policy
+            return whole.alike(knowing)
         for name in knowing:
             self._refuse_unknown(name, None)
             if name not in (self.layout.people or ()):
@@ -636,7 +637,7 @@ class Release(Plain):
             if self._escaped:
                 groups = [tuple(x and rearmed(x) for x in label) for label in groups]
             named = GroupLabels.of(groups, (*self.recognized, *knowing), exact=True)
-            alike.cohort = self.cohort
+            alike.cohort, alike.schema = self.cohort, self.schema
             alike._found = replace(alike._counted, groups=named)
             self._seen[key] = alike
         return self._seen[key]
@@ -828,7 +829,8 @@ class Release(Plain):
         """The same for whoever is asked by a policy, which counts by what its schema says."""
         if self._by_policy is None:
             self._by_policy = copy(self)
-            self._by_policy.schema = None
+            self._by_policy.schema, self._by_policy._seen = None, {}
+            vars(self._by_policy).pop("counts", None)
         return self._by_policy
 
     @property
@@ -843,10 +845,10 @@ class Release(Plain):
         counts = self._counted
         if isinstance(counts.groups, GroupLabels):
             counts.groups.cohort = self.cohort
-        if not self._escaped:
-            return counts
-        labels = [rearmed(v) if isinstance(v, str) else v for v in counts.values]
-        return replace(counts, values=Labels(labels))
+        if self._escaped:
+            labels = [rearmed(v) if isinstance(v, str) else v for v in counts.values]
+            counts = replace(counts, values=Labels(labels))
+        return counts if self.schema is None else counts.of_rows(self.schema, self.sensitive)
 
     @property
     def person(self) -> str | None:

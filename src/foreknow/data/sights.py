@@ -325,7 +325,7 @@ def possible(release: Release, schema: Schema) -> Release:
     def able_of(sensitive: str | None = None, asked: Sequence[str] | None = None) -> GroupCounts:
         key = sensitive, None if asked is None else tuple(asked)
         if key not in known:
-            shown = release.seen(sensitive, asked)
+            shown = release.seen(sensitive, asked).by_policy
             about = schema.rules_about(sensitive or release.sensitive)
             known[key] = _by_labels(release, shown, schema) if about else shown.counts
         return known[key]

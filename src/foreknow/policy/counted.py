@@ -170,7 +170,7 @@ class RequirementCounts:
     @property
     def _by_policy(self) -> HasCounts:
         """What is seen, by rules that are counted already."""
-        return self.seen.by_policy if isinstance(self.seen, Release) else self.seen
+        return self.seen.by_policy if isinstance(self.seen, (Release, GroupCounts)) else self.seen
 
     @cached_property
     def limits_inference(self) -> bool:

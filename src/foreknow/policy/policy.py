@@ -62,7 +62,7 @@ class Policy:
         then schema and options are those of the file, if not given.
     schema : Schema, optional
         Needed to read a table by the policy alone, as the command line does.
-    options : PublishOptions
+    options : PublishOptions, or mapping of its parts
     tries : sequence of Try
         Attacks that are carried out before a release is published, and may stop it.
     below : number, optional
@@ -90,7 +90,7 @@ class Policy:
         self,
         requirements: Any,
         schema: Schema | None = None,
-        options: PublishOptions | None = None,
+        options: PublishOptions | Mapping[str, Any] | None = None,
         tries: Sequence[Try] = (),
         below: Number | None = None,
     ) -> None:
@@ -104,6 +104,8 @@ class Policy:
             requirements = [Requirement(requirements, below)]
         if not isinstance(requirements, Iterable):
             raise PolicyError("requirements must be a list, such as [Requirement(...)]")
+        if isinstance(options, Mapping):
+            options = PublishOptions(**options)
         own = [Requirement(each) if hasattr(each, "attained") else each for each in requirements]
         set_fields(self, requirements=tuple(_named(each, schema) for each in own))
         set_fields(self, schema=schema, options=options or PublishOptions(), tries=tuple(tries))
