@@ -625,3 +625,11 @@ def test_people_of_one_score_are_listed_alike_whatever_the_order_of_rows():
         report = fk.risk_report(relation, quasi_identifiers=["age", "sex", "job"])
         said.append(report.to_dict()["suda"]["worst"])
     assert said[0] == said[1] == said[2] != []
+
+
+def test_a_policy_in_the_place_of_a_population_is_one():
+    rows = [("x", "y"), ("x", "y"), ("z", "y")]
+    schema = fk.Schema(quasi_identifiers=["a"], sensitive="b")
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema)
+    said = fk.risk_report(frame(rows), policy=policy)
+    assert fk.risk_report(frame(rows), policy).to_dict() == said.to_dict()

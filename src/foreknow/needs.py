@@ -83,6 +83,10 @@ Needs = frozenset[Need]
 RULES = frozenset({Need.EVERYBODY, Need.NO_HOUSEHOLDS, Need.NO_CASES})
 # What is left of it to whoever says that an answer is about cases.
 ONE_BY_ONE = frozenset({Need.EVERYBODY, Need.NO_HOUSEHOLDS})
+_WITH_A_POLICY = {
+    Need.EVERYBODY: "audit the table with a policy (fk.audit), which counts them, or leave "
+    "impossible out"
+}
 
 
 class Analysis(NamedTuple):
@@ -108,12 +112,14 @@ def require(
     shared: bool = False,
     cases: str = "",
     of: str = "",
+    remedies: Mapping[Need, str] | None = None,
     error: type[InputError] = UnsupportedError,
 ) -> None:
     """Refuse what a table, a requirement or a search has not got, and `who` needs.
 
     `who` has `needs`, if these are not given. What is there is said by what follows: `columns` are
-    those that a policy looks at, `sets` is the key that names them, `of` begins the message.
+    those that a policy looks at, `sets` is the key that names them, `of` begins the message;
+    `remedies` are those that differ here.
 
     >>> require(Analysis("a survey", frozenset({Need.ONE_VALUE})), semantics="single")
     """
@@ -136,7 +142,8 @@ def require(
     for need in Need:
         if need in asked and (found := there.get(need)):
             begin = f"{of}: " if of else ""
-            raise error(f"{begin}{called(who)} needs {need.what}, and {found}; {need.remedy}")
+            remedy = (remedies or {}).get(need, need.remedy)
+            raise error(f"{begin}{called(who)} needs {need.what}, and {found}; {remedy}")
 
 
 def refuse_rules(who: Any, given: Any, needs: Needs = RULES) -> None:
@@ -146,7 +153,7 @@ def refuse_rules(who: Any, given: Any, needs: Needs = RULES) -> None:
     """
     for part in (given, getattr_static(given, "release", None)):  # of what was published
         if getattr_static(part, "rules_of_people", None) is not None:
-            require(who, needs, **part.rules_of_people())
+            require(who, needs, **part.rules_of_people(), remedies=_WITH_A_POLICY)
 
 
 def _several(semantics: str | Mapping[str, str]) -> str:

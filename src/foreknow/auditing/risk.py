@@ -278,6 +278,8 @@ def risk_report(
     """
     if isinstance(population, (list, tuple)) and quasi_identifiers is None:
         population, quasi_identifiers = None, population  # as of `k_anonymity`
+    if isinstance(population, Policy) and policy is None:
+        population, policy = None, population  # as of `audit`
     limit = as_threshold(threshold)
     fraction = _fraction(sampling_fraction)
     if fraction is not None and population is not None:
