@@ -22,18 +22,18 @@ class Plain:
     _fraction: ClassVar[Callable[[Fraction], Any]] = str
 
     def _content(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        content: dict[str, Any] = {}
         for word in self._told.split():
             if word == "*":
-                own: Any = self
-                names = [each.name for each in fields(own) if not each.name.startswith("_")]
-                found |= {name: getattr(self, name) for name in names}
+                record: Any = self
+                names = [each.name for each in fields(record) if not each.name.startswith("_")]
+                content |= {name: getattr(self, name) for name in names}
                 continue
             key, _, path = word.partition("=")
-            given = attrgetter(path or key.rstrip("?"))(self)
-            if given or not key.endswith("?") or isinstance(given, Fraction):
-                found[key.rstrip("?")] = given
-        return found
+            value = attrgetter(path or key.rstrip("?"))(self)
+            if value or not key.endswith("?") or isinstance(value, Fraction):
+                content[key.rstrip("?")] = value
+        return content
 
     def __getattr__(self, name: str) -> Any:
         if hasattr(type(self), name):  # a property that failed says why

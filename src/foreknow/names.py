@@ -174,10 +174,12 @@ def own_name(name: str, known: Iterable[str]) -> str | None:
 
 def renamed(given: Mapping[str, Any], known: list[str], filled: int) -> dict[str, Any]:
     """Arguments by name, under the names that a function has for them; it has `filled` others."""
-    found: dict[str, Any] = {}
-    for name, said in given.items():
-        own = own_name(name, known)
+    arguments: dict[str, Any] = {}
+    for name, value in given.items():
+        target = own_name(name, known)
         if name in TABLES and name not in known and known[0] in TABLES and not filled:
-            own = known[0]
-        found[name if own is None or own in given or own in found else own] = said
-    return found
+            target = known[0]
+        if target is None or target in given or target in arguments:
+            target = name
+        arguments[target] = value
+    return arguments

@@ -18,13 +18,13 @@ _LOG = logging.getLogger(__name__)
 
 def named(group: str, taken: Collection[str]) -> tuple[EntryPoint, ...]:
     """The entry points of a group, by name; one whose name is `taken` is passed over."""
-    found: dict[str, EntryPoint] = {}
-    for each in sorted(entry_points(group=group), key=lambda own: (own.name, own.value)):
-        if each.name in (*taken, *found):
-            _LOG.warning("%s: %s (%s): the name is taken", group, each.name, each.value)
+    by_name: dict[str, EntryPoint] = {}
+    for entry in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
+        if entry.name in (*taken, *by_name):
+            _LOG.warning("%s: %s (%s): the name is taken", group, entry.name, entry.value)
         else:
-            found[each.name] = each
-    return tuple(found.values())
+            by_name[entry.name] = entry
+    return tuple(by_name.values())
 
 
 def kinds(group: str, known: Iterable[Any]) -> tuple[Any, ...]:

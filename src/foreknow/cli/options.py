@@ -87,34 +87,34 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read options by the names that they have elsewhere, too."""
-        known = [str(each.name) for each in self.params if isinstance(each, click.Option)]
-        said = [*args]
+        names = [str(each.name) for each in self.params if isinstance(each, click.Option)]
+        read = [*args]
         for place, word in enumerate(args):
             if word == "--":
                 break
-            if word == "-q" and "quasi_identifiers" in known and _are_columns(args, place + 1):
-                said[place] = "--quasi-identifiers"
+            if word == "-q" and "quasi_identifiers" in names and _are_columns(args, place + 1):
+                read[place] = "--quasi-identifiers"
             name, equals, value = word.partition("=")
-            own = own_name(name[2:].replace("-", "_"), known) if name[:2] == "--" else None
-            if own is not None:
-                said[place] = f"--{own.replace('_', '-')}{equals}{value}"
-        if "json" in known and "file_format" not in known:
-            for given in (["--format", "json"], ["--format=json"]):
-                for place in range(len(said) - len(given) + 1):
-                    if said[place : place + len(given)] == given:
-                        said[place : place + len(given)] = ["--json=-"]
+            ours = own_name(name[2:].replace("-", "_"), names) if name[:2] == "--" else None
+            if ours is not None:
+                read[place] = f"--{ours.replace('_', '-')}{equals}{value}"
+        if "json" in names and "file_format" not in names:
+            for words in (["--format", "json"], ["--format=json"]):
+                for place in range(len(read) - len(words) + 1):
+                    if read[place : place + len(words)] == words:
+                        read[place : place + len(words)] = ["--json=-"]
         try:
-            return super().parse_args(ctx, said)
+            return super().parse_args(ctx, read)
         except click.UsageError as error:
-            odd = getattr(error, "option_name", None)
-            odd = odd or next((word for word in ("-q", "-k") if word in args), None)
-            if odd is None and "extra argument" in error.format_message():
-                odd = "extra" if "quasi_identifiers" in known else odd
-            does = OPTIONS.get(str(odd)) or _in_a_policy(str(odd))
-            if does is None:
+            option = getattr(error, "option_name", None)
+            option = option or next((word for word in ("-q", "-k") if word in args), None)
+            if option is None and "extra argument" in error.format_message():
+                option = "extra" if "quasi_identifiers" in names else option
+            advice = OPTIONS.get(str(option)) or _in_a_policy(str(option))
+            if advice is None:
                 raise
-            told = f"{error.format_message().rstrip('.')}; {does}"
-            raise click.UsageError(told, error.ctx) from None
+            message = f"{error.format_message().rstrip('.')}; {advice}"
+            raise click.UsageError(message, error.ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what it takes."""

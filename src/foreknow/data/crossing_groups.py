@@ -171,25 +171,27 @@ class _Bags:
         `others` are all the groups of each cell. None where one of these never had a value.
         """
         left = [*self.left.tolist(), 0]
-        found = []
+        settled = []
         for start in range(0, len(cells), _CHUNK):
             part = slice(start, start + _CHUNK)
             entries, offsets = self.entries(groups[part])
             step = np.repeat(np.arange(start, start + len(offsets) - 1), np.diff(offsets))
-            codes, told = self.codes(entries), [0] * len(entries)
-            places = [self._places(own[step], codes).tolist() for own in others.T]
-            for number, (entry, *own) in enumerate(zip(entries.tolist(), *places, strict=True)):
+            codes, taken = self.codes(entries), [0] * len(entries)
+            places = [self._places(column[step], codes).tolist() for column in others.T]
+            for number, (entry, *elsewhere) in enumerate(
+                zip(entries.tolist(), *places, strict=True)
+            ):
                 if (times := left[entry]) > 0:
-                    told[number] = times
-                    for at in own:
-                        if at < 0:
+                    taken[number] = times
+                    for place in elsewhere:
+                        if place < 0:
                             return None
-                        left[at] -= times
-            counts = np.array(told, dtype=np.int64)
-            kept = counts > 0
-            found.append((cells[step[kept]], codes[kept], counts[kept]))
+                        left[place] -= times
+            counts = np.array(taken, dtype=np.int64)
+            some = counts > 0
+            settled.append((cells[step[some]], codes[some], counts[some]))
         self.left[:] = left[:-1]
-        of_cell, codes, counts = (np.concatenate([own[i] for own in found]) for i in range(3))
+        of_cell, codes, counts = (np.concatenate([part[i] for part in settled]) for i in range(3))
         return of_cell, codes, counts
 
     def _places(self, groups: IntArray, codes: IntArray) -> IntArray:

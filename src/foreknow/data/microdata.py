@@ -504,15 +504,15 @@ class Microdata:
     @property
     def numeric(self) -> tuple[str, ...]:
         """Published columns that hold numbers, such as may have decimals."""
-        known, others = self._known, self.other()
-        found = [column.name for column in known.columns if column.kind == "number"]
-        for column in (known.sensitive, *known.more):
+        read, others = self._known, self.other()
+        numbers = [column.name for column in read.columns if column.kind == "number"]
+        for column in (read.sensitive, *read.more):
             kind = read_as(None if x is None else text_of(x) for x in column.domain)
             if kind in ("integer", "number") and self.schema.types.get(column.name) != "text":
-                found.append(column.name)
+                numbers.append(column.name)
         typed = zip(others.column_names, others.schema.types, strict=True)
-        found += [n for n, of in typed if pa.types.is_floating(of) or pa.types.is_decimal(of)]
-        return tuple(found)
+        numbers += [n for n, of in typed if pa.types.is_floating(of) or pa.types.is_decimal(of)]
+        return tuple(numbers)
 
     def doubts(self) -> dict[str, str]:
         """Quasi-identifiers that look like something else than they were taken for; what to do."""

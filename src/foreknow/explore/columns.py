@@ -71,11 +71,11 @@ def _reasons(session: Session, name: str) -> dict[str, dict[str, str]]:
 
 
 def _profiled(session: Session, name: str) -> list[Profile]:
-    given = _reading(session, name)
-    table = open_table(session.path_of(name), given)
-    found = profiles(table, given)
-    known = reading_of(found, given)
-    return profiles(table, known) if known != given else found
+    reading = _reading(session, name)
+    table = open_table(session.path_of(name), reading)
+    columns = profiles(table, reading)
+    recognized = reading_of(columns, reading)
+    return profiles(table, recognized) if recognized != reading else columns
 
 
 def _found(session: Session, name: str) -> list[Profile]:
@@ -172,35 +172,35 @@ def _changes(
     schema: Mapping[str, Any], roles: Mapping[str, str], column: str, given: Mapping[str, Any]
 ) -> Iterator[tuple[list[Any], Any]]:
     """What is to be said otherwise, one key or member of a list after the other."""
-    person = next((own for own in roles if roles[own] == "person"), None)
+    person = next((name for name in roles if roles[name] == "person"), None)
     if person != schema.get("person") and (person or schema.get("person") in roles):
         yield ["person"], person
-    for each, key in _KEYS.items():
-        known = schema.get(key)
-        now = [own for own in roles if roles[own] == each]
-        if each == "identifier" and person == schema.get("person") and person in (known or ()):
-            now = [own for own in roles if own in (person, *now)]  # the file says both
-        if not isinstance(known, list) or not {*known} & {*now}:
-            if now or known is not None:
-                yield [key], now or (None if key in ("identifiers", "other") else [])
+    for role, key in _KEYS.items():
+        listed = schema.get(key)
+        names = [name for name in roles if roles[name] == role]
+        if role == "identifier" and person == schema.get("person") and person in (listed or ()):
+            names = [name for name in roles if name in (person, *names)]  # the file says both
+        if not isinstance(listed, list) or not {*listed} & {*names}:
+            if names or listed is not None:
+                yield [key], names or (None if key in ("identifiers", "other") else [])
             continue
-        gone = [place for place, own in enumerate(known) if own not in now]
+        gone = [place for place, name in enumerate(listed) if name not in names]
         yield from (([key, place], None) for place in reversed(gone))
-        new = [own for own in now if own not in known]
-        first = len(known) - len(gone)
-        yield from (([key, place], own) for place, own in enumerate(new, first))
-    hidden = [own for own in roles if roles[own] == "sensitive"]
+        new = [name for name in names if name not in listed]
+        first = len(listed) - len(gone)
+        yield from (([key, place], name) for place, name in enumerate(new, first))
+    hidden = [name for name in roles if roles[name] == "sensitive"]
     if hidden != schema.get("sensitive") and hidden != [schema.get("sensitive")]:
         yield ["sensitive"], hidden[0] if len(hidden) == 1 else hidden
     allowed = {"hierarchies": ("quasi-identifier", "sensitive"), "types": ("quasi-identifier",)}
-    made, known = given.get("hierarchy"), schema.get("hierarchies", {})
-    if made is not None and roles[column] in allowed["hierarchies"]:
-        yield ["hierarchies", column], made
-    elif "hierarchy" in given and column in known:
+    hierarchy = given.get("hierarchy")
+    if hierarchy is not None and roles[column] in allowed["hierarchies"]:
+        yield ["hierarchies", column], hierarchy
+    elif "hierarchy" in given and column in schema.get("hierarchies", {}):
         yield ["hierarchies", column], None
-    for key, of in allowed.items():
-        odd = [own for own in schema.get(key, {}) if roles.get(own) not in of]
-        yield from (([key, own], None) for own in odd)
+    for key, fitting in allowed.items():
+        odd = [name for name in schema.get(key, {}) if roles.get(name) not in fitting]
+        yield from (([key, name], None) for name in odd)
 
 
 def _named(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -226,28 +226,28 @@ def preview(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(table, Mapping) or not isinstance(column, str):
         raise InputError("a hierarchy is a table, such as { mask = 5 }")
     draft.check_paths(table)
-    made = hierarchy_from(table, column, draft.beside)
-    found = _found(session, name)
-    own = next((each for each in found if each.name == column), None)
-    if own is None or not len(own.domain):
+    hierarchy = hierarchy_from(table, column, draft.beside)
+    columns = _found(session, name)
+    described = next((profile for profile in columns if profile.name == column), None)
+    if described is None or not len(described.domain):
         raise InputError(f"there is no column {column!r} with values")
-    domain: list[Any] = list(own.domain[:_MOST_VALUES])
+    domain: list[Any] = list(described.domain[:_MOST_VALUES])
     if "intervals" not in table and "dates" not in table:
         domain = [value if isinstance(value, str) else str(value) for value in domain]
-    covered, left = _covered(made, domain, column)
-    levels = made.levels(covered, column, None) if covered else None
-    rows = list(_laid(levels, covered, own)) if levels is not None else []
+    covered, uncovered = _covered(hierarchy, domain, column)
+    levels = hierarchy.levels(covered, column, None) if covered else None
+    rows = list(_laid(levels, covered, described)) if levels is not None else []
     many = 0 if levels is None else len(levels.labels)
     head = ("value", *(f"level {i}" for i in range(1, many + 1)))
     kinds = [] if levels is None else [len(labels) for labels in levels.labels]
-    count = ("how many", *(number(each) for each in kinds))
+    count = ("how many", *(number(kind) for kind in kinds))
     return {
         "levels": table_values(Table(head, [*rows, count] if rows else [], left=range(len(head)))),
         "covered": len(covered),
-        "left": len(left),
-        "missing": [visible(value) for value, _ in left[:_MOST_NAMED]],
-        "why": left[0][1] if left else "",
-        "cut": own.distinct > len(domain),
+        "left": len(uncovered),
+        "missing": [visible(value) for value, _ in uncovered[:_MOST_NAMED]],
+        "why": uncovered[0][1] if uncovered else "",
+        "cut": described.distinct > len(domain),
     }
 
 

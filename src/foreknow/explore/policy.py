@@ -116,13 +116,15 @@ def _mistake(draft: Draft) -> dict[str, Any]:
 
 def _path_in(said: str, table: Mapping[str, Any]) -> list[Any]:
     """The key that a message names."""
-    found = _PATH.search(said)
-    if found is not None:
-        parts = re.findall(r"\[(\d+)\]|\.([\w-]+)", found[2])
-        return _limited([found[1], *(int(at) if at else key for at, key in parts)], said, table)
+    path = _PATH.search(said)
+    if path is not None:
+        parts = re.findall(r"\[(\d+)\]|\.([\w-]+)", path[2])
+        return _limited(
+            [path[1], *(int(index) if index else key for index, key in parts)], said, table
+        )
     required = table.get("require", ())
-    for place, own in enumerate(required if isinstance(required, list) else ()):
-        name = own.get("name") if isinstance(own, Mapping) else None
+    for place, requirement in enumerate(required if isinstance(required, list) else ()):
+        name = requirement.get("name") if isinstance(requirement, Mapping) else None
         if isinstance(name, str) and f"{name}:" in said:
             return _limited(["require", place], said, table)
     keys = [key for key in table.get("schema", {}) if re.search(rf"\b{re.escape(key)}\b", said)]

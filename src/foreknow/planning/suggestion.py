@@ -679,13 +679,15 @@ def _hierarchy_files(source: Any, found: Sequence[Profile]) -> tuple[Path, dict[
 
 def _column_of(path: Path, table: Path, columns: Sequence[Profile]) -> Profile | None:
     """The column that a file is for by its name: TABLE_hierarchy_COLUMN, or hierarchy_COLUMN."""
-    said = _NAMED_SO.fullmatch(path.stem)
-    if said is None:
+    parts = _NAMED_SO.fullmatch(path.stem)
+    if parts is None:
         return None
-    own, other = table.stem.casefold(), said[1].casefold().rstrip("-_ .")
-    if not (own.startswith(other) or other.startswith(own)):
+    table_name, named = table.stem.casefold(), parts[1].casefold().rstrip("-_ .")
+    if not (table_name.startswith(named) or named.startswith(table_name)):
         return None
-    return next((e for e in columns if e.name.casefold() == said[2].casefold()), None)
+    return next(
+        (column for column in columns if column.name.casefold() == parts[2].casefold()), None
+    )
 
 
 def _covers(tree: Tree, each: Profile, by_content: bool) -> bool:
@@ -757,24 +759,24 @@ class _Measured:
         made, sample, schema = self._made, self._sample, self.policy.needed_schema
         if made is None or sample is None or not (made.lost or made.loss({}) >= _MUCH):
             return
-        given = given_away(self._written, self.policy, made.lost)
-        for each in given:
-            said = each.said(schema.sensitive, self._microdata.n_people)
+        revealing = given_away(self._written, self.policy, made.lost)
+        for column in revealing:
+            sentence = column.said(schema.sensitive, self._microdata.n_people)
             yield (
-                f"{_DECIDE}: {said}. Does it say the same as what must stay hidden? Then leave it "
-                "out, or hide it, too"
+                f"{_DECIDE}: {sentence}. Does it say the same as what must stay hidden? Then leave "
+                "it out, or hide it, too"
             )
-        of = (
+        sampled = (
             "" if sample.n_people == self._microdata.n_people else f" (of {sample.n_people:,} rows)"
         )
-        together = [each.column for each in given]
-        found = savings(self._method, sample, self.policy, made, together)
-        for saving in worth_saying(found, together):
+        taken = [column.column for column in revealing]
+        possible = savings(self._method, sample, self.policy, made, taken)
+        for saving in worth_saying(possible, taken):
             ask = saving.startswith("Without")
             yield (
-                f"{_DECIDE}: {saving}{of}. Leave it out, if readers can do without it"
+                f"{_DECIDE}: {saving}{sampled}. Leave it out, if readers can do without it"
                 if ask
-                else f"{saving}{of}"
+                else f"{saving}{sampled}"
             )
 
 
@@ -998,12 +1000,12 @@ def _of_limit(requirement: Requirement, notes: Sequence[str]) -> Iterator[str]:
 
 
 def _listing(given: PolicySuggestion, role: Role, key: str, what: str) -> Iterator[str]:
-    own = [each for each in given.columns if each.role == role]
-    if not own:
+    columns = [column for column in given.columns if column.role == role]
+    if not columns:
         return
     yield f"# {what}"
     yield f"{key} = ["
-    yield from (f"  {toml_value(each.name)},  # {_about(each)}" for each in own)
+    yield from (f"  {toml_value(column.name)},  # {_about(column)}" for column in columns)
     yield "]"
 
 

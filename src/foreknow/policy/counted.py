@@ -175,20 +175,24 @@ class RequirementCounts:
     @cached_property
     def limits_inference(self) -> bool:
         """Whether it limits what is inferred of this table: whose values and priors are known."""
-        of, criterion = self.requirement, self.requirement.criterion
-        if not of.limits_inference:
+        requirement, criterion = self.requirement, self.requirement.criterion
+        if not requirement.limits_inference:
             return False
         if criterion is not None:
             return criterion.limits_values(counts_of(self.counts))
-        if of.of_windows:
+        if requirement.of_windows:
             return True
         held = counts_of(self.seen).totals > 0
         values = [
             str(counts_of(self.seen).values[at]) for at in np.flatnonzero(self.meant.about & held)
         ]
-        sets = [[v for v in values if v in own] for own in self.meant.sets.values()]
-        asked = [own for own in sets if own] if of.about_sets else [[value] for value in values]
-        return bool(asked) and any(self._limits(point, asked) for point in of.points)
+        sets = [[v for v in values if v in members] for members in self.meant.sets.values()]
+        targets = (
+            [members for members in sets if members]
+            if requirement.about_sets
+            else [[value] for value in values]
+        )
+        return bool(targets) and any(self._limits(point, targets) for point in requirement.points)
 
     def _limits(self, point: Point, asked: Sequence[Sequence[str]]) -> bool:
         """Whether one limit could be broken of somebody here who has one of some sets of values."""

@@ -302,17 +302,17 @@ class Requirement:
 
     def searched(self, exact: bool) -> Requirement:
         """What a search has to ask of groups, where `exact` columns are published or labels."""
-        own = self.criterion
-        if own is None:
-            asked = [_searched(point) for point in self.points]
-            same = all(one is other for one, other in zip(asked, self.points, strict=True))
-            return self if same else self.at(asked)
-        if own.of_groups is None:
+        criterion = self.criterion
+        if criterion is None:
+            points = [_searched(point) for point in self.points]
+            same = all(new is old for new, old in zip(points, self.points, strict=True))
+            return self if same else self.at(points)
+        if criterion.of_groups is None:
             return self
-        if not exact and Need.FINISHED not in own.needs:
+        if not exact and Need.FINISHED not in criterion.needs:
             return self
         return replace(
-            self, adversary=own.of_groups, knowing=() if self.of_people else self.knowing
+            self, adversary=criterion.of_groups, knowing=() if self.of_people else self.knowing
         )
 
     @property

@@ -192,12 +192,12 @@ def _amounts(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Re
 
 def _whole_amounts(adversary: Any) -> dict[str, int] | None:
     """The amounts of an adversary, where it has nothing else."""
-    (given,) = adversary.to_dict().values()
-    if not is_dataclass(adversary) or not isinstance(given, Mapping) or not given:
+    (settings,) = adversary.to_dict().values()
+    if not is_dataclass(adversary) or not isinstance(settings, Mapping) or not settings:
         return None
-    own = {each.name for each in fields(adversary) if each.init}  # by which another is made
-    amounts = {name: n for name, n in given.items() if type(n) is int and name in own}
-    return amounts if len(amounts) == len(given) else None
+    parameters = {part.name for part in fields(adversary) if part.init}  # by which another is made
+    amounts = {name: n for name, n in settings.items() if type(n) is int and name in parameters}
+    return amounts if len(amounts) == len(settings) else None
 
 
 def skyline_within(

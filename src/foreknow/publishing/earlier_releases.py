@@ -47,14 +47,16 @@ TOO_FEW = "If too few people are new, wait for more, or publish them with the ne
 
 def _refuse_other_labels(one: Certificate, other: Certificate, name: str) -> None:
     """Refuse labels that mean something else in another release."""
-    for said, tables in (("labels", "publish"), ("hierarchies", "schema")):
-        own, new = (known.policy.get(tables, {}).get(said, {}) for known in (one, other))
+    for setting, part in (("labels", "publish"), ("hierarchies", "schema")):
+        theirs, ours = (
+            certificate.policy.get(part, {}).get(setting, {}) for certificate in (one, other)
+        )
         for column in other.known if other.form == "generalized" else ():
-            if own.get(column) != new.get(column):
+            if theirs.get(column) != ours.get(column):
                 raise UnsupportedError(
-                    f"{name} writes {column!r} by other {said}, so its groups cannot be in one "
-                    f"file with new ones: publish with the {said} that it was published with, or "
-                    "without whole"
+                    f"{name} writes {column!r} by other {setting}, so its groups cannot be in one "
+                    f"file with new ones: publish with the {setting} that it was published with, "
+                    "or without whole"
                 )
 
 
@@ -199,20 +201,20 @@ class Earlier:
 
         Also the column that says whom which release shows first; and what is added to group ids.
         """
-        for own, name in zip(self.owned, self.names, strict=True):
-            _refuse_other_labels(own.published.certificate, known, name)
-        each = [own.published.rows() for own in self.owned]
-        each.append({part: bare(table) for part, table in tables.items()})
+        for release, name in zip(self.owned, self.names, strict=True):
+            _refuse_other_labels(release.published.certificate, known, name)
+        releases = [release.published.rows() for release in self.owned]
+        releases.append({part: bare(table) for part, table in tables.items()})
         if known.format != "parquet":
-            each = [
+            releases = [
                 {part: as_texts(table, table.column_names) for part, table in rows.items()}
-                for rows in each
+                for rows in releases
             ]
-        taken = {name for rows in each[-1].values() for name in rows.column_names}
+        taken = {name for rows in releases[-1].values() for name in rows.column_names}
         cohort = free_name(COHORT, taken)
         ids = known.groups[0] if known.form == "bucketized" else None
-        made, more = below(each, [*self.names, NEW], cohort, ids, COUNT)
-        return made, cohort, more
+        stacked, shift = below(releases, [*self.names, NEW], cohort, ids, COUNT)
+        return stacked, cohort, shift
 
     def newcomers(self, microdata: Microdata) -> tuple[Microdata, CohortChanges]:
         """The people of a table who are in no earlier release, and what became of the others."""
@@ -342,13 +344,15 @@ class Earlier:
 
     def scope_with(self, known: Certificate) -> dict[str, Any]:
         """What is to be said otherwise of newcomers and all before them in one release."""
-        every = [known, *(own.published.certificate for own in self.owned)]
-        method, *others = {str(each.scope["method"]) for each in every}
+        certificates = [known, *(release.published.certificate for release in self.owned)]
+        method, *others = {str(certificate.scope["method"]) for certificate in certificates}
         # What a method holds against links in one cohort may not hold over several.
         proved = not others and method != "as required"
         return {
             "method": method if proved else NOT_JUDGED,
-            "people_suppressed": sum(each.scope.get("people_suppressed", 0) for each in every),
+            "people_suppressed": sum(
+                certificate.scope.get("people_suppressed", 0) for certificate in certificates
+            ),
         }
 
     def judged(

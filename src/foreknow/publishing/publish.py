@@ -867,14 +867,16 @@ def _after(
 
 def _certified_by(made: Publication, values: Mapping[str, Labels]) -> Certificate:
     """The certificate of a publication, judged afresh by the sets of some values."""
-    said = made.certificate
+    certificate = made.certificate
     written = made._judged
-    required, found = _verified(written, made.audit.policy, values, made.audit)
-    scope = scope_as_written(said, written, required["require"]).to_dict()
-    scope |= {key: said.scope[key] for key in CLAIMED if key in said.scope}
+    required, findings = _verified(written, made.audit.policy, values, made.audit)
+    scope = scope_as_written(certificate, written, required["require"]).to_dict()
+    scope |= {key: certificate.scope[key] for key in CLAIMED if key in certificate.scope}
     if made._kept is not None:
         required["require"] = made._kept.withheld(required["require"])
-    return replace(said, policy=required, findings=_certified(found, made._kept), scope=scope)
+    return replace(
+        certificate, policy=required, findings=_certified(findings, made._kept), scope=scope
+    )
 
 
 def _whole(made: Publication, earlier: Earlier, values: Mapping[str, Labels]) -> Publication:
@@ -892,14 +894,14 @@ def _whole(made: Publication, earlier: Earlier, values: Mapping[str, Labels]) ->
     release = as_release(opened, said.form, columns, schema, said.unlinked, exact, cohort)
     utility = replace(utility_of(release.counts), grids=earlier.grids_with(said))
     verdicts = audit(release, policy, utility=utility, name="the release", learned=False)
-    own = made.audit.scope
-    kept = {key: getattr(own, key) for key in ("left_out", "shared", "earlier")}
-    scope = replace(verdicts.scope, **kept)
-    scope = replace(scope, **earlier.scope_with(said))
+    of_newcomers = {
+        key: getattr(made.audit.scope, key) for key in ("left_out", "shared", "earlier")
+    }
+    scope = replace(verdicts.scope, **of_newcomers | earlier.scope_with(said))
     trials = None if made.together is None else made.together.trials
     verdicts = replace(verdicts, scope=scope, trials=trials)
-    found: dict[str, Any] = {"release": release, "audit": verdicts, "certificate": certificate}
-    made = replace(made, **found, tables=tables, _aside=None)
+    parts: dict[str, Any] = {"release": release, "audit": verdicts, "certificate": certificate}
+    made = replace(made, **parts, tables=tables, _aside=None)
     certificate = replace(
         _certified_by(made, values),
         notes=(*said.notes[:-1], f"{said.notes[-1]}; the groups of earlier ones are in it, too"),

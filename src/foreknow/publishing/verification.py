@@ -328,9 +328,9 @@ def judge_after(
     known: Certificate, folder: Path, found: Verification, after: str | Path | Sequence[str | Path]
 ) -> tuple[Verification, list[str]]:
     """Verify the releases before one, and judge all as one, by what is required of the last."""
-    given = paths_of(after)
-    names = names_apart([path.resolve().name for path in given], _THIS)
-    earlier = dict(zip(names, given, strict=True))
+    before_paths = paths_of(after)
+    names = names_apart([path.resolve().name for path in before_paths], _THIS)
+    earlier = dict(zip(names, before_paths, strict=True))
     problems, digests = list[str](), set[str]()
     certificates: dict[str, Certificate] = {}
     for name, path in earlier.items():
@@ -338,19 +338,19 @@ def judge_after(
         digests.add(digest)
         _, wrong = judge(certificates[name], path)
         problems += [f"{name}: {problem}" for problem in wrong]
-    said = {each["certificate"] for each in known.after}
-    if not said:
+    digests_named = {each["certificate"] for each in known.after}
+    if not digests_named:
         raise CertificateError(
             "the certificate names no release that was published before; leave after out"
         )
-    if len(earlier) < len(given) or digests != said:
+    if len(earlier) < len(before_paths) or digests != digests_named:
         raise CertificateError(
             f"the certificate says that the release was published after "
-            f"{some(len(said), 'other', 'others')}, by their digests, and these are not they: "
-            "name all of them, and no others (after, --after)"
+            f"{some(len(digests_named), 'other', 'others')}, by their digests, and these are not "
+            "they: name all of them, and no others (after, --after)"
         )
     for name, certificate in certificates.items():
-        if any(own["certificate"] not in said for own in certificate.after):
+        if any(own["certificate"] not in digests_named for own in certificate.after):
             raise CertificateError(
                 f"{name} was published after another release, which the certificate does not name"
             )
@@ -385,13 +385,13 @@ def judge_after(
         several = Cohorts.of(written, own)
         together = findings_of(several, found.requirements)
         shown = tuple((name, each.newcomers) for name, each in certificates.items())
-        many = known.newcomers + sum(people for _, people in shown)
-        if count_people(several)[0] != many:
+        everybody = known.newcomers + sum(people for _, people in shown)
+        if count_people(several)[0] != everybody:
             problems.append("some people are in no release that the certificate names")
     problems += [
         f"together: {_excess(finding, several.groups)}" for finding in together if not finding.safe
     ]
-    found = replace(found, after=shown, people_of_all=many, together=tuple(together))
+    found = replace(found, after=shown, people_of_all=everybody, together=tuple(together))
     return found, problems
 
 

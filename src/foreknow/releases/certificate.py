@@ -465,15 +465,15 @@ _LISTS = ("notes", "groups", "findings", "commas", "after")
 
 def _model(name: str, of: Mapping[str, str], **more: Any) -> type[Settings]:
     """A table of a certificate's file, by the types of the fields that it has."""
-    types, own = get_type_hints(Certificate, include_extras=True), dict[str, Any]()
+    types, columns = get_type_hints(Certificate, include_extras=True), dict[str, Any]()
     needed = {"scope", "versions", "escaped", "files"}  # with a default only before it is written
-    for each in fields(Certificate):
-        if each.name in of:
-            made = each.default_factory
-            default = each.default if made is MISSING else Field(default_factory=made)
-            bare = each.name in needed or default is MISSING
-            own[of[each.name]] = types[each.name], (... if bare else default)
-    return create_model(name, __base__=Settings, **{**more, **own})
+    for part in fields(Certificate):
+        if part.name in of:
+            factory = part.default_factory
+            default = part.default if factory is MISSING else Field(default_factory=factory)
+            bare = part.name in needed or default is MISSING
+            columns[of[part.name]] = types[part.name], (... if bare else default)
+    return create_model(name, __base__=Settings, **{**more, **columns})
 
 
 @cache

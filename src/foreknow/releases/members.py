@@ -167,13 +167,13 @@ def alike_but_for_marks(each: Sequence[Iterable[str]]) -> tuple[tuple[str, str],
     (('A-7', 'A7'),)
     """
     first: dict[str, str] = {}
-    found = []
+    alike = []
     for names in each:
-        own = {_letters(name): name for name in names}
-        pairs = ((first[bare], name) for bare, name in own.items() if bare and bare in first)
-        found += [(one, other) for one, other in pairs if one != other]
-        first |= own
-    return tuple(found)
+        by_letters = {_letters(name): name for name in names}
+        pairs = ((first[bare], name) for bare, name in by_letters.items() if bare and bare in first)
+        alike += [(earlier, later) for earlier, later in pairs if earlier != later]
+        first |= by_letters
+    return tuple(alike)
 
 
 def _letters(name: str) -> str:

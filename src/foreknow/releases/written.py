@@ -39,14 +39,16 @@ class Published:
 
     def rows(self) -> dict[str, Any]:
         """The tables as they are read, of those alone whom it shows for the first time."""
-        known = self.certificate
-        name: Any = rearmed if known.escaped else str
-        found = {}
+        certificate = self.certificate
+        name: Any = rearmed if certificate.escaped else str
+        tables = {}
         for part, table in self.tables.items():
-            rows = bare_rows(table, table.columns, COUNT, bare=name, escaped=known.escaped)
-            found[part] = bare(rows)
-        own = str(len(known.after) + 1)
-        return of_cohort(found, known.cohort, own, known.groups[0]) if known.cohort else found
+            rows = bare_rows(table, table.columns, COUNT, bare=name, escaped=certificate.escaped)
+            tables[part] = bare(rows)
+        number = str(len(certificate.after) + 1)
+        if not certificate.cohort:
+            return tables
+        return of_cohort(tables, certificate.cohort, number, certificate.groups[0])
 
     @property
     def newcomers(self) -> Release:

@@ -202,8 +202,8 @@ def reworded(given: Any, word: Callable[[str], str]) -> Any:
     if isinstance(given, str):
         return word(given)
     if isinstance(given, (tuple, list)):
-        return [reworded(each, word) for each in given]
+        return [reworded(part, word) for part in given]
     if is_dataclass(given) and not isinstance(given, type):
-        own = {each.name: reworded(getattr(given, each.name), word) for each in fields(given)}
-        return replace(given, **own)
+        parts = {part.name: reworded(getattr(given, part.name), word) for part in fields(given)}
+        return replace(given, **parts)
     return given

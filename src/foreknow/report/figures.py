@@ -146,24 +146,28 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
     priors, found = verdict.judged, verdict.found
     if not isinstance(priors, Priors) or verdict.requirement.about_sets or found.value is None:
         return
-    known = [
+    judges = [
         judged_before(counts, table, priors.semantics, priors.amounts) for table in priors.tables
     ]
-    judged = [own for own in known if own is not None]
-    if len(judged) < len(known) or sum(own.n_cells for own in judged) > _MOST_CELLS:
+    judged = [judge for judge in judges if judge is not None]
+    if len(judged) < len(judges) or sum(judge.n_cells for judge in judged) > _MOST_CELLS:
         return
     code, terms, lines, rows = counts.code(found.value), Terms(), [], []
     kinds = zip(terms.axes, STYLES, strict=False)
     for place, (kind, (color, symbol, dash)) in enumerate(kinds):
         sure, texts = [], []
         for more in _MORE:
-            l, k, m = (own + more * (at == place) for at, own in enumerate(priors.amounts))
-            each = worst(own.with_facts((l, k, m)).of_set([code], found.value) for own in judged)
-            most = "at most " if each.bounded else ""
-            said = f"{most}{percent(each, Fraction(1), 1, 'up' if most else 'nearest')}"
-            sure.append(each.probability)
-            texts.append(f"{kind}: {more} more\n{said}")
-            rows.append((kind, number(more), said))
+            l, k, m = (
+                judge + more * (changed == place) for changed, judge in enumerate(priors.amounts)
+            )
+            surest = worst(
+                judge.with_facts((l, k, m)).of_set([code], found.value) for judge in judged
+            )
+            most = "at most " if surest.bounded else ""
+            words = f"{most}{percent(surest, Fraction(1), 1, 'up' if most else 'nearest')}"
+            sure.append(surest.probability)
+            texts.append(f"{kind}: {more} more\n{words}")
+            rows.append((kind, number(more), words))
         lines.append(Series(tuple(_MORE), sure, kind, color, texts, symbol, dash, 3))
     chart = Chart(
         amounts("more of a kind", _MORE[-1], room=0.1),

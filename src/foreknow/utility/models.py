@@ -655,11 +655,13 @@ def _rows(cells: FloatArray) -> tuple[tuple[float, ...], ...]:
 
 def _counted(table: _Table, a: _Variable, b: _Variable) -> FloatArray:
     """How many are in each cell; the last row and column are of whom nothing tells."""
-    one, other = table.columns[a.name], table.columns[b.name]
-    who = one.who if one.who is not None else other.who
-    one, other = (own if own.who is not None else own.of(who) for own in (one, other))
+    first, second = table.columns[a.name], table.columns[b.name]
+    who = first.who if first.who is not None else second.who
+    first, second = (
+        column if column.who is not None else column.of(who) for column in (first, second)
+    )
     rows, values = len(a.names) + 1, len(b.names) + 1
-    place = (one.cells % rows) * values + other.cells % values
+    place = (first.cells % rows) * values + second.cells % values
     counted: FloatArray = np.bincount(place, minlength=rows * values).astype(np.float64)
     return counted.reshape(rows, values)
 
@@ -677,12 +679,12 @@ def _cramer(table: _Table, a: _Variable, b: _Variable) -> float | None:
 
 
 def _correlation(table: _Table, a: _Variable, b: _Variable) -> float | None:
-    one, other = (table.columns[own.name].numbers for own in (a, b))
-    known = np.isfinite(one) & np.isfinite(other)
-    one, other = one[known], other[known]
-    if len(one) < 2 or not np.ptp(one) or not np.ptp(other):
+    first, second = (table.columns[variable.name].numbers for variable in (a, b))
+    both = np.isfinite(first) & np.isfinite(second)
+    first, second = first[both], second[both]
+    if len(first) < 2 or not np.ptp(first) or not np.ptp(second):
         return None
-    return float(np.corrcoef(one, other)[0, 1])
+    return float(np.corrcoef(first, second)[0, 1])
 
 
 # ---- models --------------------------------------------------------------------------------------

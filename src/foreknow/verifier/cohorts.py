@@ -74,13 +74,13 @@ class Cohorts(Written):
     def counted(self, table: str, beside: Sequence[str]) -> DistinctRows:
         """The rows of all, one release after the other."""
         groups = [name for name in self.groups if name != self.release]
-        found = [self._counted(name, groups, table, beside) for name in self.each]
-        sizes = [len(own.times) for own in found]
+        releases = [self._counted(name, groups, table, beside) for name in self.each]
+        sizes = [len(rows.times) for rows in releases]
         names = pa.array([*self.each], pa.string())
-        labels = {self.release: Column.of(names, np.repeat(np.arange(len(found)), sizes))}
-        labels |= {name: _stacked([own.column(name) for own in found]) for name in groups}
-        others = {name: _stacked([own.column(name) for own in found]) for name in beside}
-        times: Ints = np.concatenate([own.times for own in found])
+        labels = {self.release: Column.of(names, np.repeat(np.arange(len(releases)), sizes))}
+        labels |= {name: _stacked([rows.column(name) for rows in releases]) for name in groups}
+        others = {name: _stacked([rows.column(name) for rows in releases]) for name in beside}
+        times: Ints = np.concatenate([rows.times for rows in releases])
         return DistinctRows.of({name: labels[name] for name in self.groups}, others, times)
 
     def rows(self, table: str) -> Counter[tuple[str | int | None, ...]]:

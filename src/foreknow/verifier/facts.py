@@ -131,21 +131,21 @@ class DistinctProfiles(NamedTuple):
 
         So most are left out without comparing each with all.
         """
-        left = np.arange(len(worse))
+        unbeaten = np.arange(len(worse))
         for pair in combinations(range(worse.shape[1]), 2):
-            one, other = worse[left].T[[*pair]]
-            alike = [self.value[left], *np.delete(worse[left], pair, axis=1).T]
-            order = np.lexsort((-other, -one, *alike))
-            new = np.zeros(len(left), bool)
+            by_one, by_other = worse[unbeaten].T[[*pair]]
+            alike = [self.value[unbeaten], *np.delete(worse[unbeaten], pair, axis=1).T]
+            order = np.lexsort((-by_other, -by_one, *alike))
+            new = np.zeros(len(unbeaten), bool)
             new[:1] = True
-            for own in alike:
-                new[1:] |= np.diff(own[order]) != 0
+            for column in alike:
+                new[1:] |= np.diff(column[order]) != 0
             # Where all else is alike, with less of the one it takes more of the other.
-            step = int(other.max(initial=0)) - int(other.min(initial=0)) + 1
-            height = other[order] + step * np.cumsum(new)
+            step = int(by_other.max(initial=0)) - int(by_other.min(initial=0)) + 1
+            height = by_other[order] + step * np.cumsum(new)
             new[1:] |= height[1:] > np.maximum.accumulate(height)[:-1]
-            left = left[np.sort(order[new])]
-        return left
+            unbeaten = unbeaten[np.sort(order[new])]
+        return unbeaten
 
     def first(self, value: int, target: Target) -> int:
         """The first group in which the odds against a target are the least."""
@@ -303,14 +303,14 @@ def worst_implications(
     others = _others(buckets, k)
     value, group = held.codes[about], held.of_group[about]
     cells, cell = distinct(shape[group], held.counts[about])
-    of, holders = shape[group][cells], held.counts[about][cells].astype(object)
-    odds = list(zip(*_Buckets(counts[:, of]).odds(holders, others), strict=True))
+    shape_of_cell, holders = shape[group][cells], held.counts[about][cells].astype(object)
+    odds = list(zip(*_Buckets(counts[:, shape_of_cell]).odds(holders, others), strict=True))
     least = least_of(odds)
-    places = np.array([not less(least, own) for own in odds], bool)[cell]
+    places = np.array([not less(least, chance) for chance in odds], bool)[cell]
     # Of equal ones the first value; of its groups the first, in the order of `held`.
-    first = value[places].min()
-    at = int(group[places & (value == first)].min())
-    return held.names[first], held.group(at), 1 / (1 + Fraction(*least))
+    worst_value = value[places].min()
+    surest = int(group[places & (value == worst_value)].min())
+    return held.names[worst_value], held.group(surest), 1 / (1 + Fraction(*least))
 
 
 def _others(buckets: _Buckets, k: int) -> list[Fraction]:

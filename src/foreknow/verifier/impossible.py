@@ -106,30 +106,30 @@ def able_of(
     about = {i: {*named(rules.tables[i]["values"], names)} for i in own}
     rules_of = []
     for name in held.names:
-        each = {frozenset(i for i in own if value in about[i]) for value in [name]}
+        of_members = {frozenset(i for i in own if name in about[i])}
         if name in sets:
             members = sets[name]
             about_members = {i: {*named(rules.tables[i]["values"], members)} for i in own}
-            each = {frozenset(i for i in own if x in about_members[i]) for x in members}
-        if len(each) > 1:
+            of_members = {frozenset(i for i in own if x in about_members[i]) for x in members}
+        if len(of_members) > 1:
             raise CertificateError(
                 f"{name!r} is counted as one value, and some people cannot have all of its values"
             )
-        rules_of.append(each.pop())
-    known: dict[Any, Cannot] = {}
-    found = []
-    for at, group in enumerate(held):
-        own_people = Counter[Cannot]()
+        rules_of.append(of_members.pop())
+    cannot: dict[Any, Cannot] = {}
+    people_of_groups = []
+    for number, group in enumerate(held):
+        members_of_group = Counter[Cannot]()
         for labels, many in people[group].items():
-            if labels not in known:
-                of = dict(zip(columns, labels, strict=True))
-                met = {i: rules.holds(i, of) for i in own}
+            if labels not in cannot:
+                person = dict(zip(columns, labels, strict=True))
+                met = {i: rules.holds(i, person) for i in own}
                 perhaps = frozenset(i for i in own if met[i] is not False)
-                known[labels] = Cannot(perhaps, frozenset(i for i in own if met[i]))
-            own_people[known[labels]] += many
-        _refuse(held, at, own_people, rules_of)
-        found.append(own_people)
-    return ImpossibleCounts(found, rules_of)
+                cannot[labels] = Cannot(perhaps, frozenset(i for i in own if met[i]))
+            members_of_group[cannot[labels]] += many
+        _refuse(held, number, members_of_group, rules_of)
+        people_of_groups.append(members_of_group)
+    return ImpossibleCounts(people_of_groups, rules_of)
 
 
 def _refuse(held: GroupBags, at: int, people: Counter[Cannot], rules_of: Any) -> None:
@@ -158,25 +158,26 @@ def worst_able(
 ) -> tuple[str | None, Group | None, Fraction]:
     """The value, the group and the probability at which the adversary is surest."""
     wanted = np.array([name in about for name in held.names], bool)
-    others = np.array([{*own} != {Cannot()} for own in able.people], bool)
+    restricted = np.array([{*kinds} != {Cannot()} for kinds in able.people], bool)
     rows: dict[tuple[int, tuple[int, ...]], int] = {}
-    for at in np.flatnonzero(others).tolist():
+    for number in np.flatnonzero(restricted).tolist():
         for value, row in _numbers_of_group(
-            _bag(held, at), able.people[at], able.rules_of, wanted, l
+            _bag(held, number), able.people[number], able.rules_of, wanted, l
         ):
-            rows.setdefault((value, row), at)
-    of_everybody = wanted[held.codes] & ~others[held.of_group]
+            rows.setdefault((value, row), number)
+    of_everybody = wanted[held.codes] & ~restricted[held.of_group]
     group, holders = held.of_group[of_everybody], held.counts[of_everybody]
     people, l = held.people[group], min(l, int(held.kinds.max(initial=0)))
-    left = np.maximum(people - held.top(l + 1)[group], people - held.top(l)[group] - holders)
-    none = np.zeros_like(left)
-    columns = [held.codes[of_everybody], people, holders, -left, none, none, none]
-    first = distinct(*columns[:3], left)[0]
-    values = np.concatenate([[own for own, _ in rows], columns[0][first]]).astype(np.int64)
+    remaining = np.maximum(people - held.top(l + 1)[group], people - held.top(l)[group] - holders)
+    none = np.zeros_like(remaining)
+    columns = [held.codes[of_everybody], people, holders, -remaining, none, none, none]
+    first = distinct(*columns[:3], remaining)[0]
+    values = np.concatenate([[value for value, _ in rows], columns[0][first]]).astype(np.int64)
     groups = np.concatenate([[*rows.values()], group[first]]).astype(np.int64)
-    each = [np.array([row for _, row in rows]).reshape(-1, 6), np.stack(columns[1:], 1)[first]]
+    profiles = [np.array([row for _, row in rows]).reshape(-1, 6), np.stack(columns[1:], 1)[first]]
     worst = worst_of(
-        DistinctProfiles(values, groups, np.concatenate(each).astype(np.int64)), Law.by(_odds, k, m)
+        DistinctProfiles(values, groups, np.concatenate(profiles).astype(np.int64)),
+        Law.by(_odds, k, m),
     )
     if worst is None:
         return None, None, Fraction(0)

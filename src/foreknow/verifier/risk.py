@@ -30,13 +30,13 @@ def gauge_risk(held: GroupBags, table: Any) -> Measured:
 
 def gauge_population_risk(held: GroupBags, table: Any, everybody: Everybody) -> Measured:
     """The group that the fewest of the population could be in, and who is alone in theirs."""
-    own = {"journalist", "uniqueness", "strict"}
-    require_keys(table, "population_risk", OF_ALL, own | BEYOND)
+    limits = {"journalist", "uniqueness", "strict"}
+    require_keys(table, "population_risk", OF_ALL, limits | BEYOND)
     many, _, _ = placed(held, table, everybody)
     sizes = held.people.tolist()
-    alone = sum(size for size, of in zip(sizes, many, strict=True) if of == 1)
-    found = {"journalist": Fraction(1, min(many)), "uniqueness": Fraction(alone, sum(sizes))}
-    return _worst(table, found, held.group(many.index(min(many))))
+    alone = sum(size for size, others in zip(sizes, many, strict=True) if others == 1)
+    risks = {"journalist": Fraction(1, min(many)), "uniqueness": Fraction(alone, sum(sizes))}
+    return _worst(table, risks, held.group(many.index(min(many))))
 
 
 def _worst(table: Mapping[str, Any], found: Mapping[str, Fraction], group: Group) -> Measured:

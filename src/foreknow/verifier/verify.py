@@ -563,18 +563,18 @@ def _judge_priors(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
 
 def _least_prior(asked: JudgeInput, settings: Mapping[str, Any]) -> Fraction | None:
     """The least prior above 0 that anybody has of a value, or of one of a set, that is held."""
-    found = []
+    priors = []
     for table in settings["tables"]:
         chances = Chances(table)
         people = _people(asked.written, chances.attributes, asked.groups)
         held = {value for _, bag in asked.held.values() for value in bag} & set(asked.about)
-        each = [asked.members] if asked.members else [[value] for value in held]
-        found += [
-            chances.any(who, values)
-            for who in {who for own in people.values() for who in own}
-            for values in each
+        sets = [asked.members] if asked.members else [[value] for value in held]
+        priors += [
+            chances.any(signature, values)
+            for signature in set().union(*people.values())
+            for values in sets
         ]
-    return min((prior for prior in found if prior), default=None)
+    return min((prior for prior in priors if prior), default=None)
 
 
 def _people(
@@ -727,24 +727,27 @@ def _read(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
 def _with_people(written: Written, held: GroupBags) -> GroupBags:
     """Groups with the people of the table of people; what they have must be as many."""
     people = written.counted("people", ())
-    labels, own, other = _together(held.labels, list(people.groups.values()))
-    found = GroupBags(labels, held.names, own[held.of_group], held.codes, held.counts)
-    found.people = np.zeros(len(found), np.int64)
-    np.add.at(found.people, other[people.of_group], people.times)
+    labels, place_held, place_counted = _together(held.labels, list(people.groups.values()))
+    groups = GroupBags(labels, held.names, place_held[held.of_group], held.codes, held.counts)
+    groups.people = np.zeros(len(groups), np.int64)
+    np.add.at(groups.people, place_counted[people.of_group], people.times)
     # A count that is too large is cut, so that sums of many stay what they are.
-    counts = np.minimum(found.counts, len(found.people) and int(found.people.sum()) + 1)
-    none = np.zeros(len(found), np.int64)
-    many = {"single": found.total(counts), "set": found.most(counts)}.get(written.semantics, none)
-    wrong = (found.people == 0) | (many > found.people)
+    counts = np.minimum(groups.counts, len(groups.people) and int(groups.people.sum()) + 1)
+    none = np.zeros(len(groups), np.int64)
+    needed = {"single": groups.total(counts), "set": groups.most(counts)}.get(
+        written.semantics, none
+    )
+    wrong = (groups.people == 0) | (needed > groups.people)
     if written.semantics == "single":
-        wrong |= many < found.people
+        wrong |= needed < groups.people
     if wrong.any():
-        at = int(np.argmax(wrong))
+        first = int(np.argmax(wrong))
         raise CertificateError(
             f"the people and the sensitive values of the groups do not match: group "
-            f"{_name(found.group(at))} has {found.people[at]} people for {found.bag(at)}"
+            f"{_name(groups.group(first))} has {groups.people[first]} people for "
+            f"{groups.bag(first)}"
         )
-    return found
+    return groups
 
 
 def _together(one: Sequence[Column], other: Sequence[Column]) -> tuple[list[Column], Ints, Ints]:

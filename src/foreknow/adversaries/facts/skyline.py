@@ -572,12 +572,12 @@ def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Sky
 
 def _settle(found: dict[int, Skyline], codes: IntArray, classes: list[_Class]) -> None:
     """Note the skylines of those values of which nothing is withstood any more."""
-    known: dict[int, Skyline] = {}
-    for code, each in zip(codes.tolist(), classes, strict=True):
-        if not len(each.stairs):
-            if id(each) not in known:
-                known[id(each)] = each.skyline()
-            found[code] = known[id(each)]
+    skylines: dict[int, Skyline] = {}
+    for code, alike in zip(codes.tolist(), classes, strict=True):
+        if not len(alike.stairs):
+            if id(alike) not in skylines:
+                skylines[id(alike)] = alike.skyline()
+            found[code] = skylines[id(alike)]
 
 
 def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:

@@ -356,13 +356,13 @@ class Attained:
         products, _ = self._products(k)
         groups = cells.group
         first, kind = self._kinds(groups, cells.holders)
-        found: list[Fraction | None] = []
-        for at in first.tolist():
-            n, held = self._bucket(int(groups[at]))
-            own = _ExactChances(n, held), int(cells.holders[at])
-            least = min(_odds(*own, x)[0] * products[k - x] for x in range(k + 1))
-            found.append(1 / (1 + least))
-        return [found[i] for i in kind.tolist()]
+        highest: list[Fraction | None] = []
+        for cell in first.tolist():
+            n, held = self._bucket(int(groups[cell]))
+            target = _ExactChances(n, held), int(cells.holders[cell])
+            least = min(_odds(*target, x)[0] * products[k - x] for x in range(k + 1))
+            highest.append(1 / (1 + least))
+        return [highest[i] for i in kind.tolist()]
 
     def _products(self, k: int) -> tuple[list[Fraction], list[list[tuple[int, int]]]]:
         """Least products of 0 to k atoms in groups other than the target's, and their parts."""

@@ -390,24 +390,24 @@ class _Part:
         every, rows = np.arange(len(self.cells)), []
         for cells in self.of_group:
             for cell in np.intersect1d(cells, self.suspects).tolist():
-                one = int(np.flatnonzero(self.true[cell])[0])
-                for other in cells.tolist():
-                    own = np.flatnonzero(self.true[other])
-                    rows += [(cell, other, one, v) for v in own.tolist() if v != one]
+                value = int(np.flatnonzero(self.true[cell])[0])
+                for partner in cells.tolist():
+                    theirs = np.flatnonzero(self.true[partner]).tolist()
+                    rows += [(cell, partner, value, other) for other in theirs if other != value]
         step = max(1, _NUMBERS // (self.true.size + 1))
         for start in range(0, len(rows), step):
             # (exchanges,) each: a suspect, another cell, and the values that they exchange.
-            cell, other, one, value = np.array(rows[start : start + step]).T
+            cell, partner, value, other = np.array(rows[start : start + step]).T
             tables = np.repeat(self.true[None], len(cell), axis=0)
-            at = np.arange(len(cell))
-            tables[at, cell, one] -= 1
-            tables[at, cell, value] += 1
-            tables[at, other, one] += 1
-            tables[at, other, value] -= 1
-            kept = self._possible(tables, range(len(self.asked)), every, clock)
-            if kept is None:
+            exchange = np.arange(len(cell))
+            tables[exchange, cell, value] -= 1
+            tables[exchange, cell, other] += 1
+            tables[exchange, partner, value] += 1
+            tables[exchange, partner, other] -= 1
+            possible = self._possible(tables, range(len(self.asked)), every, clock)
+            if possible is None:
                 return
-            self.sample.meet(tables[kept])
+            self.sample.meet(tables[possible])
 
     def bound(self, low: FloatArray, high: FloatArray, clock: _Clock) -> None:
         """Bound posteriors by how probable it is that all decisions go as they did: 1 - `chance`.
@@ -425,20 +425,20 @@ class _Part:
 
     def draw(self, many: int, clock: _Clock, random: np.random.Generator) -> None:
         """Draw assignments of each group, and put possible ones together, each once."""
-        found = []
+        of_groups = []
         for at, cells in enumerate(self.of_group):
-            own = drawn_tables(self._bag(at), self.sizes[cells].tolist(), many, random)
-            kept = self._possible(own, self._own(at), cells, clock)
-            if kept is None:
+            drawn = drawn_tables(self._bag(at), self.sizes[cells].tolist(), many, random)
+            possible = self._possible(drawn, self._own(at), cells, clock)
+            if possible is None:
                 return
-            found.append(own[kept])
-        least = min(map(len, found))
-        tables = np.concatenate([own[:least] for own in found], axis=1)
+            of_groups.append(drawn[possible])
+        least = min(map(len, of_groups))
+        tables = np.concatenate([drawn[:least] for drawn in of_groups], axis=1)
         order = np.concatenate(self.of_group)
-        kept = self._possible(tables, self._shared(), order, clock)
-        if kept is None:
+        possible = self._possible(tables, self._shared(), order, clock)
+        if possible is None:
             return
-        self.sample.keep(tables[kept][:, np.argsort(order)], many)
+        self.sample.keep(tables[possible][:, np.argsort(order)], many)
 
 
 def _telling(

@@ -143,12 +143,12 @@ def _close(*opened: Any) -> None:
 
 def _parts(source: str | Path) -> tuple[Address, str, str, str | None]:
     """The address, the slash of a local one, the same for libpq, and the table that it names."""
-    found = read_address(source)
-    if found is None:
+    address = read_address(source)
+    if address is None:
         raise DataError(f"the address {spoken(source)} cannot be read: {ADVICE}")
-    local = "/" * str(source).startswith(f"{found.scheme}:///")
-    said = parse_qsl(found.query, keep_blank_values=True)
-    kept = urlencode([each for each in said if each[0] != "table"], quote_via=quote)
-    who = f"{found.who}@" if found.who else ""
-    place = f"postgresql://{who}{local}{found.place}"
-    return found, local, f"{place}?{kept}" if kept else place, dict(said).get("table")
+    local = "/" * str(source).startswith(f"{address.scheme}:///")
+    options = parse_qsl(address.query, keep_blank_values=True)
+    query = urlencode([option for option in options if option[0] != "table"], quote_via=quote)
+    who = f"{address.who}@" if address.who else ""
+    place = f"postgresql://{who}{local}{address.place}"
+    return address, local, f"{place}?{query}" if query else place, dict(options).get("table")

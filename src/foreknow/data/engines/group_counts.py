@@ -780,8 +780,8 @@ def _same_labels(one: Any, other: Any) -> bool:
     if not (isinstance(one, GroupLabels) and isinstance(other, GroupLabels)):
         return bool(one == other)
     return all(
-        own == named and np.array_equal(codes, of)
-        for (own, codes), (named, of) in zip(one.parts, other.parts, strict=True)
+        name == other_name and np.array_equal(codes, other_codes)
+        for (name, codes), (other_name, other_codes) in zip(one.parts, other.parts, strict=True)
     )
 
 

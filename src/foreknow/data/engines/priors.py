@@ -58,30 +58,35 @@ def read_chances(source: Any) -> Chances:
         attributes = tuple(name for name in attributes if name != LEARNED)
     columns = [[_text(label) for label in rows.column(n).to_pylist()] for n in (*attributes, VALUE)]
     chances = _as_printed(rows.column(PROBABILITY))
-    found: dict[_Signature, dict[str, tuple[int, Fraction]]] = {}
-    for at, (*signature, value, given) in enumerate(zip(*columns, chances, strict=True), 1):
+    by_signature: dict[_Signature, dict[str, tuple[int, Fraction]]] = {}
+    for row, (*labels, value, printed) in enumerate(zip(*columns, chances, strict=True), 1):
         if value is None:
-            raise DataError(f"{table.name}: row {at}: the sensitive value is missing")
-        chance = _chance(given, f"{table.name}: row {at}")
-        of = tuple(signature)
-        known = found.setdefault(of, {})
-        if value in known:
+            raise DataError(f"{table.name}: row {row}: the sensitive value is missing")
+        chance = _chance(printed, f"{table.name}: row {row}")
+        signature = tuple(labels)
+        of_values = by_signature.setdefault(signature, {})
+        if value in of_values:
             raise DataError(
-                f"{table.name}: row {at}: {signature_text(attributes, of)} with {value!r} "
-                f"stands in row {known[value][0]} already"
+                f"{table.name}: row {row}: {signature_text(attributes, signature)} with {value!r} "
+                f"stands in row {of_values[value][0]} already"
             )
-        known[value] = at, chance
-    if not found:
+        of_values[value] = row, chance
+    if not by_signature:
         raise DataError(f"{table.name} has no rows")
-    values = tuple(dict.fromkeys(value for known in found.values() for value in known))
-    for of, known in found.items():
+    values = tuple(
+        dict.fromkeys(value for of_values in by_signature.values() for value in of_values)
+    )
+    for signature, of_values in by_signature.items():
         for value in values:
-            if value not in known:
+            if value not in of_values:
                 raise DataError(
                     f"{table.name}: there is no probability of {value!r} for "
-                    f"{signature_text(attributes, of)}; give 0 if it never occurs there"
+                    f"{signature_text(attributes, signature)}; give 0 if it never occurs there"
                 )
-    by_row = {of: tuple(known[value][1] for value in values) for of, known in found.items()}
+    by_row = {
+        signature: tuple(of_values[value][1] for value in values)
+        for signature, of_values in by_signature.items()
+    }
     return Chances(attributes, values, by_row, table.name, learned, estimated)
 
 

@@ -83,20 +83,22 @@ def looked_at(source: Any, given: Reading) -> tuple[Table, list[Profile], Readin
 
     Where nothing is said of spellings of what is missing, the usual ones are, those that occur.
     """
-    asked = given if given.missing else replace(given, missing=_USUAL)
-    table = open_table(source, asked)
-    found = profiles(table, asked)
-    met: Mapping[str, set[str]] = getattr(table, "found", {})
-    if not given.missing and any("-" in met.get(p.name, ()) and "+" in p.domain for p in found):
-        asked = replace(given, missing=[each for each in _USUAL if each != "-"])
-        table = open_table(source, asked)
-        found, met = profiles(table, asked), getattr(table, "found", {})
-    known = reading_of(found, asked)
-    if known != asked:
-        found = profiles(table, known)
-    seen: set[str] = set().union(*met.values())
-    spelled = given.missing or [each for each in _USUAL if each in seen]
-    return table, found, replace(known, missing=spelled)
+    reading = given if given.missing else replace(given, missing=_USUAL)
+    table = open_table(source, reading)
+    columns = profiles(table, reading)
+    spelled: Mapping[str, set[str]] = getattr(table, "found", {})
+    if not given.missing and any(
+        "-" in spelled.get(p.name, ()) and "+" in p.domain for p in columns
+    ):
+        reading = replace(given, missing=[spelling for spelling in _USUAL if spelling != "-"])
+        table = open_table(source, reading)
+        columns, spelled = profiles(table, reading), getattr(table, "found", {})
+    recognized = reading_of(columns, reading)
+    if recognized != reading:
+        columns = profiles(table, recognized)
+    occurring: set[str] = set().union(*spelled.values())
+    missing = given.missing or [spelling for spelling in _USUAL if spelling in occurring]
+    return table, columns, replace(recognized, missing=missing)
 
 
 def _block(table: Table, names: Sequence[str], reading: Reading) -> Iterator[Profile]:
@@ -140,13 +142,13 @@ def _profile(name: str, array: pa.ChunkedArray, untyped: bool, reading: Reading)
 def reading_of(found: Sequence[Profile], given: Reading) -> Reading:
     """How texts are to be read, where all that could be numbers or dates look one way."""
     texts = [p.domain for p in found if p.kind == "text" and p.distinct]
-    more: dict[str, str] = {}
+    recognized: dict[str, str] = {}
     numbers = [p for p in found if p.kind == "number" and any("." in str(v) for v in p.domain)]
     if given.decimal is None and not numbers and any(map(has_decimal_commas, texts)):
-        more["decimal"] = ","
+        recognized["decimal"] = ","
     formats = [date_formats(domain, str(domain[0])) for domain in texts]
-    fitting = [set(each) for each in formats if each]
+    fitting = [set(formats_of_column) for formats_of_column in formats if formats_of_column]
     common = set.intersection(*fitting) if fitting else set()
     if given.date_format is None and len(common) == 1:
-        more["date_format"] = common.pop()
-    return given.over(Reading(**more))
+        recognized["date_format"] = common.pop()
+    return given.over(Reading(**recognized))

@@ -80,31 +80,32 @@ def below(
 
     Where groups have `ids`, these go on; also how much was added to those of the last release.
     """
-    made: dict[str, list[pa.Table]] = {part: [] for part in each[-1]}
-    more = last = 0
+    stacks: dict[str, list[pa.Table]] = {part: [] for part in each[-1]}
+    shift = last = 0
     for number, rows in enumerate(each, start=1):
         if ids is not None:
-            known = rows["people"].column(ids).cast(pa.int64())
-            more = last + 1 - pc.min(known).as_py()
-            last = pc.max(known).as_py() + more
-        for part, own in made.items():
+            own_ids = rows["people"].column(ids).cast(pa.int64())
+            shift = last + 1 - pc.min(own_ids).as_py()
+            last = pc.max(own_ids).as_py() + shift
+        for part, stack in stacks.items():
             table = rows[part].select(each[-1][part].column_names)
             if part not in ("release", "people"):
                 table = _added(table, count, 0)
             if ids is not None:
-                table = _added(table, ids, more)
+                table = _added(table, ids, shift)
             if ids is None or part == "people":
                 table = table.add_column(0, cohort, pa.repeat(str(number), len(table)))
-            own.append(table)
-    for own in made.values():
-        for table, name in zip(own, names, strict=True):
-            for one, other in zip(own[-1].schema, table.schema, strict=True):
-                if one.type != other.type:
+            stack.append(table)
+    for stack in stacks.values():
+        for table, name in zip(stack, names, strict=True):
+            for first, column in zip(stack[-1].schema, table.schema, strict=True):
+                if first.type != column.type:
                     raise UnsupportedError(
-                        f"{name} has {one.name!r} as {other.type}, and {names[-1]} as {one.type}: "
-                        "they cannot be in one file; publish in the format of the earlier ones"
+                        f"{name} has {first.name!r} as {column.type}, and {names[-1]} as "
+                        f"{first.type}: they cannot be in one file; publish in the format of the "
+                        "earlier ones"
                     )
-    return {part: pa.concat_tables(own) for part, own in made.items()}, more
+    return {part: pa.concat_tables(stack) for part, stack in stacks.items()}, shift
 
 
 def _added(table: pa.Table, name: str, more: int) -> pa.Table:

@@ -241,7 +241,7 @@ def _known(
     asked: list[Limit], attributes: list[Attribute], values: list[str], people: IntArray
 ) -> list[_Own]:
     """Each table of priors once, with its tightest limits."""
-    found: list[_Own] = []
+    every: list[_Own] = []
     for limit in asked:
         for table in limit.priors.tables:
             reading, (l, k, m) = limit.priors.semantics, limit.priors.amounts
@@ -249,22 +249,22 @@ def _known(
             amounts = l, k + m, 0
             same = [
                 i
-                for i, own in enumerate(found)
-                if (own.table, own.reading, own.amounts) == (table, reading, amounts)
+                for i, known in enumerate(every)
+                if (known.table, known.reading, known.amounts) == (table, reading, amounts)
             ]
             if same:
-                own = found[same[0]]
-                for more in limit.tables(own.matrix, values, people):
-                    own = replace(own, limits=own.limits.tightest(more))
-                found[same[0]] = own
+                known = every[same[0]]
+                for limit_table in limit.tables(known.matrix, values, people):
+                    known = replace(known, limits=known.limits.tightest(limit_table))
+                every[same[0]] = known
                 continue
             codes, labels = _signatures(table.attributes, attributes)
             matrix = table.matrix(labels, values)
             limits, *others = limit.tables(matrix, values, people)
-            for more in others:
-                limits = limits.tightest(more)
-            found.append(_Own(table, reading, codes, labels, matrix, limits, amounts))
-    return found
+            for limit_table in others:
+                limits = limits.tightest(limit_table)
+            every.append(_Own(table, reading, codes, labels, matrix, limits, amounts))
+    return every
 
 
 def _signatures(

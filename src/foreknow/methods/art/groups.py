@@ -196,7 +196,7 @@ class _Nearest:
 
     def take(self, rows: IntArray, bounds: _Bounds, free: NDArray[np.bool_]) -> IntArray:
         """One portion of each block, all of one size, by the position of its people."""
-        each, size = np.arange(len(rows)), int(bounds.size[0])
+        block, size = np.arange(len(rows)), int(bounds.size[0])
         ranged, named = self._ranged[:, rows], self._named[:, rows]
         values, edge = self._values[rows], self._edge[rows]
         low, high = bounds.low.copy(), bounds.high.copy()
@@ -211,26 +211,26 @@ class _Nearest:
             if forced.any():
                 due = np.take_along_axis(low > 0, values, axis=1)
                 allowed = able & (due | ~forced[:, None])
-            one = np.where(allowed, cost, np.inf).argmin(axis=1)
-            chosen[:, step] = one
-            able[each, one] = False
-            own = values[each, one]
-            must -= low[each, own] > 0
-            low[each, own] = np.maximum(low[each, own] - 1, 0)
-            high[each, own] -= 1
-            able &= (high[each, own] > 0)[:, None] | (values != own[:, None])
+            nearest = np.where(allowed, cost, np.inf).argmin(axis=1)
+            chosen[:, step] = nearest
+            able[block, nearest] = False
+            value = values[block, nearest]
+            must -= low[block, value] > 0
+            low[block, value] = np.maximum(low[block, value] - 1, 0)
+            high[block, value] -= 1
+            able &= (high[block, value] > 0)[:, None] | (values != value[:, None])
             forced = must >= size - step - 1
             if step == size - 1:
                 break
-            at = ranged[:, each, one]
-            least, most = np.minimum(least, at), np.maximum(most, at)
+            rank = ranged[:, block, nearest]
+            least, most = np.minimum(least, rank), np.maximum(most, rank)
             cost = np.zeros(edge.shape)
             for column, start, end in zip(ranged, least, most, strict=True):
                 # Beyond an end; nowhere beyond both.
                 cost += np.maximum(np.maximum(start[:, None] - column, column - end[:, None]), 0)
             if len(self._worth):
-                other = named != named[:, each, one][:, :, None]
-                new_name = np.minimum(new_name, np.tensordot(self._worth, other, axes=1))
+                differs = named != named[:, block, nearest][:, :, None]
+                new_name = np.minimum(new_name, np.tensordot(self._worth, differs, axes=1))
                 cost += new_name
         return chosen
 
@@ -256,16 +256,19 @@ class _Queues:
         """The next along the curve: as many of each value as must be, then others who may."""
         chosen: list[int] = []
         others: list[tuple[int, int]] = []
-        low, high, ats = lows.tolist(), highs.tolist(), self._at[row]
-        for x in np.flatnonzero(highs).tolist():
-            least, most = low[x], high[x]
-            own, at = self._people[row][x], ats[x]
-            chosen += own[at : at + least]
-            ats[x] += least
-            others += [(one, x) for one in own[at + least : at + min(most, least + size)]]
-        for one, x in sorted(others)[: size - len(chosen)]:
-            chosen.append(one)
-            ats[x] += 1
+        low, high, starts = lows.tolist(), highs.tolist(), self._at[row]
+        for value in np.flatnonzero(highs).tolist():
+            least, most = low[value], high[value]
+            holders, start = self._people[row][value], starts[value]
+            chosen += holders[start : start + least]
+            starts[value] += least
+            others += [
+                (person, value)
+                for person in holders[start + least : start + min(most, least + size)]
+            ]
+        for person, value in sorted(others)[: size - len(chosen)]:
+            chosen.append(person)
+            starts[value] += 1
         return chosen
 
 

@@ -221,8 +221,11 @@ def _with_one(
     width = max(map(len, counted)) + 1
     codes = np.full((len(held), width), -1)
     counts = np.zeros((len(held), width))
-    for at, own in enumerate(counted):
-        codes[at, : len(own)], counts[at, : len(own)] = list(own), list(own.values())
+    for number, counter in enumerate(counted):
+        codes[number, : len(counter)], counts[number, : len(counter)] = (
+            list(counter),
+            list(counter.values()),
+        )
     codes, counts = codes[which], counts[which]
     same = codes == more[:, None]
     counts += same

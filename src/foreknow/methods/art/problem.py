@@ -284,9 +284,9 @@ class ArtProblem:
 
 def _shares_of(counts: Sequence[int], amounts: Amounts) -> list[tuple[Fraction, Fraction]]:
     """By value, its share of the table, and what is left of it without the l most frequent."""
-    found, every = [], max(sum(counts), 1)
-    for value, own in enumerate(counts):
+    shares, people = [], max(sum(counts), 1)
+    for value, count in enumerate(counts):
         others = sorted((*counts[:value], *counts[value + 1 :]))
-        left = own + sum(others[: max(len(others) - amounts[0], 0)])
-        found.append((Fraction(own, every), Fraction(left, every)))
-    return found
+        left = count + sum(others[: max(len(others) - amounts[0], 0)])
+        shares.append((Fraction(count, people), Fraction(left, people)))
+    return shares

@@ -102,17 +102,17 @@ def _united(problem: ArtProblem, groups: list[IntArray]) -> list[IntArray]:
     out. To unite groups of one profile never makes anybody surer.
     """
     safe = safe_lists(problem, groups).tolist()
-    made: list[IntArray] = []
+    united: list[IntArray] = []
     of_profile: dict[int, list[int]] = {}
-    for at, group in enumerate(groups):
-        of_profile.setdefault(int(problem.profiles[group[0]]), []).append(at)
-    for own in of_profile.values():
-        kept = [groups[at] for at in own if safe[at]]
-        bad = [groups[at] for at in own if not safe[at]]
-        while bad and not safe_lists(problem, [np.concatenate(bad)])[0] and kept:
-            bad.append(kept.pop())
-        made += kept + ([np.concatenate(bad)] if bad else [])
-    return made
+    for number, group in enumerate(groups):
+        of_profile.setdefault(int(problem.profiles[group[0]]), []).append(number)
+    for members in of_profile.values():
+        good = [groups[number] for number in members if safe[number]]
+        bad = [groups[number] for number in members if not safe[number]]
+        while bad and not safe_lists(problem, [np.concatenate(bad)])[0] and good:
+            bad.append(good.pop())
+        united += good + ([np.concatenate(bad)] if bad else [])
+    return united
 
 
 def _attempt(problem: ArtProblem, random: np.random.Generator) -> tuple[list[IntArray], IntArray]:

@@ -84,11 +84,14 @@ class Judge:
         """
         least = [self._least(view.counts) for view in views]
         unsafe = [own > 0 for own in least]
-        left = [at for at, own in enumerate(least) if own.sum() <= self.most]
-        if left and self.most:  # else whoever is unsafe alone may be safe in a release, on average
-            counts = [views[at].counts for at in left]
+        undecided = [at for at, own in enumerate(least) if own.sum() <= self.most]
+        # Where nobody may leave, whoever is unsafe alone may be safe in a release, on average.
+        if undecided and self.most:
+            counts = [views[at].counts for at in undecided]
             ends = np.cumsum([own.n_groups for own in counts])[:-1]
-            for at, own in zip(left, np.split(~self._alone(joined(counts)), ends), strict=True):
+            for at, own in zip(
+                undecided, np.split(~self._alone(joined(counts)), ends), strict=True
+            ):
                 unsafe[at], least[at] = own, np.maximum(least[at], own)
         return [*zip(unsafe, least, strict=True)]
 

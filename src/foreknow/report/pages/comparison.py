@@ -114,16 +114,19 @@ class ComparisonPage(Page[Comparison]):
     @property
     def scope(self) -> str:
         """Say of whom, and how it was run."""
-        found = self.result
-        people = next((each.people for each in found.candidates if each.people is not None), None)
-        said = "" if people is None else f"{some(people, 'person', 'people')}; "
-        if found.processes:
-            said += f"{some(found.processes, 'run', 'runs')} at once"
+        result = self.result
+        people = next(
+            (candidate.people for candidate in result.candidates if candidate.people is not None),
+            None,
+        )
+        words = "" if people is None else f"{some(people, 'person', 'people')}; "
+        if result.processes:
+            words += f"{some(result.processes, 'run', 'runs')} at once"
         else:
-            said += "one run after the other"
-        if found.seconds is not None:
-            said += f", each for at most {found.seconds:g} seconds"
-        return f"{said}; seed {found.seed}"
+            words += "one run after the other"
+        if result.seconds is not None:
+            words += f", each for at most {result.seconds:g} seconds"
+        return f"{words}; seed {result.seed}"
 
     def _best(self) -> Iterator[str]:
         found = self.result
@@ -308,21 +311,27 @@ def risk_text(each: Candidate) -> str:
 def frontier_figure(found: Comparison) -> Chart:
     """Draw every safe release by its query error and its risk, a symbol for each method."""
 
-    def places(own: Sequence[Candidate]) -> tuple[list[float], list[float]]:
-        return [each.query_error or 0.0 for each in own], [each.risk or 0.0 for each in own]
+    def places(candidates: Sequence[Candidate]) -> tuple[list[float], list[float]]:
+        return [candidate.query_error or 0.0 for candidate in candidates], [
+            candidate.risk or 0.0 for candidate in candidates
+        ]
 
     line = Series(*places(found.frontier), "not beaten in both", LIMIT, dash="8 5", width=1.5)
-    drawn = [each for each in found.safe if each.risk is not None]
+    drawn = [candidate for candidate in found.safe if candidate.risk is not None]
     clouds = []
-    for place, method in enumerate(dict.fromkeys(each.method for each in found.safe)):
+    for place, method in enumerate(dict.fromkeys(candidate.method for candidate in found.safe)):
         color, symbol, _ = STYLES[place % len(STYLES)]
-        own = [each for each in drawn if each.method == method]
+        candidates = [candidate for candidate in drawn if candidate.method == method]
         clouds.append(
             Series(
-                *places(own), method, color, [_hover(each, found.policy) for each in own], symbol
+                *places(candidates),
+                method,
+                color,
+                [_hover(candidate, found.policy) for candidate in candidates],
+                symbol,
             )
         )
-    widest = max((each.query_error or 0.0 for each in drawn), default=1.0)
+    widest = max((candidate.query_error or 0.0 for candidate in drawn), default=1.0)
     across = shares("median error of count queries", widest)
     up = shares("how sure somebody can become of what is required, at worst")
     return Chart(across, up, [line, *clouds], height=360)

@@ -600,17 +600,17 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _transformed(self) -> list[str]:
-        known = self.result.certificate
-        given = known.policy["schema"].get("identifiers", ())
-        left_out = listing([visible(column) for column in given], most=_ALL)
+        certificate = self.result.certificate
+        identifiers = certificate.policy["schema"].get("identifiers", ())
+        left_out = listing([visible(column) for column in identifiers], most=_ALL)
         coarser = (
             f"{self._columns} are coarsened."
             if self._generalized
             else f"{self._columns} are published as they are, and values by group, apart from rows."
         )
-        made = noted(f"The groups were made by {visible(known.method.get('name', ''))}.")
-        said = f"Left out: {left_out}." if given else "The policy names no identifiers."
-        return [noted(said), coarser, made]
+        method = noted(f"The groups were made by {visible(certificate.method.get('name', ''))}.")
+        removed = f"Left out: {left_out}." if identifiers else "The policy names no identifiers."
+        return [noted(removed), coarser, method]
 
     @property
     def _usefulness(self) -> list[str]:

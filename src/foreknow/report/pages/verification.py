@@ -87,25 +87,32 @@ class VerificationPage(Page[Verification]):
     @property
     def notes(self) -> list[str]:
         """What the verdicts do not cover, and what the publisher says beside it."""
-        found = self.result
-        noun = nouns_of(found.sensitives) if len(found.sensitives) == 1 else NOUN
-        nothing = not found.limits_inference
+        result = self.result
+        noun = nouns_of(result.sensitives) if len(result.sensitives) == 1 else NOUN
+        nothing = not result.limits_inference
         claimed = sentences(
-            found.claimed_scope, noun, found.semantics, claimed=True, unlimited=nothing
+            result.claimed_scope, noun, result.semantics, claimed=True, unlimited=nothing
         )
-        claimed += [f"{one_line(note)}." for note in found.claimed]
+        claimed += [f"{one_line(note)}." for note in result.claimed]
         judged = [
-            (of.requirement.get("sensitive"), next(iter(of.judged)) if of.of_groups else None)
-            for of in found.findings
-            if found.limits(of)
+            (
+                finding.requirement.get("sensitive"),
+                next(iter(finding.judged)) if finding.of_groups else None,
+            )
+            for finding in result.findings
+            if result.limits(finding)
         ]
-        spread = spread_limits(found.sensitives or (found.sensitive,), judged)
-        own = sentences(found.scope, noun, found.semantics, unlimited=nothing, spread=spread)
-        if found.claimed_scope.word:
-            own = [CASES_OF_FILES if said == SEVERAL_CASES else said for said in own]
-        if found.after:  # which were judged, too
-            own = [FURTHER_RELEASES if said == OTHER_RELEASES else said for said in own]
-        return [*own, *map(noted, claimed)]
+        spread = spread_limits(result.sensitives or (result.sensitive,), judged)
+        shown = sentences(result.scope, noun, result.semantics, unlimited=nothing, spread=spread)
+        if result.claimed_scope.word:
+            shown = [
+                CASES_OF_FILES if sentence == SEVERAL_CASES else sentence for sentence in shown
+            ]
+        if result.after:  # which were judged, too
+            shown = [
+                FURTHER_RELEASES if sentence == OTHER_RELEASES else sentence for sentence in shown
+            ]
+        return [*shown, *map(noted, claimed)]
 
     def blocks(self) -> Iterator[Block]:
         """What was found of each requirement, in which files, and which others there are."""
