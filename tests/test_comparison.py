@@ -354,9 +354,7 @@ def test_whether_it_holds_from_who_knows_the_method_stands_in_a_column():
 
 
 def test_a_bound_that_is_above_the_limit_is_no_part_of_a_proof():
-    made = fk.utility.comparison.Candidate(
-        "rda", Fraction(1, 3), status="safe", method_known="at most 1/2"
-    )
+    made = fk.Candidate("rda", Fraction(1, 3), status="safe", method_known="at most 1/2")
     said = {
         below: method_text(replace(made, limit=below and Fraction(below)))
         for below in ("1/3", "1/2", "2/3", None)
