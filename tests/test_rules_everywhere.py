@@ -10,6 +10,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.cli import main
+from foreknow.data.windows import Width, Windows
 from foreknow.errors import UnsupportedError
 from foreknow.explore.release import asked as asked_in_explorer
 from foreknow.explore.session import Session
@@ -203,6 +204,14 @@ def test_a_policy_does_not_take_counts_of_rows_for_people(kind):
                 fk.audit(given, asked)
         with pytest.raises(fk.ForeknowError, match=rf"differ in {key}"):
             fk.audit(given, policy(plain))
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_windows_are_not_made_of_counts_of_rows(kind):
+    every, _, _, said = counted(kind)
+    for given in every:
+        with pytest.raises(UnsupportedError, match=said):
+            Windows.of(given, Width(1))
 
 
 def test_counts_of_people_say_nothing():

@@ -25,7 +25,7 @@ from foreknow.data.hierarchy import integers
 from foreknow.data.labels import Label, Labels, text_of
 from foreknow.documents import toml_value
 from foreknow.errors import InputError, UnsupportedError
-from foreknow.needs import Need, require
+from foreknow.needs import Need, refuse_rules, require
 from foreknow.numbers import (
     Rounding,
     as_fraction,
@@ -450,6 +450,7 @@ class Windows:
     def of(cls, counts: GroupCounts, width: Width) -> Windows:
         """Count numbers in ascending order."""
         require("within", {Need.ONE_VALUE}, semantics=counts.semantics)
+        refuse_rules("within without a policy", counts)
         line = Line.of(counts.values)
         if line.labels != counts.values:
             ordered = GroupCounts.from_pairs(
