@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 
@@ -17,6 +18,7 @@ _MADE = 100_000
 def main() -> None:
     """Run the command line; Ctrl-C ends it in one line, also while its parts are imported."""
     gc.set_threshold(_MADE)
+    atexit.register(gc.freeze)  # nor does the interpreter look through all of it when it ends
     interrupts = Interrupts()
     try:
         interrupts.watch()
