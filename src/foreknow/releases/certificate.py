@@ -197,6 +197,12 @@ class _After(Settings):
     people: Amount
 
 
+@cache
+def _scope_table() -> TypeAdapter[Scope]:
+    """What is said of a scope; it takes as long to make as all other tables."""
+    return TypeAdapter(Scope)
+
+
 # ---- the certificate ----------------------------------------------------------------------------
 
 _Findings = Annotated[
@@ -204,7 +210,9 @@ _Findings = Annotated[
     Strict(False),
     Field(min_length=1),
 ]
-_Scope = Annotated[Mapping[str, Any], PlainValidator(TypeAdapter(Scope).validate_python)]
+_Scope = Annotated[
+    Mapping[str, Any], PlainValidator(lambda given: _scope_table().validate_python(given))
+]
 _Texts = Annotated[tuple[str, ...], Strict(False)]
 _Earlier = Annotated[
     tuple[Annotated[Mapping[str, Any], PlainValidator(_After.model_validate)], ...], Strict(False)
@@ -275,9 +283,7 @@ class Certificate:
 
     minimal: bool = False
     notes: _Texts = ()
-    scope: Annotated[Mapping[str, Any], PlainValidator(TypeAdapter(Scope).validate_python)] = field(
-        default_factory=dict
-    )
+    scope: _Scope = field(default_factory=dict)
     policy: Annotated[Mapping[str, Any], PlainValidator(_Policy.model_validate)]
     form: Form
     format: FileFormat
@@ -463,9 +469,11 @@ class Certificate:
 _LISTS = ("notes", "groups", "findings", "commas", "after")
 
 
-def _model(name: str, of: Mapping[str, str], **more: Any) -> type[Settings]:
+def _model(
+    name: str, types: Mapping[str, Any], of: Mapping[str, str], **more: Any
+) -> type[Settings]:
     """A table of a certificate's file, by the types of the fields that it has."""
-    types, columns = get_type_hints(Certificate, include_extras=True), dict[str, Any]()
+    columns: dict[str, Any] = {}
     needed = {"scope", "versions", "escaped", "files"}  # with a default only before it is written
     for part in fields(Certificate):
         if part.name in of:
@@ -479,10 +487,11 @@ def _model(name: str, of: Mapping[str, str], **more: Any) -> type[Settings]:
 @cache
 def certificate_table() -> type[Settings]:
     """A whole file."""
-    release = _model("Release", _RELEASE)
+    types = get_type_hints(Certificate, include_extras=True)
+    release = _model("Release", types, _RELEASE)
     rest = {each.name: each.name for each in fields(Certificate) if each.name not in _RELEASE}
     more = {"format": (str, ...), "version": (int, ...), "safe": (bool, ...)}
-    return _model("Certificate", rest, **more, release=(release, ...))
+    return _model("Certificate", types, rest, **more, release=(release, ...))
 
 
 def bytes_of_certificate(path: Path) -> bytes:
