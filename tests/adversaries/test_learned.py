@@ -196,7 +196,9 @@ def test_no_step_makes_it_less_likely():
         drift = np.random.default_rng(random.randint(0, 99)).random(climb.shape) + 0.05
         chances, before = drift / drift.sum(axis=1, keepdims=True), -np.inf
         for _ in range(12):
-            chances, _, height = climb.step(chances)
+            given = chances
+            chances, _, found = climb.step(given, weighed=True)
+            height = climb.likelihood(given, found)
             assert height >= before - 1e-9
             before = height
 

@@ -563,7 +563,7 @@ def console() -> Console:
     """Where results go: stdout."""
     from rich.console import Console
 
-    return Console()
+    return Console(emoji=False)  # a name such as :key: is a name
 
 
 def progress(message: str, quiet: bool) -> AbstractContextManager[Any]:

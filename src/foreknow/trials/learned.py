@@ -199,7 +199,7 @@ class Learning:
         """By row the cell of the likeliest value, the first of equal ones."""
         top = np.maximum.reduceat(self.posteriors, self._first)[self._row]
         at = np.flatnonzero(self.posteriors == top)
-        return at[np.unique(self._row[at], return_index=True)[1]]
+        return at[np.flatnonzero(np.diff(self._row[at], prepend=-1))]
 
     def disclosures(self) -> dict[Label, Disclosure]:
         """The highest posterior of each value."""

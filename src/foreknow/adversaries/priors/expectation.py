@@ -22,7 +22,6 @@ from foreknow.adversaries.priors.posteriors import (
     cell_offsets,
     cell_places,
     shapes,
-    side,
     states_of,
 )
 from foreknow.adversaries.priors.signature_groups import SignatureGroups
@@ -43,15 +42,16 @@ class _Margins(NamedTuple):
     """Cells of some cases, and how many people and occurrences their rows and columns have."""
 
     cells: IntArray
-    offsets: IntArray
+    case: IntArray  # which of these cases each cell is of
     rows: IntArray
     columns: IntArray
     people: FloatArray
     held: FloatArray
+    of_row: FloatArray  # the people of each cell's row
 
 
 class Expected(NamedTuple):
-    """Posteriors by cell, and the logarithm of the weight of all worlds by case."""
+    """Posteriors by cell, and the logarithm of the weight of all worlds by case, if asked for."""
 
     posteriors: FloatArray
     weights: FloatArray
@@ -110,7 +110,7 @@ class CaseLayout:
     @cached_property
     def _parts(self) -> tuple[IntArray, list[Batch], IntArray]:
         """Cases whose members are all alike; those that are gone through; and the rest."""
-        cases = self.cases
+        cases, sizes = self.cases, self.cases.sizes
         alike = (np.diff(cases.offsets) == 1) | (np.diff(cases.value_offsets) == 1)
         by_value = states_of(cases.counts, cases.value_offsets)
         by_signature = states_of(cases.people, cases.offsets)
@@ -119,16 +119,18 @@ class CaseLayout:
         shaped: list[tuple[float, bool, IntArray]] = []
         for turned in (False, True):
             some = np.flatnonzero(reached & ((by_signature < by_value) == turned))
+            amounts = cases.people if turned else cases.counts
+            starts = cases.offsets if turned else cases.value_offsets
             for batch in shapes(cases, some, turned):
-                kinds = side(cases, batch[:1], turned)
-                capacities, size = kinds.amounts[0], int(cases.sizes[batch[0]])
+                first = batch[0]
+                capacities, size = amounts[starts[first] : starts[first + 1]], int(sizes[first])
                 cost = _STEP * size * len(capacities)
                 cost += _STATE * float(np.prod(capacities + 1.0)) * len(capacities) * len(batch)
                 shaped.append((cost / (size * len(batch)), turned, batch))
-        left = self.seconds[0] + self.seconds[1] * float(cases.sizes.sum())
+        left = self.seconds[0] + self.seconds[1] * float(sizes.sum())
         found: list[Batch] = []
         for each, turned, batch in sorted(shaped, key=lambda one: one[0]):
-            left -= each * int(cases.sizes[batch[0]]) * len(batch)
+            left -= each * int(sizes[batch[0]]) * len(batch)
             if left < 0:
                 beyond.append(batch)
             else:
@@ -142,14 +144,17 @@ class CaseLayout:
         mask[self._parts[2]] = True
         return mask
 
-    def expected(self, chances: FloatArray) -> Expected:
-        """Posteriors for a chance of each cell: how likely its people are to have its value."""
+    def expected(self, chances: FloatArray, weighed: bool = True) -> Expected:
+        """Posteriors for a chance of each cell: how likely its people are to have its value.
+
+        Weights are not worked out where they are not asked for.
+        """
         alike, reached, beyond = self._parts
         found = Expected(self.alone.copy(), np.zeros(self.cases.n_groups))
         if len(alike):
-            self._balance(alike, self._of_alike, chances, found, rounds=0)
+            self._balance(alike, self._of_alike, chances, found, 0, weighed)
         if len(beyond):
-            self._balance(beyond, self._of_beyond, chances, found, _ROUNDS)
+            self._balance(beyond, self._of_beyond, chances, found, _ROUNDS, weighed)
         left = []
         for batch in reached:
             good, found.weights[batch.cases] = batch.judge(chances, found.posteriors)
@@ -157,20 +162,19 @@ class CaseLayout:
                 left.append(batch.cases[~good])
         if left:
             rest = np.concatenate(left)
-            self._balance(rest, self._margins(rest), chances, found, _ROUNDS)
+            self._balance(rest, self._margins(rest), chances, found, _ROUNDS, weighed)
         np.minimum(found.posteriors, 1.0, out=found.posteriors)
         return found
 
     def _margins(self, some: IntArray) -> _Margins:
         cells, offsets = ranges(self.offsets[some], self.offsets[some + 1])
-        rows, columns = (
-            np.unique(part[cells], return_inverse=True)[1].reshape(-1) for part in self._places[1:]
-        )
+        rows, columns = (_numbered(part[cells]) for part in self._places[1:])
         people = np.zeros(rows.max() + 1)
         people[rows] = self.people[cells]
         held = np.zeros(columns.max() + 1)
         held[columns] = self.cases.counts[self._places[2][cells]]
-        return _Margins(cells, offsets, rows, columns, people, held)
+        case = np.repeat(np.arange(len(some)), np.diff(offsets))
+        return _Margins(cells, case, rows, columns, people, held, people[rows])
 
     @cached_property
     def _of_beyond(self) -> _Margins:
@@ -181,23 +185,37 @@ class CaseLayout:
         return self._margins(self._parts[0])
 
     def _balance(
-        self, some: IntArray, of: _Margins, chances: FloatArray, found: Expected, rounds: int
+        self,
+        some: IntArray,
+        of: _Margins,
+        chances: FloatArray,
+        found: Expected,
+        rounds: int,
+        weighed: bool,
     ) -> None:
         """Fit the margins of some cases."""
-        cells, offsets, rows, columns, people, held = of
-        given = np.maximum(chances[cells], np.finfo(float).tiny)
+        cells, rows, columns, people = of.cells, of.rows, of.columns, of.people
+        given = np.maximum(chances.take(cells), np.finfo(float).tiny)
         start = given if rounds else self.alone[cells]
-        row, column = people.copy(), np.ones(len(held))
+        row, column = people, np.ones(len(of.held))
         for _ in range(rounds):
-            column = held / np.bincount(columns, start * row[rows])
-            sums = np.bincount(rows, start * column[columns])
+            column = of.held / np.bincount(columns, start * row.take(rows))
+            sums = np.bincount(rows, start * column.take(columns))
             change = np.abs(row * sums / people - 1).max()
             row = people / sums
             if change <= _BALANCED:
                 break
-        table = start * row[rows] * column[columns]
-        # Stirling's leading terms of how many worlds agree with the table, and their weight.
-        terms = np.where(table > 0, table * np.log(given * people[rows] / (table + 1e-300)), 0.0)
-        found.posteriors[cells] = table / people[rows]
-        case = np.repeat(np.arange(len(some)), np.diff(offsets))
-        found.weights[some] = np.bincount(case, terms, minlength=len(some))
+        table = start * row.take(rows) * column.take(columns)
+        found.posteriors[cells] = table / of.of_row
+        if weighed:
+            # Stirling's leading terms of how many worlds agree with the table, and their weight.
+            logs = np.log(given * of.of_row / (table + 1e-300))
+            terms = np.where(table > 0, table * logs, 0.0)
+            found.weights[some] = np.bincount(of.case, terms, minlength=len(some))
+
+
+def _numbered(places: IntArray) -> IntArray:
+    """The number of each place, of those that occur, in order."""
+    occurs = np.zeros(int(places.max()) + 1, dtype=bool)
+    occurs[places] = True
+    return np.asarray((np.cumsum(occurs) - 1)[places])

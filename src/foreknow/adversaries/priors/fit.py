@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from foreknow.adversaries.priors.expectation import JUDGING, CaseLayout
+from foreknow.adversaries.priors.expectation import JUDGING, CaseLayout, Expected
 from foreknow.adversaries.priors.signature_groups import SignatureGroups
 from foreknow.data.arrays import FloatArray, IntArray, combine, count_pairs
 from foreknow.data.people import Signature, Signatures
@@ -139,7 +139,8 @@ class Fit:
     def without_own(self) -> FloatArray:
         """By cell: the chance that all other groups teach. What a group is about is not counted."""
         layout = self.layout
-        posteriors = layout.expected(self.chances[layout.signature, layout.value]).posteriors
+        chances = self.chances[layout.signature, layout.value]
+        posteriors = layout.expected(chances, weighed=False).posteriors
         found = self.amounts[layout.signature, layout.value] - layout.people * posteriors
         others = np.maximum(self.people[layout.signature] - layout.people, 0)
         amount = others + self.smoothing
@@ -212,17 +213,23 @@ class _Climb:
         total = (self.people + self.smoothing)[:, None]
         return np.asarray(np.where(total > 0, found / np.where(total > 0, total, 1), self.overall))
 
-    def step(self, chances: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-        """The next chances, the amounts they are of, and the likelihood of the given ones."""
-        found = self.layout.expected(chances.ravel()[self.at])
+    def step(
+        self, chances: FloatArray, weighed: bool = False
+    ) -> tuple[FloatArray, FloatArray, Expected]:
+        """The next chances, the amounts they are of, and what is expected by the given ones."""
+        found = self.layout.expected(chances.ravel()[self.at], weighed)
         amounts = self.sums(found.posteriors)
+        return self.chances(amounts), amounts, found
+
+    def likelihood(self, chances: FloatArray, found: Expected) -> float:
+        """How likely chances are, by what is expected of them; its logarithm."""
         likelihood = float(self.layout.times @ found.weights)
         if self.smoothing:
             had = self.overall > 0
             likelihood += self.smoothing * float(
                 (np.log(np.maximum(chances[:, had], 1e-300)) @ self.overall[had]).sum()
             )
-        return self.chances(amounts), amounts, likelihood
+        return likelihood
 
     def climb(self) -> tuple[FloatArray, FloatArray, int, float]:
         """Go on until nothing changes: chances, amounts, steps, and the last change."""
@@ -234,10 +241,12 @@ class _Climb:
             change = float(np.abs(one - chances).max())
             if change <= TOLERANCE or steps >= STEPS:
                 return one, amounts, steps, change
-            two, _, height = self.step(one)
-            three, _, reached = self.step(_extrapolated(chances, one, two))
+            two, _, near = self.step(one, weighed=True)
+            ahead = _extrapolated(chances, one, two)
+            three, _, far = self.step(ahead, weighed=True)
             steps += 2
-            chances = three if reached >= height else two
+            better = self.likelihood(ahead, far) >= self.likelihood(one, near)
+            chances = three if better else two
 
 
 def _extrapolated(zero: FloatArray, one: FloatArray, two: FloatArray) -> FloatArray:

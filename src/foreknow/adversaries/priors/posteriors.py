@@ -213,11 +213,16 @@ class Batch:
         wanted[[read[0] for read in self.reads]] = True
         weights, totals = world_weights(rows, self.shape, wanted)
         good = totals >= LEAST_TOTAL
-        for level, who, cells, factors in self.reads:
-            kept = good[who]
-            own = weights[level][:, who[kept]].T
+        reads = self.reads
+        if not good.all():
+            reads = [
+                (level, who[good[who]], cells[good[who]], factors[good[who]])
+                for level, who, cells, factors in reads
+            ]
+        for level, who, cells, factors in reads:
+            own = weights[level][:, who].T
             shares = own / own.sum(axis=1, keepdims=True)
-            found[cells[kept]] = np.minimum(shares * factors[kept], 1.0)
+            found[cells] = np.minimum(shares * factors, 1.0)
         with np.errstate(divide="ignore"):
             return good, np.log(totals) + shift
 

@@ -75,23 +75,17 @@ class SignatureGroups:
         """Groups that differ: one group of each case, in order, and the case of each group."""
         lengths, bags = np.diff(self.offsets), np.diff(self.value_offsets)
         shapes = lengths * (int(bags.max(initial=0)) + 1) + bags
-        case_of = np.empty(self.n_groups, dtype=np.int64)
-        firsts = [np.zeros(0, dtype=np.int64)]
-        found = 0
-        for shape in np.unique(shapes).tolist():
+        like = np.arange(self.n_groups)  # the first group that each is like
+        found, times = np.unique(shapes, return_counts=True)
+        for shape in found[times > 1].tolist():
             alike = np.flatnonzero(shapes == shape)
             cells = self.offsets[alike][:, None] + np.arange(lengths[alike[0]])
             bag = self.value_offsets[alike][:, None] + np.arange(bags[alike[0]])
             columns = self.signatures[cells], self.people[cells], self.values[bag], self.counts[bag]
             first, number = equal_rows(np.concatenate(columns, axis=1))
-            firsts.append(alike[first])
-            case_of[alike] = number + found
-            found += len(first)
-        first = np.concatenate(firsts)
-        order = np.argsort(first)
-        number = np.empty(found, dtype=np.int64)
-        number[order] = np.arange(found)
-        return first[order], number[case_of]
+            like[alike] = alike[first[number]]
+        firsts, case_of = np.unique(like, return_inverse=True)
+        return firsts, case_of.reshape(-1)
 
 
 def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
