@@ -24,7 +24,6 @@ from foreknow.needs import ONE_BY_ONE, Analysis, refuse_rules
 from foreknow.policy.from_call import schema_of
 from foreknow.policy.people import OwnersCounts
 from foreknow.policy.policy import Policy
-from foreknow.releases.joint import together
 from foreknow.releases.written import open_published
 
 Part = TypeVar("Part")
@@ -115,6 +114,8 @@ def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
 
 def _release_of(given: Any, policy: Policy | None, group: str | None) -> HasCounts:
     if isinstance(given, (list, tuple)):
+        from foreknow.releases.joint import together
+
         given = together(given)
     if (made := part_of(given, "release", Release)) is not None:
         given = made

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,6 +38,7 @@ from foreknow.releases.members import (
     names_apart,
     refuse_alike,
 )
+from foreknow.releases.written import paths_of
 from foreknow.text import people_text, some
 
 NEW = "the new release"
@@ -58,17 +58,6 @@ def _refuse_other_labels(one: Certificate, other: Certificate, name: str) -> Non
                     f"file with new ones: publish with the {setting} that it was published with, "
                     "or without whole"
                 )
-
-
-def paths_of(folders: Any) -> list[Path]:
-    """The folders of earlier releases; one, or several."""
-    given = folders if isinstance(folders, (list, tuple)) else [folders]
-    for folder in given:
-        if not isinstance(folder, (str, Path)):
-            raise InputError(
-                f"after is a folder that publish wrote, or a list of these, not {folder!r}"
-            )
-    return [Path(folder) for folder in given]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import partial, wraps
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -85,7 +85,6 @@ from foreknow.policy.from_call import KEYS, Arguments, hinted_with_keys, policy_
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.publishing.code_book import Contents, code_book
-from foreknow.publishing.earlier_releases import NEW, TOO_FEW, CohortChanges, Earlier
 from foreknow.publishing.entries import Aside, Entries, Placed, Stored
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.signature import Signer
@@ -122,6 +121,9 @@ from foreknow.text import in_cases
 from foreknow.trials.trial import Trial
 from foreknow.verdict import Verdict
 from foreknow.verifier.verify import GAUGES, VERIFIERS, Written
+
+if TYPE_CHECKING:
+    from foreknow.publishing.earlier_releases import CohortChanges, Earlier
 
 _log = logging.getLogger(__name__)
 
@@ -538,7 +540,7 @@ def _made(
     if after is not None and after != [] and after != ():
         how: dict[str, Any] = {"method": method, "options": options, "seed": seed, **changed}
         how |= {"engine": engine, "learned": learned}
-        return _after(Earlier.open(after), microdata, policy, whole, **how)
+        return _after(after, microdata, policy, whole, **how)
     if whole:
         raise InputError("whole is for a release after others: name these, too (after, --after)")
     options = options or policy.options
@@ -809,9 +811,12 @@ def _advice(
 
 
 def _after(
-    earlier: Earlier, microdata: Microdata, policy: Policy, whole: bool, **how: Any
+    folders: Any, microdata: Microdata, policy: Policy, whole: bool, **how: Any
 ) -> Publication:
     """Publish who is in no earlier release, where the policy holds of all together."""
+    from foreknow.publishing.earlier_releases import NEW, TOO_FEW, Earlier
+
+    earlier = Earlier.open(folders)
     if microdata.schema.shared is not None:
         raise UnsupportedError(
             "after: what households share is counted in one table: somebody new may live with "

@@ -47,7 +47,6 @@ from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.publishing.code_book import lies_of
-from foreknow.publishing.earlier_releases import paths_of
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.signature import check_signature
 from foreknow.releases.certificate import (
@@ -58,7 +57,7 @@ from foreknow.releases.certificate import (
     is_kept,
 )
 from foreknow.releases.members import names_apart
-from foreknow.releases.written import refuse_other_schema, strange_parts
+from foreknow.releases.written import paths_of, refuse_other_schema, strange_parts
 from foreknow.result import Result
 from foreknow.scope import CLAIMED, Scope
 from foreknow.text import people_text, some

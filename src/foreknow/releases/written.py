@@ -28,6 +28,17 @@ from foreknow.releases.certificate import (
 )
 
 
+def paths_of(folders: Any) -> list[Path]:
+    """The folders of releases that `after` names; one, or several."""
+    given = folders if isinstance(folders, (list, tuple)) else [folders]
+    for folder in given:
+        if not isinstance(folder, (str, Path)):
+            raise InputError(
+                f"after is a folder that publish wrote, or a list of these, not {folder!r}"
+            )
+    return [Path(folder) for folder in given]
+
+
 @dataclass(frozen=True, repr=False)
 class Published:
     """A written release, as its reader has it."""
