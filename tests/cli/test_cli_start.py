@@ -57,3 +57,19 @@ def test_verify_imports_no_method(published):
     assert code == 0
     assert not IDLE & loaded
     assert "foreknow.methods.mondrian.mondrian" not in loaded
+
+
+def test_help_looks_for_no_packages(published):
+    folder, _ = published
+    code, out, loaded = process(folder, "--help")
+    assert code == 0
+    assert "publish" in out
+    assert not {"importlib.metadata", "numpy", "foreknow.methods.registry"} & loaded
+
+
+def test_a_name_between_colons_is_printed_as_it_is(published):
+    folder, _ = published
+    (folder / ":key:").mkdir()
+    code, out, _ = process(folder, "demo", ":key:/:cat:")
+    assert code == 0
+    assert "Written to :key:/:cat::" in out

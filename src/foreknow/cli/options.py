@@ -17,7 +17,6 @@ from foreknow.cli.process import address_space
 from foreknow.cli.sources import Source
 from foreknow.data.reading import Reading, named_part, with_part
 from foreknow.errors import InputError, OutputError
-from foreknow.methods.registry import METHODS, OURS, key_of
 from foreknow.names import OPTIONS, own_name
 from foreknow.numbers import MOST_DIGITS
 from foreknow.text import visible
@@ -128,6 +127,8 @@ class Command(click.Command):
         """Write what each method does, after commands that take one."""
         if not {"method", "methods"} & {each.name for each in self.params}:
             return
+        from foreknow.methods.registry import METHODS, OURS
+
         with formatter.section("Methods"):
             ours = [(f"{key}:", Source(place).summary) for key, place in OURS]
             others = [(f"{key}:", f"of another package ({at})") for key, at in METHODS[len(ours) :]]
@@ -144,14 +145,24 @@ class Argument(click.Argument):
 
 def among(*known: str) -> More:
     """Complete what is one of these."""
+    return _completed(lambda: known)
 
+
+def _completed(known: Callable[[], Iterable[str]]) -> More:
     def begun(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-        return [each for each in known if each.startswith(incomplete)]
+        return [each for each in known() if each.startswith(incomplete)]
 
     return More(shell_complete=begun)
 
 
-MethodName = Annotated[str | None, among(*(key for key, _ in METHODS))]
+def _methods() -> list[str]:
+    """What methods are called, those of other packages too, which takes a while to find out."""
+    from foreknow.methods.registry import METHODS
+
+    return [key for key, _ in METHODS]
+
+
+MethodName = Annotated[str | None, _completed(_methods)]
 
 
 # ---- commands from signatures ------------------------------------------------------------------
@@ -516,6 +527,8 @@ class Choice:
 
     def over(self, rules: Policy) -> Policy:
         """The policy with what is said of method, form and files."""
+        from foreknow.methods.registry import key_of
+
         method = None if self.method is None else key_of(self.method)
         said: dict[str, Any] = {"method": method, "form": self.form, "format": self.file_format}
         said["rows_per_part"] = self.rows_per_part
