@@ -189,7 +189,8 @@ class _Climb:
         self.at = layout.signature * n_values + layout.value
         self.weight = layout.times[layout.case] * layout.people
         self.people = self._people()
-        totals = self.sums(layout.alone).sum(axis=0)
+        self.begun = self.sums(layout.alone)
+        totals = self.begun.sum(axis=0)
         self.overall = totals / totals.sum()
 
     def sums(self, posteriors: FloatArray) -> FloatArray:
@@ -233,7 +234,7 @@ class _Climb:
 
     def climb(self) -> tuple[FloatArray, FloatArray, int, float]:
         """Go on until nothing changes: chances, amounts, steps, and the last change."""
-        chances = self.chances(self.sums(self.layout.alone))
+        chances = self.chances(self.begun)
         steps = 0
         while True:
             one, amounts, _ = self.step(chances)
