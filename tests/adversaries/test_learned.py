@@ -12,8 +12,9 @@ from tests.examples import NIGHTLY
 from tests.oracle import learned_worlds, posterior_worlds
 
 import foreknow as fk
+from foreknow.adversaries.priors import fit as fitting
 from foreknow.adversaries.priors.expectation import LEARNING, CaseLayout
-from foreknow.adversaries.priors.fit import Kinds, _Climb, fits, numbers_among
+from foreknow.adversaries.priors.fit import TOLERANCE, Kinds, _Climb, fits, numbers_among
 
 TIMES = 5 if NIGHTLY else 1
 
@@ -201,6 +202,35 @@ def test_no_step_makes_it_less_likely():
             height = climb.likelihood(given, found)
             assert height >= before - 1e-9
             before = height
+
+
+def test_where_steps_are_taken_at_once_only_what_is_likelier_is_kept(monkeypatch):
+    release = release_of(random_groups(Random(9), 60, most=5))
+    kinds, layout = laid_out(release)
+    climb = _Climb(layout, kinds, release.counts.n_values, 4.0)
+    chances, steps, change = climb.chances(climb.begun), 0, 1.0
+    while change > TOLERANCE:
+        last, steps = climb.step(chances)[0], steps + 1
+        change = np.abs(last - chances).max()
+        chances = last
+    assert steps > 4
+    monkeypatch.setattr(fitting, "_extrapolated", lambda zero, one, two: last)
+    assert climb.climb()[2] == 4
+    far = np.full_like(last, 1e-6)
+    far[:, 0] = 1
+    monkeypatch.setattr(fitting, "_extrapolated", lambda zero, one, two: far)
+    assert np.abs(climb.climb()[0] - last).max() <= 2 * TOLERANCE
+
+
+def test_groups_that_are_alike_are_one_case_and_no_others_are():
+    random = Random(10)
+    for _ in range(50 * TIMES):
+        groups = random_groups(random, random.randint(1, 30), most=3, kinds="xy", values="ab")
+        _, layout = laid_out(release_of(groups))
+        said = [(*sorted(kinds), *sorted(bag)) for kinds, bag in groups]
+        firsts = list(dict.fromkeys(said))
+        assert layout.case_of.tolist() == [firsts.index(own) for own in said]
+        assert layout.times.tolist() == [said.count(own) for own in firsts]
 
 
 def test_what_others_teach_leaves_ones_own_group_out():
