@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -44,6 +45,7 @@ def explore(
     from foreknow.explore.session import Session
     from foreknow.file_names import CERTIFICATE
 
+    gc.set_threshold(700)  # as usual: it stays, and drops results that hold each other
     folder, opened = Path(), table
     if table is not None and is_address(table):
         raise InputError(
