@@ -203,6 +203,10 @@ def rearmed(column: Column, surely: bool) -> Column:
     if not pc.any(marked).as_py():
         return column
     texts = [rearmed_text(text, surely) for text in column.texts.to_pylist()]
+    if len(set(texts)) < len(texts):
+        raise CertificateError(
+            "a column has a formula with the apostrophe that marks it, and without"
+        )
     return Column.of(pa.array(texts, pa.string()), column.codes)
 
 
