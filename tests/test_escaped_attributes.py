@@ -29,5 +29,5 @@ def test_what_is_known_of_people_is_not_one_with_and_without_its_mark(tmp_path):
     said = json.loads(certificate.read_text())
     said["release"]["files"]["release.csv"] = digest_of(file)
     certificate.write_text(json.dumps(said))
-    with pytest.raises(CertificateError, match="with the apostrophe that marks it, and without"):
+    with pytest.raises(CertificateError, match="with the mark of one, and without"):
         fk.verify(tmp_path / "out")

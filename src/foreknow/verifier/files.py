@@ -204,9 +204,7 @@ def rearmed(column: Column, surely: bool) -> Column:
         return column
     texts = [rearmed_text(text, surely) for text in column.texts.to_pylist()]
     if len(set(texts)) < len(texts):
-        raise CertificateError(
-            "a column has a formula with the apostrophe that marks it, and without"
-        )
+        raise CertificateError("a column has a formula with the mark of one, and without")
     return Column.of(pa.array(texts, pa.string()), column.codes)
 
 
