@@ -66,7 +66,8 @@ class Scope(Plain):
     crowded : mapping of str to (int, int)
         The same of each of several sensitive columns.
     alike : tuple of tuples of str
-        Sensitive values that differ only by case, spaces, Unicode form or diacritics.
+        Sensitive values that differ only by case, spaces, Unicode form or diacritics, or are one
+        number.
     apart : tuple of str
         Values that are judged each by itself and in no set: the most frequent of them.
     more_apart : int

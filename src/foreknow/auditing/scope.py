@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 from unicodedata import ucd_3_2_0 as ucd
 
@@ -17,6 +18,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.release import Release
 from foreknow.methods.proof import NOT_JUDGED
+from foreknow.numbers import is_code, read_number
 from foreknow.plugins import foreign
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
@@ -156,15 +158,17 @@ def _single_values(counts: GroupCounts, every: Iterable[Requirement]) -> dict[st
 
 
 def alike(values: Iterable[str]) -> list[tuple[str, ...]]:
-    """Values that differ only by case, spaces, Unicode form or diacritics.
+    """Values that differ only by case, spaces, Unicode form or diacritics, or are one number.
 
-    >>> alike(["HIV", "Flu", "hiv ", "Grippe", "grippé"])
-    [('Grippe', 'grippé'), ('HIV', 'hiv ')]
+    >>> alike(["HIV", "Flu", "hiv ", "Grippe", "grippé", "1.1", "1.10"])
+    [('1.1', '1.10'), ('Grippe', 'grippé'), ('HIV', 'hiv ')]
     """
-    found: dict[str, list[str]] = {}
+    found: dict[str | int | Decimal, list[str]] = {}
     for value in values:
-        found.setdefault(_plain(value), []).append(value)
-    several = (sorted(set(own)) for key, own in found.items() if key)
+        text = _plain(value)
+        number = None if is_code(text) else read_number(text)
+        found.setdefault(text if number is None else number, []).append(value)
+    several = (sorted(set(own)) for key, own in found.items() if key != "")
     return sorted(tuple(own) for own in several if len(own) > 1)
 
 
