@@ -1,4 +1,4 @@
-"""Session: what is loaded. A release is counted once; whatever is asked then, its counts answer."""
+"""Session: what is loaded. A release is counted once, until its files change; then counts answer."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -207,7 +208,7 @@ class Session:
         self.folder = folder.resolve()
         self.lock = threading.RLock()
         self._given: dict[str, Path] = {}
-        self._looked: OrderedDict[tuple[str, str | None], Looked] = OrderedDict()
+        self._looked: OrderedDict[tuple[Any, ...], Looked] = OrderedDict()
         self._drafts: dict[str, Draft] = {}
         self._shared: Draft | None = None
         self._parts: dict[tuple[str, int, int], list[str]] = {}
@@ -388,7 +389,7 @@ class Session:
             raise InputError(f"{name!r} is a policy; choose a table or a release")
         with self.lock:
             draft = self.draft(name)
-            key = name, None if draft is None else draft.text
+            key = name, None if draft is None else draft.text, self._files_of(name, draft)
             if key not in self._looked:
                 self._looked[key] = self._open(name, draft)
                 while len(self._looked) > _KEPT:
@@ -396,8 +397,23 @@ class Session:
             self._looked.move_to_end(key)
             return self._looked[key]
 
+    def _files_of(self, name: str, draft: Draft | None) -> tuple[Any, ...]:
+        """The files that are judged, and those that its policy names, as they are now."""
+        path = named_part(self.path_of(name))[0]
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        if draft is not None and not draft.is_broken:
+            files += [draft.beside / own for own in _paths(from_toml(draft.text))]
+        found: list[Any] = []
+        for file in files:
+            with suppress(OSError, ValueError):  # what is not there is said where it is read
+                now = file.stat()
+                found.append((file, now.st_ino, now.st_mtime_ns, now.st_size))
+        return tuple(found)
+
     def _open(self, name: str, draft: Draft | None) -> Looked:
-        path, policy = self.path_of(name), self.policy_of(name)
+        path = self.path_of(name)
+        # which files it names is looked at anew
+        policy = self.policy_of(name) if draft is None else draft.saying(draft.text).policy
         release = release_of(path) if draft is None else release_of(path, policy)
         made = Looked(name, path, _kind(path) == "release", policy, release)
         made.audit  # noqa: B018 - what cannot be judged is said here
