@@ -1,12 +1,12 @@
-"""A table or release that changes while the explorer is open is judged anew: no verdict is stale."""
+"""A table or release that changes while the explorer is open is judged anew."""
 
 import shutil
 
 import pyarrow as pa
 import pytest
+from tests.explore.conftest import Place
 
 import foreknow as fk
-from tests.explore.conftest import Place
 
 POLICY = """[schema]
 quasi_identifiers = ["ward"]

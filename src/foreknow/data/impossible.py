@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, combine
-from foreknow.data.labels import Labels, chosen, text_of
+from foreknow.data.labels import Labels, chosen, is_pattern, spelt_otherwise, text_of
 from foreknow.data.meaning import Meaning, meanings_of
 from foreknow.data.windows import Range
 from foreknow.errors import DataError, InputError, SchemaError, UnsupportedError, did_you_mean
@@ -208,8 +208,27 @@ def refuse_unmet(rules: Iterable[Rule], name: str, texts: Sequence[str | None]) 
                 )
 
 
+def refuse_misspelt(name: str, named: Iterable[str], there: Collection[str]) -> None:
+    """Refuse values that nobody has where one is the same number, or differs by case or spaces."""
+    known = {*there}
+    plain = {text.strip().casefold(): text for text in there}
+    for text in sorted(own for own in named if own not in known and not is_pattern(own)):
+        other = spelt_otherwise(text, there) or plain.get(text.strip().casefold())
+        if other is not None:
+            raise SchemaError(
+                f"impossible: nobody has {text!r} in {name!r}, but {other!r}; write it as it "
+                "stands in the table"
+            )
+
+
 def about_of(rules: Sequence[Rule], values: Mapping[str, Labels]) -> dict[str, BoolArray]:
-    """Which values each rule is about, (rules, values), by sensitive column."""
+    """Which values each rule is about, (rules, values), by sensitive column.
+
+    One that names a value otherwise than the table has it would do nothing, and is refused.
+    """
+    for name, labels in values.items():
+        own = {text for rule in rules if rule.sensitive == name for text in rule.values}
+        refuse_misspelt(name, own, [*map(str, labels)])
     return {
         name: np.array(
             [chosen(own, rule.values if rule.sensitive == name else ()) for rule in rules]

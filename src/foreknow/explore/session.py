@@ -1,4 +1,4 @@
-"""Session: what is loaded. A release is counted once, until its files change; then counts answer."""
+"""Session: what is loaded. A release is counted once, and anew where its files have changed."""
 
 from __future__ import annotations
 

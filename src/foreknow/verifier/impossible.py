@@ -103,6 +103,12 @@ def able_of(
 ) -> ImpossibleCounts:
     """Count who can have what; a contradiction is refused."""
     names = [name for name in held.names if name not in sets]
+    every = {*names}.union(*sets.values())
+    for text in (text for i in own for text in map(str, rules.tables[i]["values"])):
+        if text not in every and any(_same(text, name) for name in every):
+            raise CertificateError(
+                f"nobody has {text!r}, which some people cannot have, but the same number is there"
+            )
     about = {i: {*named(rules.tables[i]["values"], names)} for i in own}
     rules_of = []
     for name in held.names:
