@@ -43,7 +43,9 @@ def bare_name(name: str) -> str:
     """
     if name.isascii() and name.isalnum() and name.islower() and name[0] != "0":
         return name
-    text = "".join(unicodedata.normalize("NFKC", name).casefold().split()).strip("\ufeff+")
+    text = "".join(unicodedata.normalize("NFKC", name).casefold().split())
+    seen = text if text.isascii() else (c for c in text if unicodedata.category(c) != "Cf")
+    text = "".join(seen).strip("+")  # nobody sees joiners, or the mark at the start of a file
     if re.fullmatch(r"\d(\.\d+)?e\+\d\d", text, re.ASCII):  # as programs write a large number
         text = f"{Decimal(text):f}"
     return re.sub(r"\A0+(?=\d)|\.0+\Z|(?<=\d)t?00:00:00(\.0+)?\Z", "", text)
