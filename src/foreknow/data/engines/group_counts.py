@@ -35,7 +35,7 @@ from foreknow.data.engines.columns import (
 )
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.table import Table, is_listed, require
-from foreknow.data.engines.tally import amounts_of
+from foreknow.data.engines.tally import amounts_of, refuse_repeated_rows
 from foreknow.data.labels import GroupLabels, Label, Labels, Part
 from foreknow.data.people import Members, Signatures
 from foreknow.errors import DataError, InputError, SchemaError
@@ -673,7 +673,7 @@ class TallyTable:
             of_row = _places(table, labels, people.table, known, of_row)[of_row]
             labels = known
         codes, values = _values(self.sensitive, rows.column(self.sensitive))
-        return GroupCounts.from_pairs(
+        counted = GroupCounts.from_pairs(
             of_row,
             codes,
             values=values,
@@ -683,6 +683,10 @@ class TallyTable:
             sizes=sizes,
             semantics=self.semantics,
         )
+        if len(counted.codes) < len(rows):  # several rows of one group and value
+            others = [name for name in table.columns if name != self.amount]
+            refuse_repeated_rows(table, table.name, others, self.amount)
+        return counted
 
     def combinations(self) -> Combinations:
         """Count people by the columns of their groups."""

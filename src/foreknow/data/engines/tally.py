@@ -66,22 +66,26 @@ class Tally:
         rows, amounts = self._fetch(self._judged)
         written = getattr(self._table, "as_written", self._table)
         # Rows that differ in what is not judged are two.
-        if _repeated(rows, self._judged) and (
-            alike := _repeated(written.arrow(self.columns), self.columns)
-        ):
-            first, again = alike
-            raise DataError(
-                f"{self.name}: rows {first + 1} and {again + 1} differ by nothing but the count, "
-                "and GROUP BY gives each combination once; if it was written twice, keep one; if "
-                f"these are parts of one count, add them up: SUM({sql_name(self._amount)}) ... "
-                "GROUP BY"
-            )
+        if _repeated(rows, self._judged):
+            refuse_repeated_rows(written, self.name, self.columns, self._amount)
         return rows, amounts
 
     def _fetch(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
         rows = self._table.arrow([*columns, self._amount])
         return rows.select(list(columns)), amounts_of(
             self._table, self._amount, rows.column(len(columns))
+        )
+
+
+def refuse_repeated_rows(table: Table, name: str, columns: Sequence[str], count: str) -> None:
+    """Refuse a table of counts in which a combination of all its columns stands twice."""
+    if alike := _repeated(table.arrow(columns), columns):
+        first, again = alike
+        raise DataError(
+            f"{name}: rows {first + 1} and {again + 1} differ by nothing but the count, "
+            "and GROUP BY gives each combination once; if it was written twice, keep one; if "
+            f"these are parts of one count, add them up: SUM({sql_name(count)}) ... "
+            "GROUP BY"
         )
 
 
