@@ -12,6 +12,7 @@ from foreknow.adversaries.protocol import HasCounts
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Missing, alike_texts
+from foreknow.data.engines.households import Shared
 from foreknow.data.microdata import Microdata, shown_once
 from foreknow.data.people import refuse_two_spellings
 from foreknow.data.reading import BLANKS, Reading
@@ -48,7 +49,23 @@ def under_its_schema(release: HasCounts, policy: Policy) -> Policy:
     schema, published = release.schema, release.raw is None
     if published and policy.schema is not None:
         _refuse_other_columns(release, policy.schema)
-    return policy if schema is None else policy.under(schema, published=published)
+    known = policy if schema is None else policy.under(schema, published=published)
+    _refuse_unshown(release, known)
+    return known
+
+
+def _refuse_unshown(release: Release, policy: Policy) -> None:
+    """Refuse a release that does not say where a household's value stands, as publish does."""
+    shared = None if policy.schema is None else policy.schema.shared
+    if not isinstance(shared, Shared) or shared.column in release.people_columns:
+        return
+    for required in policy.requirements:
+        if not required.of_people:
+            raise SchemaError(
+                f"{required.name}: by the schema {' and '.join(shared.values)} of a household is "
+                f"shown once, and no column {shared.column!r} of {release.name} says where: "
+                "publish the table, or audit fk.Microdata(table, schema)"
+            )
 
 
 def _refuse_other_columns(release: Release, schema: Schema) -> None:
