@@ -41,8 +41,8 @@ def bare_name(name: str) -> str:
     >>> bare_name("1.2e+16")
     '12000000000000000'
     """
-    if name.isascii() and name.isalnum() and name.islower() and name[0] != "0":
-        return name
+    if name.isascii() and name.isalnum() and name[0] != "0":
+        return name.lower()
     text = "".join(unicodedata.normalize("NFKC", name).casefold().split())
     seen = text if text.isascii() else (c for c in text if unicodedata.category(c) != "Cf")
     text = "".join(seen).strip("+")  # nobody sees joiners, or the mark at the start of a file
@@ -55,9 +55,11 @@ def refuse_two_spellings(names: Iterable[Any], column: str) -> None:
     """Refuse names of which two are one but for how they are written: they would count as two."""
     first: dict[str, str] = {}
     for name in names:
-        if isinstance(name, str) and first.setdefault(bare_name(name), name) != name:
+        if not isinstance(name, str):
+            continue
+        if (other := first.setdefault(bare_name(name), name)) != name:
             raise SchemaError(
-                f"{name!r} and {first[bare_name(name)]!r} of {column} look like one, and would be "
+                f"{name!r} and {other!r} of {column} look like one, and would be "
                 "counted as two: write them in one way"
             )
 

@@ -34,10 +34,10 @@ from foreknow.data.engines.columns import (
     to_python,
 )
 from foreknow.data.engines.combinations import Combinations
-from foreknow.data.engines.table import Table, is_listed, require
+from foreknow.data.engines.table import Table, is_listed, is_text, require
 from foreknow.data.engines.tally import amounts_of, refuse_repeated_rows
 from foreknow.data.labels import GroupLabels, Label, Labels, Part
-from foreknow.data.people import Members, Signatures
+from foreknow.data.people import Members, Signatures, refuse_two_spellings
 from foreknow.errors import DataError, InputError, SchemaError
 
 # ---- people ------------------------------------------------------------------------------
@@ -82,6 +82,11 @@ class People:
         if self.names is None:
             return f"row {self.first[person] + 1}"
         return f"{self.column} {self.names[person].as_py()!r}"
+
+    def refuse_two_spellings(self) -> None:
+        """Raise `SchemaError` if two are one but for how they are written."""
+        if self.names is not None and is_text(self.names.type):
+            refuse_two_spellings(self.names.to_pylist(), repr(self.column))
 
     def refuse_repeats(self, advice: str) -> None:
         """Raise `DataError` if someone has two rows."""
@@ -203,6 +208,7 @@ def read_held(
         people = People.of_rows(table.name, len(given))
     else:
         people = People.named(table.name, person, rows.column(person))
+        people.refuse_two_spellings()
     read = _lists if is_listed(given.type) else _long
     return PersonValues(people, rows, *read(people, sensitive, given))
 
