@@ -439,6 +439,9 @@ class Release(Plain):
             person = None  # a release need not have it any more, and cases are not people
         names = list(schema.quasi_identifiers) if group is None else [group]
         other = [name for name in schema.other if name in found or name in unlinked]
+        if group is not None:
+            # In a row with the secret they tell who has it, whatever the group.
+            other += [name for name in schema.quasi_identifiers if name in found]
         roles = {*names, *schema.sensitives, *other}
         if COUNT not in roles and {*roles, COUNT} == found:
             raise SchemaError(
