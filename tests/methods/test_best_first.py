@@ -42,6 +42,19 @@ def test_people_who_cannot_have_a_value(monkeypatch):
     assert by_boxes == (whole[0], 0)
 
 
+def test_what_is_unsafe_together_may_be_safe_apart(monkeypatch):
+    """Of women half have c, and of all others, who cannot, more have a once they are with them."""
+    columns = {"sex": "ffffffmm" * 2, "q": "x" * 8 + "y" * 8, "d": "cccaaaab" * 2}
+    table = pa.table({name: list(text) for name, text in columns.items()})
+    rules = [{"values": ["c"], "where": {"sex": ["m"]}}]
+    schema = fk.Schema(quasi_identifiers=["sex", "q"], sensitive="d", impossible=rules)
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="2/3")], schema)
+    # With the sexes together two groups are unsafe, and one person may be suppressed.
+    by_boxes, whole = searched(monkeypatch, table, schema, policy, 0.1)
+    assert by_boxes == (0, 0)
+    assert whole[0] == 0
+
+
 @pytest.mark.parametrize("hurts", [False, True])
 def test_boxes_end_a_search_where_merging_can_hurt_and_nodes_where_it_never_does(
     monkeypatch, hurts
