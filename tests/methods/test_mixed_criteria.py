@@ -13,8 +13,7 @@ from tests.methods.lattice_reference import BruteForce
 from tests.methods.reference import parts, safe
 from tests.methods.tables import KINDS, crowds, policies
 from tests.methods.test_fulldomain import OBJECTIVES, POOLS, SEEDS, Table, check_best
-from tests.test_closeness import truth as of_table
-from tests.test_diversity import truth as of_values
+from tests.test_criteria_of_values import truth
 
 import foreknow as fk
 
@@ -42,8 +41,6 @@ def drawn_criterion(draw):
     def holds(groups):
         if isinstance(made, fk.KAnonymity):
             return min(map(len, groups)) >= made.k
-        if isinstance(made, (fk.LDiversity, fk.AlphaK)):
-            return all(of_values(made, bag)[1] for bag in groups)
         everybody = [value for bag in holds.everybody for value in bag]
         if getattr(made, "distance", None) == "ordered":
             place = {letter: i for i, letter in enumerate("XWVUTS")}
@@ -51,8 +48,8 @@ def drawn_criterion(draw):
             rank = {letter: i for i, letter in enumerate(present)}
             plain = fk.TCloseness(made.t, "ordered")
             own = [[rank[x] for x in bag] for bag in groups]
-            return all(of_table(plain, bag, [rank[x] for x in everybody])[1] for bag in own)
-        return all(of_table(made, bag, everybody)[1] for bag in groups)
+            return all(truth(plain, bag, [rank[x] for x in everybody])[1] for bag in own)
+        return all(truth(made, bag, everybody)[1] for bag in groups)
 
     return made, holds
 

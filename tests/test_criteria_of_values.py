@@ -1,4 +1,8 @@
-"""t-closeness, beta-likeness and delta-disclosure: measured, decided, searched and verified."""
+"""Criteria of values: measured, decided, searched, published, verified and refused.
+
+Of the values of a group by itself: l-diversity and (alpha, k). Beside those of the table:
+t-closeness, beta-likeness and delta-disclosure.
+"""
 
 import json
 import math
@@ -10,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.oracle.transport import least_work, levels_apart
@@ -19,7 +23,16 @@ import foreknow as fk
 
 getcontext().prec = 40
 
-releases = st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=6), min_size=1, max_size=5)
+bags = st.lists(st.sampled_from("abcde"), min_size=1, max_size=9)
+small = st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=6), min_size=1, max_size=5)
+releases = st.lists(bags, min_size=1, max_size=6)
+fractions = st.fractions(min_value="1/5", max_value=4, max_denominator=6)
+of_groups = st.one_of(
+    st.builds(fk.LDiversity, st.integers(1, 5)),
+    st.builds(fk.LDiversity, fractions.map(lambda x: max(x, 1)), st.just("entropy")),
+    st.builds(fk.LDiversity, st.integers(2, 4), st.just("recursive"), fractions),
+    st.builds(fk.AlphaK, fractions.filter(lambda x: x <= 1), st.integers(1, 6)),
+)
 numbers = st.fractions(min_value="1/6", max_value=3, max_denominator=6)
 shares = numbers.filter(lambda x: x <= 1)
 ORDER = (3, 1, 5, 2, 4)
@@ -28,7 +41,7 @@ TREES = (
     ((1, "odd", "*"), (3, "odd", "*"), (5, "odd", "*"), (2, "even", "*"), (4, "even", "*")),
     ((1, "1", "low"), (2, "2", "low"), (3, "2", "low"), (4, "3", "low"), (5, "4", "high")),
 )
-criteria = st.one_of(
+of_table = st.one_of(
     st.builds(fk.TCloseness, shares),
     st.builds(fk.TCloseness, shares, st.just("ordered")),
     st.builds(fk.TCloseness, shares, st.just("ordered"), st.just(ORDER)),
@@ -52,8 +65,28 @@ def work(bag, everybody, cost):
     return Fraction(steps, len(left) * max(1, len(set(everybody)) - 1))
 
 
+def alone(criterion, bag):
+    """What a group attains by itself and whether it holds, from the definition."""
+    counts = sorted(Counter(bag).values(), reverse=True)
+    if isinstance(criterion, fk.AlphaK):
+        share = Fraction(counts[0], len(bag))
+        return share, share <= criterion.alpha and len(bag) >= criterion.k
+    if criterion.kind == "distinct":
+        return len(counts), len(counts) >= criterion.l
+    if criterion.kind == "recursive":
+        rest = sum(counts[criterion.l - 1 :])
+        times = Fraction(counts[0], rest) if rest else math.inf
+        return times, times < criterion.c
+    entropy = sum(Decimal(n) / len(bag) * (Decimal(len(bag)) / n).ln() for n in counts)
+    # entropy >= log(l) in whole numbers: N^N >= l^N times all n^n
+    left, right = Fraction(len(bag)) ** len(bag), criterion.l ** len(bag)
+    return entropy.exp(), left >= right * math.prod(n**n for n in counts)
+
+
 def truth(criterion, bag, everybody):
-    """How far one group is and whether it is near enough, from the definition."""
+    """What one group attains beside everybody and whether it holds, from the definition."""
+    if isinstance(criterion, (fk.LDiversity, fk.AlphaK)):
+        return alone(criterion, bag)
     p = {v: Fraction(n, len(bag)) for v, n in Counter(bag).items()}
     q = {v: Fraction(n, len(everybody)) for v, n in Counter(everybody).items()}
     if getattr(criterion, "distance", None) == "hierarchical":
@@ -85,18 +118,40 @@ def truth(criterion, bag, everybody):
     return far, (Decimal(far.numerator) / far.denominator).ln() < delta
 
 
-@examples(3000, deadline=None)
-@given(criteria, releases)
-def test_measures_and_verdicts_are_those_of_the_definition(criterion, groups):
+def assert_worst(criterion, measured, amounts):
+    """Whether the worst of some groups was measured, but for the last digits of an entropy."""
+    kind = getattr(criterion, "kind", None)
+    worst = (min if kind in ("distinct", "entropy") else max)(amounts)
+    if kind == "entropy":
+        assert -Decimal("1e-20") <= worst - Decimal(float(measured)) <= Decimal("1.1e-6")
+    else:
+        assert measured == worst
+
+
+def is_as_defined(criterion, groups):
     everybody = [value for bag in groups for value in bag]
     found = [truth(criterion, bag, everybody) for bag in groups]
     counts = fk.GroupCounts.from_bags(groups)
-    assert criterion.measure(counts) == max(amount for amount, _ in found)
-    holds = all(near for _, near in found)
+    measured = criterion.measure(counts)
+    assert_worst(criterion, measured, [amount for amount, _ in found])
+    holds = all(kept for _, kept in found)
     assert criterion.holds(counts) == holds
     assert criterion.ledger(whole=counts.totals).admits(None, counts) == holds
     (verdict,) = fk.audit(counts, fk.Policy([fk.Requirement(criterion)])).criteria
     assert verdict.safe == holds
+    assert str(measured) in (str(verdict.reached), "inf")
+
+
+@examples(3000, deadline=None)
+@given(of_table, small)
+def test_measures_and_verdicts_beside_the_table_are_those_of_the_definition(criterion, groups):
+    is_as_defined(criterion, groups)
+
+
+@examples(2000, deadline=None)
+@given(of_groups, releases)
+def test_measures_and_verdicts_of_groups_are_those_of_the_definition(criterion, groups):
+    is_as_defined(criterion, groups)
 
 
 def test_examples_of_the_paper_on_t_closeness():
@@ -166,7 +221,7 @@ def test_the_tree_is_the_hierarchy_of_the_sensitive_column(tmp_path):
 
 
 @examples(300, deadline=None)
-@given(criteria, releases)
+@given(of_table, small)
 def test_groups_that_are_near_enough_are_so_together(criterion, groups):
     everybody = [value for bag in groups for value in bag]
     counts = fk.GroupCounts.from_bags(groups)
@@ -179,6 +234,23 @@ def test_groups_that_are_near_enough_are_so_together(criterion, groups):
         assert criterion.measure(merged) <= criterion.measure(counts)
 
 
+@examples(1000, deadline=None)
+@given(of_groups, bags, bags)
+def test_what_two_groups_hold_holds_of_both_together(criterion, one, other):
+    assume(all(alone(criterion, bag)[1] for bag in (one, other)))
+    assert criterion.monotone()
+    assert criterion.holds(fk.GroupCounts.from_bags([one + other]))
+
+
+@examples(500, deadline=None)
+@given(releases, st.integers(2, 4), fractions)
+def test_recursive_diversity_is_a_limit_on_negations(groups, l, c):  # noqa: E741
+    counts = fk.GroupCounts.from_bags(groups)
+    criterion = fk.LDiversity(l, "recursive", c)
+    assert criterion.holds(counts) == fk.is_recursively_diverse(counts, c, l)
+    assert criterion.holds(counts) == fk.Negations(l - 2).disclosure(counts).below(c / (c + 1))
+
+
 TREE = ((1, "low"), (2, "low"), (3, "middle"), (5, "middle"), (7, "high"))
 CRITERIA = [
     fk.TCloseness("1/4", "hierarchical", tree=TREE),
@@ -188,6 +260,12 @@ CRITERIA = [
     fk.BetaLikeness(1),
     fk.BetaLikeness(2, enhanced=True),
     fk.DeltaDisclosure(1),
+    fk.LDiversity(3),
+    fk.LDiversity("5/2", "entropy"),
+    fk.LDiversity(3, "entropy"),
+    fk.LDiversity(2, "recursive", "3/2"),
+    fk.LDiversity(3, "recursive", 4),
+    fk.AlphaK("1/2", 4),
 ]
 
 
@@ -208,7 +286,7 @@ SCHEMA = fk.Schema(
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize("suppression", [None, 0, 0.1])
 @pytest.mark.parametrize("criterion", CRITERIA, ids=repr)
-def test_what_is_published_is_near_the_table_and_verifies(criterion, suppression, tmp_path):
+def test_what_is_published_attains_it_and_verifies(criterion, suppression, tmp_path):
     rules = fk.Policy([fk.Requirement(criterion)], schema=SCHEMA)
     method = "mondrian" if suppression is None else fk.FullDomain(suppression=suppression)
     made = fk.publish(fk.Microdata(people(), SCHEMA), rules, method=method)
@@ -228,7 +306,7 @@ def test_what_is_published_is_near_the_table_and_verifies(criterion, suppression
         found = [truth(plain, bag, [ranked[v] for v in everybody]) for bag in places.values()]
     assert len(groups) > 1 or suppression is not None
     assert all(near for _, near in found)
-    assert made.audit.criteria[0].reached == max(far for far, _ in found)
+    assert_worst(criterion, made.audit.criteria[0].reached, [amount for amount, _ in found])
     loaded = fk.Policy.from_dict({"require": rules.to_dict()["require"]})
     assert loaded.requirements[0].criterion == criterion
 
@@ -239,17 +317,43 @@ def test_a_certificate_that_promises_more_is_refused(criterion, tmp_path):
     fk.publish(fk.Microdata(people(), SCHEMA), rules).write(tmp_path / "out")
     path = tmp_path / "out" / "certificate.json"
     said = json.loads(path.read_text())
-    amount = {"t_closeness": "t", "beta_likeness": "beta", "delta_disclosure": "delta"}
+    stricter = {
+        "t_closeness": {"t": "1/1000"},
+        "beta_likeness": {"beta": "1/1000"},
+        "delta_disclosure": {"delta": "1/1000"},
+        "l_diversity": {"l": 5, "kind": "distinct"},
+        "alpha_k": {"alpha": "1/3"},
+    }[criterion.key]
     for table in (said["policy"]["require"][0], said["findings"][0]["judged"]):
-        table[criterion.key][amount[criterion.key]] = "1/1000"
+        own = table[criterion.key]
+        table[criterion.key] = stricter if criterion.key == "l_diversity" else {**own, **stricter}
     path.write_text(json.dumps(said))
     with pytest.raises(fk.InputError):
         fk.verify(tmp_path / "out")
 
 
+def test_uneven_shapes_at_the_limit_are_decided_by_whole_numbers():
+    even = fk.GroupCounts.from_bags([{"a": 10**12, "b": 10**12, "c": 10**12}])
+    near = fk.GroupCounts.from_bags([{"a": 10**12, "b": 10**12, "c": 10**12 + 1}])
+    three = fk.LDiversity(3, "entropy")
+    assert (three.holds(even), three.holds(near)) == (True, False)
+    assert three.measure(even) == 3
+    assert not three.ledger().admits(None, near)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (lambda: fk.LDiversity(0), "LDiversity: l"),
+        (lambda: fk.LDiversity(1, "recursive", 2), "LDiversity: l"),
+        (lambda: fk.LDiversity(3, "recursive"), "'recursive' needs c"),
+        (lambda: fk.LDiversity(3, c=2), "'distinct' takes no c"),
+        (lambda: fk.LDiversity(3, "recursive", 0), "c must be above 0"),
+        (lambda: fk.LDiversity("1/2", "entropy"), "l must be at least 1"),
+        (lambda: fk.LDiversity(2, "entropic"), "there is no kind 'entropic'.*entropy"),
+        (lambda: fk.AlphaK(0, 2), "alpha must be above 0"),
+        (lambda: fk.AlphaK("3/2", 2), "at most 1"),
+        (lambda: fk.AlphaK("1/2", 0), "AlphaK: k"),
         (lambda: fk.TCloseness(2), "t must be from 0 to 1"),
         (lambda: fk.TCloseness(0.1, "equals"), "there is no distance 'equals'.*equal"),
         (lambda: fk.TCloseness(0.1, order=["a"]), "order is a list"),
