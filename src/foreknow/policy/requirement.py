@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import wraps
+from functools import cached_property, wraps
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
@@ -315,7 +315,7 @@ class Requirement:
             self, adversary=criterion.of_groups, knowing=() if self.of_people else self.knowing
         )
 
-    @property
+    @cached_property
     def attributes(self) -> set[str]:
         """Columns that each of its adversaries knows of everybody, to have priors by them."""
         named = [

@@ -744,7 +744,12 @@ def digest_of(path: Path) -> str:
 
 def versions() -> dict[str, str]:
     """Versions of what the result rests on."""
+    packages = {package: _version(package) for package in ("duckdb", "numpy", "pyarrow")}
+    return {"foreknow": __version__, "python": platform.python_version(), **packages}
+
+
+@cache
+def _version(package: str) -> str:
     from importlib.metadata import version
 
-    packages = {package: version(package) for package in ("duckdb", "numpy", "pyarrow")}
-    return {"foreknow": __version__, "python": platform.python_version(), **packages}
+    return version(package)

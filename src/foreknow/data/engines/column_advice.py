@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
@@ -46,17 +46,21 @@ def date_formats(values: Sequence[Any], like: str) -> list[str]:
         return []
     fitting = {}
     for written in _FORMATS:
-        read = Reading(date_format=written).as_date
-        assert read is not None
-        if _reads(read, like):
-            fitting[written] = sum(_reads(read, value) for value in known)
+        if _is_date(written, like):
+            fitting[written] = sum(_is_date(written, value) for value in known)
     most = max(fitting.values(), default=0)
     return [each for each, n in fitting.items() if n == most and 2 * n >= len(known)]
 
 
-def _reads(read: Any, value: str) -> bool:
+@cache
+def _reader(written: str) -> Any:
+    return Reading(date_format=written).as_date
+
+
+def _is_date(written: str, value: str) -> bool:
+    """Whether a text is a date of a format."""
     try:
-        read(value)
+        _reader(written)(value)
     except ValueError:
         return False
     return True
@@ -95,7 +99,7 @@ def nearly_all_read(
     often = sorted((n, text) for text, n in zip(texts, people, strict=True) if text)[-3:]
     ways: list[tuple[str, str | None, Any]] = [("dates", None, _ISO.fullmatch)]
     found = dict.fromkeys(way for _, text in often for way in date_formats(texts, text))
-    ways += [("dates", way, partial(_reads, Reading(date_format=way).as_date)) for way in found]
+    ways += [("dates", way, partial(_is_date, way)) for way in found]
     if not any(text and _CODE.fullmatch(text) for text in texts):
         ways += [("numbers", None, _COMMA.fullmatch), ("numbers", None, _POINT.fullmatch)]
     best: tuple[int, str, str | None, list[bool]] = (0, "", None, [])
