@@ -215,7 +215,7 @@ def people(n, seed=1):
 
 
 def test_nearly_everybody_is_settled_at_real_sizes():
-    table = people(800 if NIGHTLY else 250)
+    table = people(800 if NIGHTLY else 180)
     policy = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="3/4", knowing=[])], table.schema)
     found = fk.attack(table, fk.Mondrian(), policy, seconds=60, worlds=1000, seed=1)
     assert found.how == "parts"

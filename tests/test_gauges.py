@@ -102,7 +102,7 @@ def compare_groups(data, kind):
 
 @of_each
 @FORMS
-@examples(400, daily=12, deadline=None)
+@examples(400, daily=8, deadline=None)
 @given(data=st.data())
 def test_a_gauge_finds_what_the_class_attains(kind, form, data):
     compare(data, kind, form)

@@ -13,7 +13,7 @@ from tests.oracle.household_worlds import surest, surest_of_all_rows, worlds
 
 import foreknow as fk
 
-TABLES = range(20_000 if NIGHTLY else 300)
+TABLES = range(20_000 if NIGHTLY else 200)
 ROLES = {
     "quasi_identifiers": ["ward"],
     "sensitive": ["ill", "income"],

@@ -106,7 +106,8 @@ def kinds_in(group, rules):
 def test_facts_are_never_below_the_worst_of_all_worlds_and_equal_for_one_kind():
     """Of values of one kind, exact; of others a bound, which is nearly always attained."""
     seen = Counter()
-    for seed in FAMILIES:
+    families = FAMILIES if NIGHTLY else FAMILIES[:200]
+    for seed in families:
         groups, rules = family(random.Random(seed))
         counts = counted(groups, rules)
         asked = AMOUNTS if NIGHTLY else random.Random(seed).sample(AMOUNTS, 6)
@@ -125,7 +126,7 @@ def test_facts_are_never_below_the_worst_of_all_worlds_and_equal_for_one_kind():
                 seen[alone, equal] += 1
     assert seen[True, False] == 0
     assert seen[False, True] > 20 * seen[False, False]
-    assert min(seen[True, True], seen[False, True]) > (10 if NIGHTLY else 4) * len(FAMILIES)
+    assert min(seen[True, True], seen[False, True]) > (10 if NIGHTLY else 4) * len(families)
 
 
 def test_negations_and_sets_of_one_kind_are_never_below_all_worlds():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from fractions import Fraction
 from random import Random
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.adversaries.releases_priors import random_scene
 from tests.cli.desk import Desk
+from tests.examples import NIGHTLY
 from tests.test_verifier_priors import written
 
 import foreknow as fk
@@ -23,7 +23,7 @@ from foreknow.report.pages.verification import VerificationPage
 from foreknow.result import page_of
 from foreknow.verifier.verify import GAUGES, Written, asked_of, verify
 
-TIMES = 20_000 if os.environ.get("FOREKNOW_NIGHTLY") == "1" else 600
+TIMES = 20_000 if NIGHTLY else 600
 TREE = [["flu", "lung"], ["cold", "lung"], ["hiv", "blood"], ["mumps", "gland"]]
 VALUES = [row[0] for row in TREE]
 ROWS = pa.table({"age": list(range(20, 60)), "ill": VALUES * 10})
@@ -403,7 +403,7 @@ def test_a_relative_limit_limits_where_some_prior_leaves_room(chances, more, lim
 
 
 @pytest.mark.parametrize("reading", ["joint", "binary"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(6 if NIGHTLY else 2))
 def test_the_verifier_says_of_relative_limits_what_an_audit_says(seed, reading):
     """Both against the priors of everybody and each value that occurs, by their definition."""
     rng, differ = Random(f"{seed} {reading}"), set()

@@ -13,7 +13,7 @@ from foreknow.errors import CertificateError, DataError
 from foreknow.verifier.verify import Written, verify
 
 VALUES = "abcd"
-CASES = range(20_000 if NIGHTLY else 400)
+CASES = range(20_000 if NIGHTLY else 250)
 LOTS = 20 if NIGHTLY else 5
 
 

@@ -38,6 +38,7 @@ def of_all_by_points(each):
     return sorted(p for p in inside if not any(q != p and below([q], p) for q in inside))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("semantics", SEMANTICS)
 @pytest.mark.parametrize("setting", ["as it is", "one by one", "one round", "no table"])
 def test_classes_and_all_together_are_what_each_value_says_alone(semantics, setting, monkeypatch):
