@@ -14,7 +14,7 @@ import foreknow as fk
 from foreknow.errors import DataError
 
 TIMES = 20_000 if NIGHTLY else 600
-PUBLISHED = 600 if NIGHTLY else 5
+PUBLISHED = 600 if NIGHTLY else 3
 SCHEMA = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="ill")
 OPTIONS = fk.PublishOptions(labels={"sex": "exact"})
 

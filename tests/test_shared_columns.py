@@ -11,7 +11,7 @@ from tests.oracle.risk_figures import alike
 import foreknow as fk
 
 TIMES = 20_000 if NIGHTLY else 500
-PUBLISHED = 600 if NIGHTLY else 8
+PUBLISHED = 600 if NIGHTLY else 4
 COLUMNS = ["age", "sex", "zip"]
 LABELS = ["20 to 29", "20 to 24", "20", "*", None, "missing"]
 

@@ -13,7 +13,7 @@ from tests.examples import NIGHTLY
 import foreknow as fk
 from foreknow.errors import DataError
 
-FAMILIES = range(20_000 if NIGHTLY else 120)
+FAMILIES = range(20_000 if NIGHTLY else 70)
 
 
 def asked(rng):

@@ -42,6 +42,7 @@ for semantics in ("set", "multiset"):  # one value more than can co-occur, and f
     LIMITS += [pytest.param(semantics, x, (x[2], x[0], x[0]), marks=slow) for x in night]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("semantics", "limits", "most"), LIMITS)
 def test_every_small_release_at_every_point_is_judged_as_by_enumeration(semantics, limits, most):
     releases = small_releases(*limits, semantics)

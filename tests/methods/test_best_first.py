@@ -12,7 +12,7 @@ from tests.examples import NIGHTLY
 import foreknow as fk
 from foreknow.methods.fulldomain import bestfirst, fulldomain
 
-TABLES = 3_000 if NIGHTLY else 100
+TABLES = 3_000 if NIGHTLY else 60
 
 
 def searched(monkeypatch, table, schema, policy, share=0):
