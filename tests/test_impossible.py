@@ -13,7 +13,7 @@ from tests.examples import NIGHTLY
 from tests.oracle.impossible_worlds import worst_cases, worst_negations
 
 import foreknow as fk
-from foreknow.data.impossible import decided
+from foreknow.data.impossible import Rule, decided, fired
 from foreknow.data.possible_values import PossibleMembers
 from foreknow.data.sights import possible
 from foreknow.data.windows import Range
@@ -311,6 +311,28 @@ def test_a_label_decides_a_rule_or_leaves_it_open(condition, label, said):
     assert own is said or own is None
     if "|" not in str(label):
         assert own is said
+
+
+@pytest.mark.parametrize("nodes", [(), ("town",)])
+def test_a_rule_is_about_whoever_meets_all_that_it_says(nodes):
+    """By the labels of each: those of a hierarchy may stand for others than they name."""
+    rule = {"values": ["a"], "where": {"sex": ["m"], "town": ["x"], "age": {"to": 11}}}
+    means = {
+        "sex": {"m": True, "f": False, "*": None},
+        "town": {"x": None if nodes else True, "y": None if nodes else False, None: None},
+        "age": {"5": True, "12 to 20": False, "5 to 12": None},
+    }
+    rows = [dict(zip(means, labels, strict=True)) for labels in product(*means.values())]
+    coded = {
+        name: (np.array([[*own].index(row[name]) for row in rows]), [*own])
+        for name, own in means.items()
+    }
+    found = fired([Rule.of(rule, 0, ["ill"])], coded, len(rows), nodes)
+    for row, code in zip(rows, found.codes.tolist(), strict=True):
+        met = {means[name][label] for name, label in row.items()}
+        said = False if False in met else None if None in met else True
+        assert (found.perhaps[code, 0], found.surely[code, 0]) == (said is not False, said is True)
+        assert Rules([rule], nodes).holds(0, row) is said
 
 
 # ---- a hospital: publish, verify, audit ---------------------------------------------------------
