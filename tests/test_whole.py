@@ -66,6 +66,7 @@ KINDS = {
 }
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "kind", [pytest.param("generalized", marks=pytest.mark.complete), *[*KINDS][1:]]
 )
