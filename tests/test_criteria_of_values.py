@@ -234,6 +234,36 @@ def test_groups_that_are_near_enough_are_so_together(criterion, groups):
         assert criterion.measure(merged) <= criterion.measure(counts)
 
 
+def partitions(people, most=9):
+    """The ways in which so many people may share values, as counts that fall."""
+    if not people:
+        yield ()
+    for own in range(min(people, most), 0, -1):
+        yield from ((own, *rest) for rest in partitions(people - own, own))
+
+
+def test_every_small_group_at_every_limit_is_decided_as_defined():
+    """Also where a group is exactly at its limit, which few random ones are."""
+    shapes = [shape for people in range(1, 7) for shape in partitions(people)]
+    shapes += [(many,) * values for values in range(2, 13) for many in (1, 3, 7)]
+    asked = [
+        *(fk.LDiversity(least) for least in (1, 2, 3)),
+        *(fk.LDiversity(least, "entropy") for least in ("3/2", *range(2, 13))),
+        *(fk.LDiversity(at, "recursive", c) for at in (2, 3) for c in ("1/2", 1, 2)),
+        *(fk.AlphaK(alpha, k) for alpha in ("1/3", "1/2", 1) for k in (1, 3, 6)),
+    ]
+    bags = [[value for value, n in enumerate(shape) for _ in range(n)] for shape in shapes]
+    each = [fk.GroupCounts.from_bags([bag]) for bag in bags]
+    for criterion in asked:
+        wrong = [
+            shape
+            for shape, bag, counts in zip(shapes, bags, each, strict=True)
+            if {criterion.holds(counts), criterion.ledger().admits(None, counts)}
+            != {alone(criterion, bag)[1]}
+        ]
+        assert not wrong, criterion
+
+
 @examples(1000, deadline=None)
 @given(of_groups, bags, bags)
 def test_what_two_groups_hold_holds_of_both_together(criterion, one, other):

@@ -9,7 +9,8 @@ from tests.oracle.merged_windows import maximal, worst_of_maximal, worst_of_two
 from tests.oracle.windows import worst_of_windows
 
 import foreknow as fk
-from foreknow.data.windows import Width, Windows
+from foreknow.data.labels import Labels
+from foreknow.data.windows import Line, Width, Windows
 
 NUMBERS, MOST = [-12, -10, 0, 3, 4, 5, 9], (2, 2, 2)
 WIDTHS = [(1, False), (2, False), (4, False), (Fraction(1, 2), False), (Fraction(4, 5), True)]
@@ -41,6 +42,20 @@ def test_the_worst_window_is_that_of_the_largest_ones_each_counted_as_one_value(
         assert {at: fk.Facts(*at).disclosure(windows).exact for at in truth} == truth
         for k in range(3):
             assert fk.Negations(k).disclosure(windows).exact == truth[k, 0, 0]
+
+
+@pytest.mark.parametrize("wide", [1, "0.5", 10, "10%", "100%"])
+def test_a_window_reaches_as_far_as_it_is_wide_also_below_0(wide):
+    """A share is of the end that is nearer to 0."""
+    values = [-110, -100, "-99.5", -20, -10, -5, 0, "0.5", 1, 9, 10, "10.5", 11, 100, 110]
+    values = [Fraction(value) for value in values]
+    width = Width(wide)
+    reached = Line.of(Labels(float(value) for value in values)).reach(width).tolist()
+    for low, last in zip(values, reached, strict=True):
+        end = low + width.amount
+        if width.unit == "share":
+            end = low * (1 + width.amount) if low >= 0 else low / (1 + width.amount)
+        assert last == max(at for at, value in enumerate(values) if value <= end)
 
 
 def test_windows_that_begin_anywhere_and_whose_values_stay_apart_are_no_worse():
