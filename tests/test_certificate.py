@@ -15,6 +15,7 @@ from tests.people import FORMS, made, short_report
 import foreknow as fk
 from foreknow.errors import CertificateError
 from foreknow.numbers import exact_text
+from foreknow.publishing import verification
 from foreknow.releases.certificate import digest_of
 
 
@@ -257,6 +258,20 @@ def test_a_certificate_that_was_tampered_with_is_found(change, said, folder):
     problems = edit(folder, change).check(folder)
     assert len(problems) == 1
     assert re.search(said, problems[0])
+
+
+def test_a_file_that_changes_once_its_digest_was_taken_is_refused(folder, monkeypatch):
+    """Its rows in another order are as safe, and not those that were certified."""
+
+    def and_turned(path):
+        found = digest_of(path)
+        if path.read_bytes() == (folder / "release.csv").read_bytes():
+            edit_rows(folder, lambda rows: rows[::-1], certify=False)
+        return found
+
+    monkeypatch.setattr(verification, "digest_of", and_turned)
+    with pytest.raises(CertificateError, match="changed"):
+        fk.verify(folder)
 
 
 @pytest.mark.parametrize(
