@@ -14,7 +14,7 @@ import pytest
 from tests.diagnoses import diagnoses
 
 import foreknow as fk
-from foreknow.errors import InputError
+from foreknow.errors import CertificateError, InputError
 from foreknow.publishing import flat_table
 from foreknow.randomness import generator
 from foreknow.releases.certificate import digest_of
@@ -246,6 +246,17 @@ def test_frames_of_three_libraries_hold_the_same(folder):
     )
     with pytest.raises(InputError, match="there is no library 'panda'"):
         fk.draw(folder, library="panda")
+
+
+def test_counts_that_are_right_in_all_and_of_no_group_are_refused(tmp_path):
+    folder = Path(shutil.copytree(WRITTEN / "facts-bucketized-csv", tmp_path / "copy"))
+    path, certificate = folder / "sensitive.csv", folder / "certificate.json"
+    text, before = path.read_text(), digest_of(path)
+    path.write_text(text.replace('1,"Cold",4', '1,"Cold",3').replace('2,"Cold",1', '2,"Cold",2'))
+    certificate.write_text(certificate.read_text().replace(before, digest_of(path)))
+    for call in (fk.read_release, fk.draw):
+        with pytest.raises(CertificateError, match="do not match"):
+            call(folder)
 
 
 def test_another_file_than_the_certified_one_is_not_read(folder, tmp_path):

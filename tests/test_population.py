@@ -16,6 +16,9 @@ from tests.examples import examples
 from tests.oracle.presence_worlds import chosen, presence
 
 import foreknow as fk
+from foreknow.errors import CertificateError
+from foreknow.verifier.population import Everybody, placed
+from foreknow.verifier.verify import Written
 
 boxes = st.tuples(st.integers(0, 5), st.integers(0, 3), st.sampled_from(["m", "f", "*"]))
 crowd = st.lists(st.tuples(st.integers(0, 8), st.sampled_from("mf")), min_size=1, max_size=7)
@@ -32,11 +35,24 @@ def label(box):
     return (str(low) if not wide else f"{low} to {low + wide}", sex)
 
 
-def release_of(groups):
+def rows_of(groups):
     rows = [(*label(box), "x") for box, size in groups for _ in range(size)]
     ages, sexes, values = zip(*rows, strict=True)
-    table = pa.table({"age": ages, "sex": sexes, "ill": values})
-    return fk.Release.from_generalized(table, quasi_identifiers=["age", "sex"], sensitive="ill")
+    return pa.table({"age": ages, "sex": sexes, "ill": values})
+
+
+def release_of(groups):
+    return fk.Release.from_generalized(
+        rows_of(groups), quasi_identifiers=["age", "sex"], sensitive="ill"
+    )
+
+
+def placed_by_the_verifier(groups, people):
+    """How many people each group could hold, by its label, how many are in none, and in two."""
+    held = Written("generalized", ["age", "sex"], "ill", {"release": rows_of(groups)}).held
+    everybody = Everybody(["age", "sex"], [(str(age), sex, 1) for age, sex in people])
+    many, outside, overlap = placed(held, {}, everybody)
+    return dict(zip(map(tuple, held), many, strict=True)), outside, overlap
 
 
 def table_of(people):
@@ -92,6 +108,9 @@ def test_measures_and_verdicts_are_those_of_all_worlds(publication, k, one, othe
     failing = criterion.fails(release.counts).any() or criterion.beyond_groups(release)
     assert failing == (not criterion.holds(release))
     cover = [[i for i, p in enumerate(people) if covers(box, p)] for box, _ in groups]
+    many = {label(box): len(own) for (box, _), own in zip(groups, cover, strict=True)}
+    outside = len(people) - len({i for own in cover for i in own})
+    assert placed_by_the_verifier(groups, people) == (many, outside, overlap(cover))
     if overlap(cover):
         assert criterion.presence(release) == (0, 1)
         return
@@ -123,6 +142,14 @@ def test_merging_groups_of_which_none_overlap_never_hurts(publication, limit):
     criterion = fk.DeltaPresence(min(limit, lowest), highest, table)
     assert criterion.holds(before)
     assert criterion.holds(after) or not lowest
+
+
+def test_a_population_of_fewer_people_than_the_groups_have_is_none_of_the_table():
+    people = [(20, "m"), (21, "m"), (22, "m")]
+    for groups in ([((20, 2, "m"), 4)], [((20, 2, "m"), 2), ((21, 0, "m"), 1), ((22, 0, "m"), 1)]):
+        with pytest.raises(CertificateError, match="the population is none of this table"):
+            placed_by_the_verifier(groups, people)
+    assert placed_by_the_verifier([((20, 2, "m"), 3)], people) == ({("20 to 22", "m"): 3}, 0, False)
 
 
 def test_the_order_of_columns_does_not_matter():

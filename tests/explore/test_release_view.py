@@ -204,6 +204,20 @@ def test_the_answers_are_those_of_the_commands(inside, folder):
     assert inside.ask("/api/release/judged?value=Nonsense").status == 400
 
 
+def test_of_one_value_it_says_what_an_audit_says_of_it(inside, folder):
+    sentences = set()
+    for value in ("Flu", "HIV", "Syphilis"):
+        rule = fk.Requirement(fk.Facts(1, 3, 1), below="1/50", values=[value])
+        policy = fk.Policy([rule], fk.Policy.load(folder / "policy.toml").schema)
+        (found,) = fk.audit(folder / "out", policy, learned=False).verdicts
+        told = inside.ask(f"/api/release/judged?requirement=2&limit=1/50&value={value}").json
+        assert found.found.value == value
+        assert {row[3] for row in told["groups"]["rows"]} == {value}
+        assert float(told["worst"].rstrip("%")) == pytest.approx(100 * found.probability, abs=0.1)
+        sentences.add(told["sentence"])
+    assert len(sentences) == 3
+
+
 def test_statements_of_the_owner_are_those_of_ask(inside, folder):
     name = (folder / "hospital.csv").read_text("utf-8").splitlines()[1].split(",")[0]
     body = {"about": name, "statements": f'"{name}" != Flu\n# a remark\n'}
