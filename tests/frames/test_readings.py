@@ -411,6 +411,7 @@ def test_parquet_needs_no_reading(tmp_path):
     [
         ({"date_format": "mm/dd/yyyy"}, "13/13/1957", "{0:02}/{0:02}/1960"),
         ({"date_format": "mm/dd/yyyy"}, "unknown", "{0:02}/{0:02}/1960"),
+        ({"date_format": "mm/dd/yyyy"}, "01/02/١٩٦٠", "{0:02}/{0:02}/1960"),  # other digits
         ({"decimal": ","}, "30.0", "{0},5"),
     ],
 )
