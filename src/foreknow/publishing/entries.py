@@ -217,7 +217,7 @@ class Entries:
             yield from rows.looked_up(keys, of_key, needed, own, in_order=in_order)
             return
         one = self.microdata is rows
-        of_row = rows.rows_of(groups) if one else rows.of_rows(self.microdata, groups)
+        of_row = rows.rows_of(groups) if one else rows.of_rows(groups)
         known = rows.source.arrow(own) if own else pa.table({})
         for start in range(0, len(of_row), _BATCH):
             part = of_row[start : start + _BATCH]

@@ -35,44 +35,62 @@ class Choice(NamedTuple):
     noise: float = 0.0
 
 
+class Several(NamedTuple):
+    """People and values of points of which some have several, or none."""
+
+    weights: NDArray[Any]  # how many people each point has
+    cells: NDArray[Any]  # how many different values
+    times: NDArray[Any]  # how many people have each value
+
+
 class Rows(NamedTuple):
     """Some points, and the sensitive values at them, one point after another."""
 
     number: NDArray[Any]  # of each point, as it was at first
     codes: Sequence[NDArray[Any]]
-    weights: NDArray[Any]
-    cells: NDArray[Any]  # how many different values each has
     values: NDArray[Any]
-    times: NDArray[Any]
+    several: Several | None = None  # None where each point is one person with one value
 
     @property
     def people(self) -> IntArray:
         """How many people each point has, ready to be added up."""
-        return self.weights.astype(np.int64)
+        if self.several is None:
+            return np.ones(len(self.number), dtype=np.int64)
+        return self.several.weights.astype(np.int64)
 
     def part(self, points: IntArray | slice, held: IntArray | slice) -> Rows:
         """Only some points, and what is held there."""
-        return Rows(
-            self.number[points],
-            [codes[points] for codes in self.codes],
-            self.weights[points],
-            self.cells[points],
-            self.values[held],
-            self.times[held],
-        )
+        several = self.several
+        if several is not None:
+            weights, cells, times = several
+            several = Several(weights[points], cells[points], times[held])
+        codes = [codes[points] for codes in self.codes]
+        return Rows(self.number[points], codes, self.values[held], several)
 
     def take(self, points: IntArray) -> Rows:
         """Only some points, in this order."""
-        cells = self.cells.astype(np.int64)
+        if self.several is None:
+            return self.part(points, points)
+        cells = self.several.cells.astype(np.int64)
         ends = np.cumsum(cells)[points]
         return self.part(points, ranges(ends - cells[points], ends)[0])
+
+    def held(self, starts: IntArray) -> IntArray:
+        """Where the values of groups begin whose points begin there."""
+        if self.several is None:
+            return starts
+        many = np.add.reduceat(self.several.cells, starts[:-1], dtype=np.int64)
+        return np.concatenate(([0], np.cumsum(many)))
 
     @classmethod
     def joined(cls, parts: Sequence[Rows]) -> Rows:
         """Some after others."""
-        number, codes, *known = zip(*parts, strict=True)
+        number, codes, values, several = zip(*parts, strict=True)
         every = [np.concatenate(own) for own in zip(*codes, strict=True)]
-        return cls(np.concatenate(number), every, *map(np.concatenate, known))
+        rows = cls(np.concatenate(number), every, np.concatenate(values))
+        if several[0] is None:
+            return rows
+        return rows._replace(several=Several(*map(np.concatenate, zip(*several, strict=True))))
 
 
 class Children(NamedTuple):
@@ -104,11 +122,11 @@ class Level:
         self.final = np.empty(len(points), dtype=np.int64)
         self.n_final = 0
         number = np.arange(len(points), dtype=np.uint32 if len(points) < 2**32 else np.int64)
-        weights, cells, times = (
-            own.astype(narrowest(int(own.max(initial=0)) + 1))
-            for own in (points.weights, points.cells, points.times)
-        )
-        rows = Rows(number, points.codes, weights, cells, points.values, times)
+        several = None
+        if not points.are_people:
+            given = points.weights, points.cells, points.times
+            several = Several(*(own.astype(narrowest(int(own.max()) + 1)) for own in given))
+        rows = Rows(number, points.codes, points.values, several)
         if groups is None:
             self._arrange(rows, np.array([len(points)]))
         else:
@@ -122,8 +140,7 @@ class Level:
         self._divisible = np.ones(len(sizes), dtype=bool) if divisible is None else divisible
         # Where the points of each group begin, and their values.
         self.starts: IntArray = np.concatenate(([0], np.cumsum(sizes)))
-        held = np.add.reduceat(rows.cells, self.starts[:-1], dtype=np.int64)
-        self._held: IntArray = np.concatenate(([0], np.cumsum(held)))
+        self._held = rows.held(self.starts)
 
     @property
     def n_groups(self) -> int:
@@ -219,7 +236,7 @@ class Level:
         parts = []
         for some in self._runs(groups):
             rows, group = self._rows_of(some)
-            people = rows.people if rows.weights.max() > 1 else None
+            people = None if rows.several is None else rows.people
             found = [
                 cuts_of(attribute, codes, group, people, len(some), cuts)
                 for attribute, codes in zip(self.attributes, rows.codes, strict=True)
@@ -280,17 +297,20 @@ class Level:
         rows, n_children, n_values = children.rows, len(children.owner), len(self.labels)
         people = None
         if self.semantics != "single":
-            people = np.bincount(children.child, rows.weights, n_children).astype(np.int64)
-        of_value = np.repeat(children.child, rows.cells.astype(np.int64))
-        times = rows.times.astype(np.int64)
+            people = np.bincount(children.child, rows.people, n_children).astype(np.int64)
+        of_value, times = children.child, None
+        if rows.several is not None:
+            of_value = np.repeat(of_value, rows.several.cells.astype(np.int64))
+            times = rows.several.times.astype(np.int64)
         if n_children * n_values > max(2 * len(of_value), 1 << 16):
-            some = times if times.max(initial=1) > 1 else None
-            found = count_pairs(of_value, rows.values, n_children, n_values, some)
+            found = count_pairs(of_value, rows.values, n_children, n_values, times)
             return PartedCounts(self.labels, self.semantics, people, *found)
-        of_value *= n_values
-        of_value += rows.values
-        table = np.zeros(n_children * n_values, dtype=np.int64)
-        np.add.at(table, of_value, times)
+        place = of_value * n_values + rows.values
+        if times is None:
+            table = np.bincount(place, minlength=n_children * n_values)
+        else:
+            table = np.zeros(n_children * n_values, dtype=np.int64)
+            np.add.at(table, place, times)
         dense = table.reshape(n_children, n_values)
         return PartedCounts.of_table(self.labels, self.semantics, people, dense)
 
