@@ -347,6 +347,8 @@ def _run(starts: IntArray, groups: IntArray) -> IntArray | slice:
 
 def _of_accepted(children: Children, accepted: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
     """The points of accepted proposals, in order of their children, and how many each has."""
+    if accepted.all():
+        return order_of(children.child), np.bincount(children.child, minlength=len(children.owner))
     taken = accepted[children.owner]
     mine = np.flatnonzero(taken[children.child])
     child = (np.cumsum(taken) - 1)[children.child[mine]]
