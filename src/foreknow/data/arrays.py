@@ -244,7 +244,8 @@ class Keys:
     def spread(self, given: NDArray[Any]) -> NDArray[Any]:
         """Give each row what belongs to its number, of the distinct ones as they were counted."""
         if self._place is not None:
-            return given[self._place]
+            placed: NDArray[Any] = given[self._place]
+            return placed
         table: NDArray[Any] = np.empty(prod(self._sizes), dtype=given.dtype)
         table[self._found] = given
         result = np.empty(len(self._columns[0]), dtype=given.dtype)

@@ -98,8 +98,8 @@ def _several(keys: Keys, microdata: Microdata) -> _Found:
     point = keys.spread(np.arange(len(found)))
     held, n_values = microdata.holdings, len(microdata.values)
     offsets, values, times = count_pairs(point[held.people], held.values, len(found), n_values)
-    values = values.astype(narrowest(n_values))
-    return found, weights, np.diff(offsets), values, times, keys.spread
+    codes = values.astype(narrowest(n_values))
+    return found, weights, np.diff(offsets), codes, times, keys.spread
 
 
 def _points_of(
