@@ -68,8 +68,11 @@ class Measure(Protocol):
     def bind(self, n_values: int) -> int:
         """Note how many sensitive values there are; return how many keys."""
 
-    def refused(self, counts: GroupCounts) -> BoolArray | None:
-        """Which groups are surely unsafe by themselves, where that is told without their cells."""
+    def refused(self, counts: GroupCounts, parts: int = 1) -> BoolArray | None:
+        """Which groups are surely unsafe by themselves, where that is told without their cells.
+
+        Or, divided into several parts, have one that is.
+        """
 
     def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
         """The cells of the groups, or of some of them."""
@@ -124,6 +127,11 @@ class MinLedger:
         if not self.exact:
             return np.zeros(counts.n_groups, dtype=np.int64)
         return self.measure.fewest_leaving(counts)
+
+    def divisible(self, counts: GroupCounts) -> BoolArray:
+        """Which groups may have parts that are all safe; see `PolicyLedger`."""
+        refused = self.measure.refused(counts, parts=2) if self.falling else None
+        return np.ones(counts.n_groups, dtype=bool) if refused is None else ~refused
 
     def alone(self, counts: GroupCounts) -> BoolArray:
         """Whether each group is safe by itself, if the ledger is empty."""

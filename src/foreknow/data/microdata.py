@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray, Keys, blocks, combine, starts_of
+from foreknow.data.arrays import IntArray, Keys, blocks, combine, nearly_all_differ
 from foreknow.data.counts import GroupCounts, Semantics, bags_of
 from foreknow.data.engines import Column, Holdings, Table, encode, open_table
 from foreknow.data.engines.column_advice import described, doubts, refuse_dates, refuse_misread
@@ -205,6 +205,7 @@ class Microdata:
         self._values: Labels | None = None
         self._by_engine: Microdata | None = None
         self._merged: Microdata | None = None
+        self._keys: Keys | None = None  # by which rows were merged
         self._cells: dict[str, Attribute] = {}
         self._beside_codes: dict[str, tuple[NDArray[Any], pa.Array]] = {}
         for name, semantics in schema.several.items():
@@ -221,7 +222,7 @@ class Microdata:
         """The same table with other rows, and with attributes and values if these are known."""
         other = copy(self)
         other._table_read, other._attributes, other._values = rows, attributes, values
-        other._by_engine = other._merged = None
+        other._by_engine = other._merged = other._keys = None
         other._cells = {} if attributes is None else self._cells
         return other
 
@@ -347,7 +348,10 @@ class Microdata:
 
     @property
     def merged(self) -> Microdata:
-        """The same table by its equal rows, as `counted` gives it; of one value per person only."""
+        """The same table by its equal rows, as `counted` gives it; of one value per person only.
+
+        Itself, where next to no rows are equal.
+        """
         if self._merged is not None:
             return self._merged
         read = self._read
@@ -355,11 +359,14 @@ class Microdata:
         columns = [*read.columns, *self.sensitives]
         beside = [codes_of(column) for column in read.other.columns]
         classes = [] if read.fired is None else [read.fired]
+        seen = [column.codes for column in columns] + [codes for codes, _ in beside]
+        if nearly_all_differ(seen):
+            self._merged = self
+            return self
         keys = Keys(
             [
                 *(own.codes for own in classes),
-                *(column.codes for column in columns),
-                *(codes for codes, _ in beside),
+                *seen,
             ],
             [
                 *(len(own.surely) for own in classes),
@@ -389,23 +396,14 @@ class Microdata:
             n_entries=len(times),
             fired=classes[0] if classes else None,
         )
-        self._merged = self._with(merged, None, self._values)
+        self._keys, self._merged = keys, self._with(merged, None, self._values)
         return self._merged
 
-    def of_rows(self, merged: Microdata, groups: IntArray) -> IntArray:
+    def of_rows(self, groups: IntArray) -> IntArray:
         """What `rows_of` gives, of groups of the entries of this table that was `merged`."""
-        pairs = list(zip(merged.attributes, self.attributes, strict=True))
-        columns = [np.concatenate([entry.codes, row.codes]) for entry, row in pairs]
-        keys = Keys(columns, [len(row.domain) for _, row in pairs])
-        ordered, of_entry, n_entries = keys.of(slice(len(groups))), groups, len(groups)
-        if (ordered[1:] < ordered[:-1]).any():  # they are in order, as a rule
-            order = np.argsort(ordered, kind="stable")
-            ordered, of_entry = ordered[order], groups[order]
-        if ((ordered[1:] == ordered[:-1]) & (of_entry[1:] != of_entry[:-1])).any():
-            raise InternalError("people with the same quasi-identifiers were put into two groups")
-        starts = starts_of(ordered)
-        ordered, of_entry = ordered[starts], of_entry[starts]
-        return self.rows_of(keys.spread(ordered, of_entry, n_entries))
+        if self._keys is None:
+            raise InternalError("groups of entries that were not made of this table")
+        return self.rows_of(self._keys.spread(groups))
 
     def _read_several(self) -> _Read:
         schema = self.schema
@@ -985,7 +983,7 @@ class Microdata:
             return self
         other = copy(self)
         other.schema = replace(self.schema, levels=levels)
-        other._attributes = other._by_engine = other._merged = None
+        other._attributes = other._by_engine = other._merged = other._keys = None
         other._cells = {}
         return other
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray, Keys, blocks, count_pairs, starts_of
+from foreknow.data.arrays import (
+    IntArray,
+    Keys,
+    blocks,
+    count_pairs,
+    nearly_all_differ,
+    starts_of,
+)
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Codes, narrowest
 from foreknow.data.microdata import Microdata
@@ -23,8 +31,7 @@ class Points:
     cells: IntArray  # how many different values they have
     values: Codes  # sensitive codes, in order of point and code
     times: IntArray  # how often each occurs at its point
-    _found: NDArray[Any]
-    _keys: Keys
+    _spread: Callable[[IntArray], IntArray]
 
     @classmethod
     def of(cls, microdata: Microdata) -> Points:
@@ -33,8 +40,23 @@ class Points:
         sizes = [len(attribute.domain) for attribute in microdata.attributes]
         keys = Keys(columns, sizes, room=len(microdata.values))
         read = _single if microdata.semantics == "single" else _several
-        found, weights, cells, values, times = read(keys, microdata)
-        return cls(keys.codes(found), weights, cells, values, times, found, keys)
+        found, weights, cells, values, times, spread = read(keys, microdata)
+        return cls(keys.codes(found), weights, cells, values, times, spread)
+
+    @classmethod
+    def each(cls, microdata: Microdata) -> Points:
+        """Everybody as a point of their own, where next to none are alike; else as `of` does."""
+        codes = [attribute.codes for attribute in microdata.attributes]
+        several = microdata.semantics != "single" or microdata.times is not None
+        if several or not nearly_all_differ(codes):
+            return cls.of(microdata)
+        ones = np.broadcast_to(np.int64(1), len(codes[0]))
+        return cls(codes, ones, ones, microdata.sensitive_codes, ones, lambda own: own)
+
+    @property
+    def are_people(self) -> bool:
+        """Whether each is one person, with one value."""
+        return bool((self.weights == 1).all() and (self.cells == 1).all())
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -53,25 +75,31 @@ class Points:
 
     def spread(self, of_point: IntArray) -> IntArray:
         """Give each person, in the table's order, what belongs to their point."""
-        return self._keys.spread(self._found, of_point)
+        return self._spread(of_point)
 
 
-_Found: TypeAlias = "tuple[NDArray[Any], IntArray, IntArray, Codes, IntArray]"
+_Found: TypeAlias = (
+    "tuple[NDArray[Any], IntArray, IntArray, Codes, IntArray, Callable[[IntArray], IntArray]]"
+)
 
 
 def _single(keys: Keys, microdata: Microdata) -> _Found:
-    """Key, people and cells of each point; the value and the people of each cell."""
+    """Key, people and cells of each point; the value and the people of each cell; who is where."""
     n_values = len(microdata.values)
-    cells, times = keys.beside(microdata.sensitive_codes, n_values).counted(microdata.times)
-    return *_points_of(cells, n_values, times), times
+    beside = keys.beside(microdata.sensitive_codes, n_values)
+    cells, times = beside.counted(microdata.times)
+    found, weights, many, values = _points_of(cells, n_values, times)
+    return found, weights, many, values, times, lambda own: beside.spread(np.repeat(own, many))
 
 
 def _several(keys: Keys, microdata: Microdata) -> _Found:
     """The same where a person may have several values, or none."""
-    found, point, weights = np.unique(keys.of(), return_inverse=True, return_counts=True)
+    found, weights = keys.counted()
+    point = keys.spread(np.arange(len(found)))
     held, n_values = microdata.holdings, len(microdata.values)
     offsets, values, times = count_pairs(point[held.people], held.values, len(found), n_values)
-    return found, weights, np.diff(offsets), values.astype(narrowest(n_values)), times
+    codes = values.astype(narrowest(n_values))
+    return found, weights, np.diff(offsets), codes, times, keys.spread
 
 
 def _points_of(

@@ -93,6 +93,17 @@ class PolicyLedger:
                 safe[own[~found(seen)]] = False
         return safe
 
+    def divisible(self, counts: GroupCounts) -> BoolArray:
+        """Which groups may have parts that are all safe; true where that is not known."""
+        found = np.ones(counts.n_groups, dtype=bool)
+        for part in self.parts:
+            own = getattr(part.ledger, "divisible", None)
+            if own is not None:
+                seen = counts_of(part.counted(counts))
+                if seen.origin is None:  # what is known of people may divide a group already
+                    found &= own(seen)
+        return found
+
     def fewest_leaving(self, counts: GroupCounts) -> NDArray[np.int64]:
         """How many must leave each group at least until it is safe or empty; 0 where unknown."""
         fewest = np.zeros(counts.n_groups, dtype=np.int64)

@@ -217,7 +217,7 @@ class Entries:
             yield from rows.looked_up(keys, of_key, needed, own, in_order=in_order)
             return
         one = self.microdata is rows
-        of_row = rows.rows_of(groups) if one else rows.of_rows(self.microdata, groups)
+        of_row = rows.rows_of(groups) if one else rows.of_rows(groups)
         known = rows.source.arrow(own) if own else pa.table({})
         for start in range(0, len(of_row), _BATCH):
             part = of_row[start : start + _BATCH]
@@ -315,13 +315,15 @@ class Stored(Aside, Mapping[str, pa.Table]):
             return drawn
 
         super().__init__(tables, write)
+        self.tallies = {name: getattr(table, "tally", None) for name, table in tables.items()}
 
     def opened(self) -> dict[str, DuckTable]:
-        """The tables where they can be counted."""
+        """The tables where they can be counted; a verifier counts what was written."""
         found = {}
         for name, paths in self.paths.items():
             found[name] = DuckTable.of_parquet(paths, "the release")
             found[name].kept = self  # type: ignore[attr-defined]
+            found[name].known = self.tallies[name]
         return found
 
     def parts(self, name: str) -> Iterator[pa.Table]:

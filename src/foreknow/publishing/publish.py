@@ -1051,6 +1051,7 @@ class _JudgedFiles(NamedTuple):
     written: Written
     aside: Aside | None
     in_memory: Written | None  # what was written there, where that was still to be judged
+    tallied: bool  # whether the audit counted what was to be written, and not the files
 
 
 def _judged_files(task: _Task, tables: _Tables, policy: Policy) -> _JudgedFiles:
@@ -1058,6 +1059,7 @@ def _judged_files(task: _Task, tables: _Tables, policy: Policy) -> _JudgedFiles:
     entries, options, schema = task.entries, task.options, task.microdata.schema
     own: Mapping[str, Any] = tables.tables
     stored = own if isinstance(own, Stored) else None
+    tallied = stored is not None and any(stored.tallies.values())
     if stored is not None:
         own = stored.paths
     elif options.format != "parquet":  # what is known is certified as a reader of the file has it
@@ -1081,8 +1083,8 @@ def _judged_files(task: _Task, tables: _Tables, policy: Policy) -> _JudgedFiles:
     if options.format == "csv" and (stored is not None or entries.are_many):
         in_csv = replace(written, **_spelling(task))
         aside = Aside(own, partial(_write_csv, in_csv, tables.tables, options))
-        return _JudgedFiles(replace(in_csv, tables=aside.paths), aside, written)
-    return _JudgedFiles(written, stored if options.format == "parquet" else None, None)
+        return _JudgedFiles(replace(in_csv, tables=aside.paths), aside, written, tallied)
+    return _JudgedFiles(written, stored if options.format == "parquet" else None, None, tallied)
 
 
 def _spelling(task: _Task) -> dict[str, Any]:
@@ -1100,13 +1102,15 @@ def _certify(
 ) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
     """Let the verifier judge what is written; anything but agreement and safety is a bug."""
     entries, microdata, options = task.entries, task.microdata, task.options
-    written, aside, in_memory = files
+    written, aside, in_memory, tallied = files
     key = secrets.token_hex(32)
     with ThreadPoolExecutor(1) as beside:
         digest = beside.submit(entries.digest, bytes.fromhex(key))
         values = policy.combined(microdata).values
         said, findings = _verified(written, policy, values, verdicts)
-    if in_memory is not None and written.held != in_memory.held:
+    counts, held = verdicts.counts, written.held if tallied else None
+    lost = held and (len(held), held.people.sum()) != (counts.n_groups, counts.n_people)
+    if lost or (in_memory is not None and written.held != in_memory.held):
         raise InternalError("the release differs from what was written")
     notes, minimal = traits_of(groups.method).notes, traits_of(groups.method).minimal
     lattice = groups.found.lattice
@@ -1124,8 +1128,8 @@ def _certify(
         format=options.format or "csv",
         groups=tuple(written.groups),
         sensitive=written.sensitive,
-        people=verdicts.counts.n_people,
-        n_groups=verdicts.counts.n_groups,
+        people=counts.n_people,
+        n_groups=counts.n_groups,
         method={**settings_of(groups.method), "name": type(groups.method).__name__},
         findings=_certified(findings, kept),
         source={

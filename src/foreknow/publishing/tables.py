@@ -72,12 +72,17 @@ def generalized(
     }
     by_rank = {name: labels.dictionary_encode() for name, labels in written.items()}
     if microdata.schema.semantics == "single":
-        own = _others(microdata)
+        own, counted = _others(microdata), None
+        if not own and not unlinked and COUNT not in microdata.schema.sensitives:
+            of_cell, values = _tally(microdata, rank[groups], len(one_of), microdata.sensitives)
+            times, at = values.pop(COUNT).to_numpy(), pa.array(of_cell)
+            labels = {name: column.take(at) for name, column in by_rank.items()}
+            counted = pa.table({**labels, **values}), times
         for column in microdata.sensitives:
             own[column.name] = column.codes, _texts(column.domain)
         runs_ = _runs(microdata, rank[groups], by_rank, own, random, unlinked, most)
         names = [f"{name}{SHUFFLED}" if name in unlinked else name for name in own]
-        return {"release": Drawing([*by_rank, *names], runs_, random)}
+        return {"release": Drawing([*by_rank, *names], runs_, random, counted)}
     for name in (*microdata.schema.quasi_identifiers, *microdata.schema.sensitives):
         if name == COUNT:
             raise SchemaError(f"a release counts its values in {COUNT!r}; rename the column")

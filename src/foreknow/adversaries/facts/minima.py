@@ -11,6 +11,7 @@ import numpy as np
 from foreknow.adversaries.facts.profiles import (
     Amount,
     Profiles,
+    capped,
     profiles,
     profiles_of,
     safe_product,
@@ -88,17 +89,27 @@ class FactsMeasure:
         """A key for each sensitive value."""
         return n_values
 
-    def refused(self, counts: GroupCounts) -> BoolArray | None:
-        """Groups where T(l, k) of the most frequent value is below the limit: V is at most 1."""
+    def refused(self, counts: GroupCounts, parts: int = 1) -> BoolArray | None:
+        """Groups where T(l, k) V(m, k + 1) of the most frequent value is surely below the limit.
+
+        Of n people, s of them with the value, V(m, k + 1) is at most (1 - s / (n - k - 1))^m. Then
+        what a group must have to spare, s / V and k, is convex: all parts of a group together need
+        no less than the whole would of parts alike. So some part is unsafe where the whole is with
+        `parts` times as many people known; unless a part may have no value that is asked for.
+        """
         if not self.has_fractions or counts.able is not None:
             return None
         s = counts.top_sums(1)
-        if self.wanted is not None:
+        if self.wanted is not None and not self.wanted.all():
+            if parts > 1:
+                return None
             own = np.where(self.wanted[counts.codes], counts.counts, 0)
             s = np.maximum.reduceat(own, counts.offsets[:-1])
         others = np.minimum(counts.top_sums(self.l + 1), counts.top_sums(self.l) + s)
-        t = t_ratio(counts.sizes, np.maximum(s, 1), counts.sizes - others, self.k)
-        return (s > 0) & (t < self.least * (1 - CLOSE))
+        known, n = capped(parts * (self.k + 1)), counts.sizes
+        odds = t_ratio(n, np.maximum(s, 1), n - others, parts * self.k)
+        odds *= (np.maximum(n - known - s, 0) / np.maximum(n - known, 1)) ** capped(self.m)
+        return (s > 0) & (odds < self.least * (1 - CLOSE))
 
     def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
         """The cells of the wanted values."""

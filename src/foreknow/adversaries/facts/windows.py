@@ -312,7 +312,7 @@ class WindowsMeasure(FactsMeasure):
         """A key for each part of the windows; `n_values` is how many windows there are."""
         return self.n_parts
 
-    def refused(self, counts: GroupCounts) -> None:
+    def refused(self, counts: GroupCounts, parts: int = 1) -> None:
         """None can be told without its windows."""
 
     def _profiles(self, counts: GroupCounts, groups: BoolArray | None = None) -> Profiles:

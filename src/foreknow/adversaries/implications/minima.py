@@ -264,7 +264,7 @@ class ImplicationsMeasure:
         """What no group has."""
         return np.repeat([1.0, np.inf], self.k + 1)[:, None]
 
-    def refused(self, counts: GroupCounts) -> None:
+    def refused(self, counts: GroupCounts, parts: int = 1) -> None:
         """None can be told without its atoms."""
 
     def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:

@@ -58,6 +58,7 @@ class Drawing(NamedTuple):
     columns: Sequence[str]
     runs: Iterator[Run]
     random: np.random.Generator
+    tally: tuple[pa.Table, Any] | None = None  # its different rows, and how many of each there are
 
     def tables(self) -> Iterator[pa.Table]:
         """The rows, drawn here."""

@@ -99,6 +99,8 @@ class DuckTable:
         self.file = file
         self.untyped = self.settled = isinstance(file, CsvFile)
         self._whole: DuckTable | None = None  # what this one is made of, which keeps files open
+        # Its different rows, and how many of each, where whoever wrote it knows them.
+        self.known: tuple[pa.Table, IntArray] | None = None
         self.two_empties: set[str] = set()  # columns of a file with empty fields, quoted and not
         # Columns of a file whose hashes the next reading gathers, and the sorted hashes of values.
         self.beside: tuple[str, ...] = ()
@@ -200,6 +202,8 @@ class DuckTable:
 
     def tally(self, columns: Sequence[str], *, signs: bool = True) -> tuple[pa.Table, IntArray]:
         """One GROUP BY; a null is a value of its own, and with `signs` so is -0.0 beside 0.0."""
+        if self._knows(columns) and self.known is not None:
+            return self.known[0].select(columns), self.known[1]
         floats = [name for name in columns if self._kinds[name] in _FLOATS]
         signed = [f"signbit({self._raw(name)})" for name in floats if signs]
         keys = ", ".join([*map(self._fetched, columns), *signed])
@@ -212,6 +216,10 @@ class DuckTable:
         minus = grouped.columns[len(columns) : -1]
         rows = with_signs(rows, floats, minus if signs else None)
         return self._merge_empties(rows), times
+
+    def _knows(self, columns: Sequence[str]) -> bool:
+        """Whether these are all columns of what is known."""
+        return self.known is not None and {*columns} == {*self.known[0].column_names}
 
     def _merge_empties(self, rows: pa.Table) -> pa.Table:
         """An empty field of a CSV file is a null, in quotes or not."""
@@ -237,7 +245,9 @@ class DuckTable:
 
         Only for plain scans: anything else would be computed twice.
         """
-        if self.file is not None or {self._kinds[name] for name in columns} & _WITHOUT_ARROW:
+        if self.file is not None or self._knows(columns):
+            return False
+        if {self._kinds[name] for name in columns} & _WITHOUT_ARROW:
             return False
         with clear_errors(self.name):
             rows = _scanned(json.loads(self.relation.explain(format="json")))

@@ -35,44 +35,62 @@ class Choice(NamedTuple):
     noise: float = 0.0
 
 
+class Several(NamedTuple):
+    """People and values of points of which some have several, or none."""
+
+    weights: NDArray[Any]  # how many people each point has
+    cells: NDArray[Any]  # how many different values
+    times: NDArray[Any]  # how many people have each value
+
+
 class Rows(NamedTuple):
     """Some points, and the sensitive values at them, one point after another."""
 
     number: NDArray[Any]  # of each point, as it was at first
     codes: Sequence[NDArray[Any]]
-    weights: NDArray[Any]
-    cells: NDArray[Any]  # how many different values each has
     values: NDArray[Any]
-    times: NDArray[Any]
+    several: Several | None = None  # None where each point is one person with one value
 
     @property
     def people(self) -> IntArray:
         """How many people each point has, ready to be added up."""
-        return self.weights.astype(np.int64)
+        if self.several is None:
+            return np.ones(len(self.number), dtype=np.int64)
+        return self.several.weights.astype(np.int64)
 
     def part(self, points: IntArray | slice, held: IntArray | slice) -> Rows:
         """Only some points, and what is held there."""
-        return Rows(
-            self.number[points],
-            [codes[points] for codes in self.codes],
-            self.weights[points],
-            self.cells[points],
-            self.values[held],
-            self.times[held],
-        )
+        several = self.several
+        if several is not None:
+            weights, cells, times = several
+            several = Several(weights[points], cells[points], times[held])
+        codes = [codes[points] for codes in self.codes]
+        return Rows(self.number[points], codes, self.values[held], several)
 
     def take(self, points: IntArray) -> Rows:
         """Only some points, in this order."""
-        cells = self.cells.astype(np.int64)
+        if self.several is None:
+            return self.part(points, points)
+        cells = self.several.cells.astype(np.int64)
         ends = np.cumsum(cells)[points]
         return self.part(points, ranges(ends - cells[points], ends)[0])
+
+    def held(self, starts: IntArray) -> IntArray:
+        """Where the values of groups begin whose points begin there."""
+        if self.several is None:
+            return starts
+        many = np.add.reduceat(self.several.cells, starts[:-1], dtype=np.int64)
+        return np.concatenate(([0], np.cumsum(many)))
 
     @classmethod
     def joined(cls, parts: Sequence[Rows]) -> Rows:
         """Some after others."""
-        number, codes, *known = zip(*parts, strict=True)
+        number, codes, values, several = zip(*parts, strict=True)
         every = [np.concatenate(own) for own in zip(*codes, strict=True)]
-        return cls(np.concatenate(number), every, *map(np.concatenate, known))
+        rows = cls(np.concatenate(number), every, np.concatenate(values))
+        if several[0] is None:
+            return rows
+        return rows._replace(several=Several(*map(np.concatenate, zip(*several, strict=True))))
 
 
 class Children(NamedTuple):
@@ -104,23 +122,25 @@ class Level:
         self.final = np.empty(len(points), dtype=np.int64)
         self.n_final = 0
         number = np.arange(len(points), dtype=np.uint32 if len(points) < 2**32 else np.int64)
-        weights, cells, times = (
-            own.astype(narrowest(int(own.max(initial=0)) + 1))
-            for own in (points.weights, points.cells, points.times)
-        )
-        rows = Rows(number, points.codes, weights, cells, points.values, times)
+        several = None
+        if not points.are_people:
+            given = points.weights, points.cells, points.times
+            several = Several(*(own.astype(narrowest(int(own.max()) + 1)) for own in given))
+        rows = Rows(number, points.codes, points.values, several)
         if groups is None:
             self._arrange(rows, np.array([len(points)]))
         else:
             self._arrange(rows.take(order_of(groups)), np.bincount(groups))
 
-    def _arrange(self, rows: Rows, sizes: IntArray) -> None:
-        """Note points that lie in order of groups of so many points."""
+    def _arrange(
+        self, rows: Rows, sizes: IntArray, divisible: NDArray[np.bool_] | None = None
+    ) -> None:
+        """Note points that lie in order of groups of so many points; some are not to be divided."""
         self.rows = rows
+        self._divisible = np.ones(len(sizes), dtype=bool) if divisible is None else divisible
         # Where the points of each group begin, and their values.
         self.starts: IntArray = np.concatenate(([0], np.cumsum(sizes)))
-        held = np.add.reduceat(rows.cells, self.starts[:-1], dtype=np.int64)
-        self._held: IntArray = np.concatenate(([0], np.cumsum(held)))
+        self._held = rows.held(self.starts)
 
     @property
     def n_groups(self) -> int:
@@ -160,20 +180,21 @@ class Level:
         """Whether each child could be a group of the release by itself."""
         own = children._replace(owner=np.arange(len(children.owner)))
         weighed = self._weighed(ledger, own, alone=True)
-        return np.concatenate([w.safe_each() for w in weighed])
+        return np.concatenate([w.safe_each() for w, _ in weighed])
 
     def divide(self, ledger: PolicyLedger) -> None:
         """Divide every group of the level that can be; the others become final."""
-        ranking = self._ranking()
-        waiting, divided = np.arange(self.n_groups), np.zeros(self.n_groups, dtype=bool)
+        waiting, divided = np.flatnonzero(self._divisible), np.zeros(self.n_groups, dtype=bool)
+        ranking = self._ranking(waiting)
         next_rows = [self.rows.part(slice(0), slice(0))]
-        sizes = [np.empty(0, dtype=np.int64)]
+        sizes, divisible = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=bool)]
         for turn in range(ranking.turns):
             waiting = waiting[ranking.has(turn)[waiting]]
             for some in self._runs(waiting):
                 children = self.children(ranking, turn, some)
-                accepted = self._settle(ledger, children)
+                accepted, further = self._settle(ledger, children)
                 divided[some[accepted]] = True
+                divisible.append(further[accepted[children.owner]])
                 points, own = _of_accepted(children, accepted)
                 next_rows.append(children.rows.take(points))
                 sizes.append(own)
@@ -182,17 +203,17 @@ class Level:
             rows, group = self._rows_of(left)
             self.final[rows.number] = group + self.n_final
             self.n_final += len(left)
-        self._arrange(Rows.joined(next_rows), np.concatenate(sizes))
+        self._arrange(Rows.joined(next_rows), np.concatenate(sizes), np.concatenate(divisible))
         _log.info("level done: %d groups final, %d divided further", self.n_final, self.n_groups)
 
     def divide_one(self, ledger: PolicyLedger) -> tuple[bool, float] | None:
         """Divide one group, so that the release is safe, or as near to it as one cut leads."""
-        ranking = self._ranking()
+        ranking = self._ranking(np.arange(self.n_groups))
         best: tuple[bool, float, int, int] | None = None
         for turn in range(ranking.turns):
             for some in self._runs(np.flatnonzero(ranking.has(turn))):
                 weighed = self._weighed(ledger, self.children(ranking, turn, some))
-                parts = [(w.safe_each(), w.risk_ratio()) for w in weighed]
+                parts = [(w.safe_each(), w.risk_ratio()) for w, _ in weighed]
                 safe, reach = (np.concatenate(column) for column in zip(*parts, strict=True))
                 at = int(np.lexsort((reach, ~safe))[0])
                 found = (not safe[at], float(reach[at]), turn, int(some[at]))
@@ -201,7 +222,7 @@ class Level:
             return None
         unsafe, reached, turn, group = best
         children = self.children(ranking, turn, np.array([group]))
-        for weighing in self._weighed(ledger, children):
+        for weighing, _ in self._weighed(ledger, children):
             weighing.commit(np.ones(1, dtype=bool))
         points, own = _of_accepted(children, np.ones(1, dtype=bool))
         others = np.delete(np.arange(self.n_groups), group)
@@ -209,12 +230,13 @@ class Level:
         self._arrange(rows, np.append(np.diff(self.starts)[others], own))
         return not unsafe, reached
 
-    def _ranking(self) -> Ranking:
+    def _ranking(self, groups: IntArray) -> Ranking:
+        """The candidates of some groups; the others have none."""
         cuts, weights, random, noise = self.choice
         parts = []
-        for some in self._runs(np.arange(self.n_groups)):
+        for some in self._runs(groups):
             rows, group = self._rows_of(some)
-            people = rows.people if rows.weights.max() > 1 else None
+            people = None if rows.several is None else rows.people
             found = [
                 cuts_of(attribute, codes, group, people, len(some), cuts)
                 for attribute, codes in zip(self.attributes, rows.codes, strict=True)
@@ -226,7 +248,7 @@ class Level:
                     own.times(np.exp(noise * random.normal(size=own.gain.shape))) for own in found
                 ]
             parts.append(Ranking.of(found))
-        return Ranking.joined(parts)
+        return Ranking.joined(parts, groups, self.n_groups)
 
     def children(self, ranking: Ranking, turn: int, groups: IntArray) -> Children:
         """Divide some groups, each by its candidate of this rank."""
@@ -245,14 +267,16 @@ class Level:
         found, child = np.unique(side, return_inverse=True)
         return Children(rows, child.reshape(-1), found // widest)
 
-    def _settle(self, ledger: PolicyLedger, children: Children) -> Any:
-        """Ask the ledger which proposals it accepts, and carry them out."""
+    def _settle(self, ledger: PolicyLedger, children: Children) -> tuple[Any, Any]:
+        """Carry out the proposals that the ledger accepts; which, and which children may divide."""
         weighed = self._weighed(ledger, children)
-        return np.concatenate([w.accept_greedily() for w in weighed])
+        found = [(w.accept_greedily(), ledger.divisible(counts)) for w, counts in weighed]
+        accepted, divisible = (np.concatenate(column) for column in zip(*found, strict=True))
+        return accepted, divisible
 
     def _weighed(
         self, ledger: PolicyLedger, children: Children, *, alone: bool = False
-    ) -> Iterator[PolicyEvaluation]:
+    ) -> Iterator[tuple[PolicyEvaluation, GroupCounts]]:
         """Weigh the proposals, some at a time; `alone`: as groups that replace nothing."""
         tally, owner = self.tally(children), children.owner
         ends: IntArray = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
@@ -265,7 +289,7 @@ class Level:
             part, own = tally.part(start, stop), owner[start:stop] - owner[start]
             # What a proposal replaces is what its children have together.
             whole = None if alone or not ledger.looks_back else part.merge(own)
-            yield ledger.evaluate(whole, part, own)
+            yield ledger.evaluate(whole, part, own), part
             start = stop
 
     def tally(self, children: Children) -> PartedCounts:
@@ -273,17 +297,20 @@ class Level:
         rows, n_children, n_values = children.rows, len(children.owner), len(self.labels)
         people = None
         if self.semantics != "single":
-            people = np.bincount(children.child, rows.weights, n_children).astype(np.int64)
-        of_value = np.repeat(children.child, rows.cells.astype(np.int64))
-        times = rows.times.astype(np.int64)
+            people = np.bincount(children.child, rows.people, n_children).astype(np.int64)
+        of_value, times = children.child, None
+        if rows.several is not None:
+            of_value = np.repeat(of_value, rows.several.cells.astype(np.int64))
+            times = rows.several.times.astype(np.int64)
         if n_children * n_values > max(2 * len(of_value), 1 << 16):
-            some = times if times.max(initial=1) > 1 else None
-            found = count_pairs(of_value, rows.values, n_children, n_values, some)
+            found = count_pairs(of_value, rows.values, n_children, n_values, times)
             return PartedCounts(self.labels, self.semantics, people, *found)
-        of_value *= n_values
-        of_value += rows.values
-        table = np.zeros(n_children * n_values, dtype=np.int64)
-        np.add.at(table, of_value, times)
+        place = of_value * n_values + rows.values
+        if times is None:
+            table = np.bincount(place, minlength=n_children * n_values)
+        else:
+            table = np.zeros(n_children * n_values, dtype=np.int64)
+            np.add.at(table, place, times)
         dense = table.reshape(n_children, n_values)
         return PartedCounts.of_table(self.labels, self.semantics, people, dense)
 
@@ -320,6 +347,8 @@ def _run(starts: IntArray, groups: IntArray) -> IntArray | slice:
 
 def _of_accepted(children: Children, accepted: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
     """The points of accepted proposals, in order of their children, and how many each has."""
+    if accepted.all():
+        return order_of(children.child), np.bincount(children.child, minlength=len(children.owner))
     taken = accepted[children.owner]
     mine = np.flatnonzero(taken[children.child])
     child = (np.cumsum(taken) - 1)[children.child[mine]]
@@ -349,9 +378,17 @@ class Ranking(NamedTuple):
         )
 
     @classmethod
-    def joined(cls, parts: list[Ranking]) -> Ranking:
-        """Those of some groups after those of others."""
-        return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    def joined(cls, parts: list[Ranking], groups: IntArray, n_groups: int) -> Ranking:
+        """Those of some groups, one part after another, among those of all; others have none."""
+        turns = max((part.turns for part in parts), default=0)
+        found = cls(
+            np.full((n_groups, turns), -np.inf),
+            np.zeros((n_groups, turns), dtype=np.int16),
+            np.zeros((n_groups, turns), dtype=np.int64),
+        )
+        for column, own in zip(found, zip(*parts, strict=True), strict=False):
+            column[groups] = np.concatenate(own)
+        return found
 
     @property
     def turns(self) -> int:

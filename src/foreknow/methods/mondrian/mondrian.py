@@ -157,7 +157,7 @@ class Mondrian(Grouper):
                 "Mondrian: refine puts groups together and divides them anew, which needs a policy "
                 "that merging never hurts: leave refine out"
             )
-        points = Points.of(microdata)
+        points = Points.each(microdata)
         choice = self.choice(policy, microdata)
         level = Level(points, microdata, choice)
         everyone = level.everyone()
@@ -312,7 +312,7 @@ def _losses(level: Level, choice: Choice, groups: IntArray) -> NDArray[np.float6
     wide = np.zeros(n_groups)
     for attribute, codes, weight in zip(level.attributes, level.rows.codes, weights, strict=True):
         wide += weight * widths(attribute, codes, groups, n_groups)[0]
-    people: Any = np.bincount(groups, level.rows.weights, n_groups)
+    people: Any = np.bincount(groups, level.rows.people, n_groups)
     return np.asarray(wide * people)
 
 

@@ -152,9 +152,9 @@ class _Refusals(Level):
         self.kept = 0
         self._refused: list[tuple[IntArray, IntArray, IntArray, Turn]] = []
 
-    def _settle(self, ledger: PolicyLedger, children: Children) -> Any:
+    def _settle(self, ledger: PolicyLedger, children: Children) -> tuple[Any, Any]:
         before = ledger.copy()
-        accepted = super()._settle(ledger, children)
+        accepted, divisible = super()._settle(ledger, children)
         rows, child, owner = children
         asked = ~accepted[owner[child]]
         if asked.any():
@@ -164,7 +164,7 @@ class _Refusals(Level):
             refused = rows.number[asked].astype(np.int64)
             self._refused.append((refused, child[asked], owner, turn))
             self.kept += len(refused)
-        return accepted
+        return accepted, divisible
 
     def across(self, point_of: IntArray) -> list[tuple[Any, ...]]:
         """Refused cuts across final groups: people, children, the cut of each, and its moment."""
