@@ -52,3 +52,11 @@ def test_a_group_that_is_named_in_the_call_is_as_one_of_the_schema(tmp_path):
     required = fk.Policy([fk.Requirement(fk.Facts(), below="2/3")], schema)
     assert not fk.audit(rows, required, group="gid", learned=False).safe
     assert fk.Release.from_schema(rows, schema, "gid").seen().counts.n_groups == 5
+
+
+def test_the_group_may_be_one_of_the_quasi_identifiers():
+    rows = pa.table(EXACT)
+    schema = fk.Schema(quasi_identifiers=["gid", "age"], sensitive="ill")
+    release = fk.Release.from_schema(rows, schema, "gid")
+    assert release.seen(knowing=[]).counts.n_groups == 2
+    assert release.seen().counts.n_groups == 5

@@ -20,14 +20,14 @@ ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "foreknow"
 # Tokens without comments, docstrings and layout, by folder of `src/foreknow`, with what is in it.
 BUDGETS = {
-    "adversaries": 69_500,
+    "adversaries": 70_000,
     "attacks": 19_000,
-    "auditing": 24_500,
+    "auditing": 25_000,
     "cli": 19_000,
     "criteria": 24_500,
-    "data": 107_500,
-    "explore": 19_500,
-    "methods": 88_000,
+    "data": 108_500,
+    "explore": 20_000,
+    "methods": 88_500,
     "planning": 10_500,
     "policy": 23_500,
     "publishing": 32_000,
@@ -35,10 +35,10 @@ BUDGETS = {
     "report": 42_500,
     "root": 26_000,
     "sample": 500,
-    "tests": 680_500,
+    "tests": 689_000,
     "trials": 5_000,
     "utility": 19_500,
-    "verifier": 39_500,
+    "verifier": 40_000,
 }
 # Files that know all keys by their task: the registry, the front door, the names that things have
 # elsewhere, and what is measured of a frame as it is.

@@ -35,7 +35,8 @@ def ready(desk):
 
 
 def audit(desk, limit, *more, **how):
-    desk.put("policy.toml", policy(limit, **how))
+    """Judge groups as if columns were in another table than values: nobody finds a row by them."""
+    desk.put("policy.toml", policy(f"{limit}\nknowing = []", **how))
     return desk.run(*desk.audit("--group", "ward", *more))
 
 
@@ -58,6 +59,15 @@ def test_an_audit_is_safe_or_not_at_the_very_limit(ready, limit, code):
     assert "Traceback" not in out + err
 
 
+def test_whoever_knows_the_columns_of_a_row_finds_its_value(ready):
+    ready.put("policy.toml", policy("below = 0.9"))
+    code, out, err = ready.run(*ready.audit("--group", "ward"))
+    assert code == 1, out + err
+    assert "can be certain that a member of group “ward 1, age 21, sex m” has cold" in " ".join(
+        out.split()
+    )
+
+
 def test_an_audit_tells_whom_it_is_about(ready):
     # He has a cold as surely as she has the flu.
     _, out, _ = audit(ready, 'below = 0.5\nvalues = ["flu"]', "--json", "audit.json")
@@ -73,7 +83,7 @@ def test_the_file_is_beside_the_policy_and_not_where_the_command_runs(ready):
     folder = ready.folder / "rules"
     folder.mkdir()
     (ready.folder / "sex.csv").rename(folder / "sex.csv")
-    (folder / "policy.toml").write_text(policy("below = 0.9"))
+    (folder / "policy.toml").write_text(policy("below = 0.9\nknowing = []"))
     code, out, err = ready.run(*ready.audit("--group", "ward", policy="rules/policy.toml"))
     assert code == 0, out + err
 

@@ -425,7 +425,8 @@ class Release(Plain):
             As in `from_groups`.
         schema : Schema
         group : str, optional
-            The column with the group of each row; the schema's when left out.
+            The column with the group of each row; the schema's when left out. Quasi-identifiers in
+            the same rows stand beside the secret, as `other` does.
         unlinked : sequence of str
             Columns that are said to be shuffled; only those are taken for it that the table calls
             so, such as ``income_shuffled``.
@@ -441,7 +442,7 @@ class Release(Plain):
         other = [name for name in schema.other if name in found or name in unlinked]
         if group is not None:
             # In a row with the secret they tell who has it, whatever the group.
-            other += [name for name in schema.quasi_identifiers if name in found]
+            other += [n for n in schema.quasi_identifiers if n in found and n not in names]
         roles = {*names, *schema.sensitives, *other}
         if COUNT not in roles and {*roles, COUNT} == found:
             raise SchemaError(
