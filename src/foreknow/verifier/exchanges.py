@@ -26,6 +26,8 @@ Amounts: TypeAlias = "tuple[int, int, int]"
 _AT_ONCE, _MOST_NUMBERS = 1 << 19, 1 << 25
 # So near to the worst, fractions decide: floats are far nearer, unless chances are extreme.
 _NEAR, _EXTREME = 1e-9, 2.0**-200
+# Odds that no chances above that lead to: of somebody who cannot have a value.
+_BEYOND = 1e200
 _MOST_TIES = 1 << 15
 _MOST_PEOPLE = 100
 
@@ -161,6 +163,8 @@ def _floats(case: PriorGroup) -> list[list[float]]:
 def _scores(part: _Part, factor: Any, relative: bool) -> Any:
     """How likely each secret is at most, by its prior if the limit is relative to that."""
     odds, able = part.odds[0], np.isfinite(part.odds[0])
+    if not part.extreme:
+        able &= odds < _BEYOND
     found = able / (1 + np.where(able, odds, 0.0) * factor[part.secrets][:, None, :])
     if relative:
         width = found.shape[-1]
