@@ -590,7 +590,7 @@ class Release(Plain):
         if self.by_values or not known or known == self.recognized:
             return self
         recognizing = copy(self)
-        recognizing.recognized, recognizing._seen = known, {}
+        recognizing.recognized, recognizing._seen, recognizing._by_policy = known, {}, None
         return recognizing
 
     def alike(self, knowing: Sequence[str] = ()) -> Release:
