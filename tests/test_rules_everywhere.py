@@ -365,3 +365,18 @@ def test_a_measure_of_one_of_several_columns():
     microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"]))
     assert fk.l_diversity(microdata) == 2
     assert fk.l_diversity(microdata, sensitive="pay") == 3
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_counts_of_what_was_published_say_the_rules_too(kind):
+    of, _ = SAID[kind]
+    table, schema, _ = of()
+    required = fk.Requirement(fk.KAnonymity(1))
+    release = fk.publish(table, fk.Policy([required], schema)).release
+    # They were counted for the search, before anybody said whose they are.
+    for counts in (release.counts, release.seen(None, []).counts):
+        asked = fk.Policy([fk.Requirement(fk.Facts(), below="9/10", knowing=[])])
+        with pytest.raises(fk.ForeknowError):
+            fk.audit(counts, asked)
+        with pytest.raises(UnsupportedError, match="without a policy"):
+            fk.Facts().disclosure(counts)

@@ -141,7 +141,7 @@ class Release(Plain):
         self._whole: Release | None = None  # of which it is a sight
         self._by_policy: Release | None = None
         self._raw: tuple[Table, Schema] | None = None
-        self.schema: Schema | None = None
+        self._schema: Schema | None = None
         self.cases = False
         self.releases: tuple[tuple[str, int], ...] = ()
         self.written: Mapping[str, str] = {}
@@ -824,6 +824,18 @@ class Release(Plain):
         owned._seen, owned._owner, owned._held = {}, members, holdings or self._held
         return owned
 
+    @property
+    def schema(self) -> Schema | None:
+        """The schema by which it was read or made; None of other releases."""
+        return self._schema
+
+    @schema.setter
+    def schema(self, said: Schema | None) -> None:
+        self._schema, self._by_policy = said, None
+        vars(self).pop("counts", None)  # which say the rules that they do not follow
+        for sight in self._seen.values():
+            sight.schema = said
+
     def rules_of_people(self) -> dict[str, Any]:
         """What its schema says of people that its counts do not tell."""
         return {} if self.schema is None else self.schema.rules_of_people(self.sensitive)
@@ -832,9 +844,9 @@ class Release(Plain):
     def by_policy(self) -> Release:
         """The same for whoever is asked by a policy, which counts by what its schema says."""
         if self._by_policy is None:
-            self._by_policy = copy(self)
-            self._by_policy.schema, self._by_policy._seen = None, {}
-            vars(self._by_policy).pop("counts", None)
+            made = copy(self)
+            made._seen, made.schema = {}, None
+            self._by_policy = made
         return self._by_policy
 
     @property
