@@ -380,3 +380,18 @@ def test_counts_of_what_was_published_say_the_rules_too(kind):
             fk.audit(counts, asked)
         with pytest.raises(UnsupportedError, match="without a policy"):
             fk.Facts().disclosure(counts)
+
+
+def test_counts_of_cases_whose_people_nobody_knows_are_counts_of_cases():
+    table, schema, _ = of_cases()
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", unit="row")
+    release = fk.Release.from_schema(table.drop_columns("pid"), schema)
+    plain = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    grouped = fk.Microdata(table.drop_columns("pid"), schema).counts(np.zeros(6, dtype=np.int64))
+    for given in (release, release.counts, release.counts.take([0]), grouped):
+        found = fk.audit(given, fk.Policy([fk.Requirement(fk.KAnonymity(2))]))
+        assert found.in_cases
+        assert "6 cases" in found.summary()
+        assert fk.risk_report(given).in_cases
+        with pytest.raises(fk.ForeknowError, match="differ in unit"):
+            fk.audit(given, policy(plain))

@@ -380,7 +380,7 @@ class _Classes:
                 raise DataError("the release has no groups")
             places = np.arange(counts.n_groups)
             found = Combinations(("group",), [places], [], counts.sizes)
-            of_cases = bool(counts.rules_of_people().get("cases"))
+            of_cases = counts.schema is not None and counts.schema.unit == "row"
             return cls(found, False, str(getattr(opened, "name", "release")), None, of_cases)
         beside = (*opened.unseen(), *opened.sensitives)
         by_values = opened.by_values or bool(opened.recognized)

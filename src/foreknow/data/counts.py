@@ -418,8 +418,8 @@ class GroupCounts:
         return {"schema": self.schema, "sensitive": self.sensitive}
 
     def of_rows(self, schema: Any, sensitive: str) -> GroupCounts:
-        """The same with what a schema says of their people, where it says more than they count."""
-        if not any(schema.rules_of_people(sensitive).values()):
+        """The same with what a schema says of their people, where counts do not tell it."""
+        if schema.unit == "person" and not any(schema.rules_of_people(sensitive).values()):
             return self
         made = copy(self)
         object.__setattr__(made, "schema", schema)
