@@ -146,8 +146,7 @@ def worst(disclosures: Iterable[Disclosure]) -> Disclosure:
     near = [d for d in found if d.probability >= top - CLOSE]
     if len(near) == 1:
         return near[0]
-    # One that has no fraction may be the highest of them.
-    return max(near, key=lambda d: (d.settled is None, d.settled or Fraction(0)))
+    return max(near, key=_rank)
 
 
 def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
@@ -159,4 +158,12 @@ def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
     near = [d for d, own in zip(found, times, strict=True) if own >= max(times) * (1 - CLOSE)]
     if len(near) == 1:
         return near[0]
-    return max(near, key=lambda d: (d.settled is None, (d.settled or 0) / (d.prior or 1)))
+    return max(near, key=lambda d: (_rank(d)[0], _rank(d)[1] / (d.prior or 1)))
+
+
+def _rank(found: Disclosure) -> tuple[bool, Fraction]:
+    """By fractions; one that has none may be the highest, unless it is a bound."""
+    settled = found.settled
+    if settled is not None:
+        return False, settled
+    return not found.bounded, Fraction(found.probability)
