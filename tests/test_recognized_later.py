@@ -1,4 +1,4 @@
-"""A release that was judged before is judged by those who look alike, once a policy names columns."""
+"""A release that was judged before is judged by who look alike, once a policy names columns."""
 
 import pyarrow as pa
 import pytest
