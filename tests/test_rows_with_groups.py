@@ -1,5 +1,6 @@
 """Quasi-identifiers in one row with the secret tell who has it, whatever the group of the row."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pyarrow as pa
@@ -60,3 +61,18 @@ def test_the_group_may_be_one_of_the_quasi_identifiers():
     release = fk.Release.from_schema(rows, schema, "gid")
     assert release.seen(knowing=[]).counts.n_groups == 2
     assert release.seen().counts.n_groups == 5
+
+
+@pytest.mark.parametrize("role", ["quasi_identifiers", "other"])
+def test_a_column_that_is_misspelt_is_not_one_that_the_release_does_without(role):
+    rows = pa.table(EXACT)
+    columns = {"quasi_identifiers": ["zip"], role: ["agee"]}
+    required = fk.Policy([fk.Requirement(fk.Facts(), below="2/3")])
+
+    def audited(**columns):
+        schema = fk.Schema(group="gid", sensitive="ill", person="pid", **columns)
+        return fk.audit(rows, replace(required, schema=schema), learned=False)
+
+    with pytest.raises(fk.ForeknowError, match="has no column 'agee'; did you mean 'age'"):
+        audited(**columns)
+    assert audited(quasi_identifiers=["zip"]).safe  # which was left out of it

@@ -50,11 +50,11 @@ def under_its_schema(release: HasCounts, policy: Policy) -> Policy:
     if published and policy.schema is not None:
         _refuse_other_columns(release, policy.schema)
     known = policy if schema is None else policy.under(schema, published=published)
-    _refuse_unshown(release, known)
+    _refuse_unshown_households(release, known)
     return known
 
 
-def _refuse_unshown(release: Release, policy: Policy) -> None:
+def _refuse_unshown_households(release: Release, policy: Policy) -> None:
     """Refuse a release that does not say where a household's value stands, as publish does."""
     shared = None if policy.schema is None else policy.schema.shared
     if not isinstance(shared, Shared) or shared.column in release.people_columns:

@@ -40,7 +40,7 @@ from foreknow.data.layout import Layout, several_of
 from foreknow.data.people import Members, Signatures
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema, check_semantics, semantics_of_each
-from foreknow.errors import SchemaError, UnsupportedError, did_you_mean, hinted
+from foreknow.errors import SchemaError, UnsupportedError, did_you_mean, hinted, nearest
 from foreknow.json_values import Plain
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized
@@ -444,6 +444,10 @@ class Release(Plain):
             # In a row with the secret they tell who has it, whatever the group.
             other += [n for n in schema.quasi_identifiers if n in found and n not in names]
         roles = {*names, *schema.sensitives, *other}
+        lacking = {*schema.quasi_identifiers, *schema.other} - {*found, *unlinked}
+        for name in sorted(lacking):  # a release need not have it; one that is misspelt is there
+            if near := nearest(name, found - roles - {*schema.identifiers, schema.person}):
+                raise SchemaError(f"{table.name} has no column {name!r}; did you mean {near!r}?")
         if COUNT not in roles and {*roles, COUNT} == found:
             raise SchemaError(
                 f"{table.name!r} says in {COUNT!r} how often each value occurs, so its rows are "
